@@ -1,0 +1,33 @@
+{#- The tokens of a text, in order: lower-case, punctuation and symbols (Unicode P and S)
+    deleted, split at Unicode white space; each Han, Hiragana or Katakana character is a
+    token of its own, since these scripts put no blanks between words (Hangul does).
+    A null text gives null, a text without tokens the empty list. -#}
+{% macro tokens(text) -%}
+    {{ pattern_pieces(
+        without_pattern('lower(' ~ text ~ ')', '[\\p{P}\\p{S}]+'),
+        '[' ~ unspaced_scripts() ~ ']|[^' ~ unspaced_scripts() ~ unicode_spaces() ~ ']+'
+    ) }}
+{%- endmacro %}
+
+{#- The characters of a text as tokens, after the same clean-up, white space left out. -#}
+{% macro character_tokens(text) -%}
+    {{ pattern_pieces(
+        without_pattern('lower(' ~ text ~ ')', '[\\p{P}\\p{S}]+'),
+        '[^' ~ unicode_spaces() ~ ']'
+    ) }}
+{%- endmacro %}
+
+{#- A text cut at Unicode white space alone, nothing else changed. -#}
+{% macro words(text) -%}
+    {{ pattern_pieces(text, '[^' ~ unicode_spaces() ~ ']+') }}
+{%- endmacro %}
+
+{#- Inside a pattern class: the scripts written without blanks, and their long-vowel signs. -#}
+{% macro unspaced_scripts() -%}
+    \p{Han}\p{Hiragana}\p{Katakana}\x{30fc}\x{ff70}
+{%- endmacro %}
+
+{#- Inside a pattern class: every Unicode white space (RE2's own `\s` knows ASCII's only). -#}
+{% macro unicode_spaces() -%}
+    \t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}
+{%- endmacro %}

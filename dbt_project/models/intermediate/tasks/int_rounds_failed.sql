@@ -1,0 +1,91 @@
+-- Rounds in which the system under test gave no usable output, with the reason. A step
+-- that its pipeline calls not required may fail.
+with
+
+rounds as (
+
+    select * from {{ ref('stg_tasks__rounds') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('int_tasks_resolved') }}
+
+),
+
+steps as (
+
+    select * from {{ ref('stg_pipelines__pipeline_steps') }}
+
+),
+
+failed_steps as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        unnest({{ json_text_elements('rounds.failed_steps') }}) as step_id
+
+    from rounds
+    where {{ json_kind('rounds.failed_steps') }} = 'array'
+
+),
+
+failed_required_steps as (
+
+    select
+        failed_steps.task_id,
+        failed_steps.case_id,
+        failed_steps.round_id,
+        min(failed_steps.step_id) as step_id
+
+    from failed_steps
+    inner join tasks on failed_steps.task_id = tasks.task_id
+    left join steps
+        on
+            tasks.pipeline_id = steps.pipeline_id
+            and failed_steps.step_id in (steps.step_id, steps.output_key)
+    where coalesce(steps.is_required, true)
+    group by failed_steps.task_id, failed_steps.case_id, failed_steps.round_id
+
+),
+
+reasons as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        coalesce(
+            {{ truthy_text(json_field('rounds.metadata', 'error_code')) }},
+            {{ truthy_text(json_field('rounds.metadata', 'error')) }},
+            nullif(trim(rounds.error), ''),
+            'failed_step: ' || failed_required_steps.step_id,
+            case when rounds.judge_feedback like 'Pipeline 执行失败%' then 'pipeline_failed' end,
+            case
+                when
+                    trim(rounds.raw_output) = '[ERROR]'
+                    or cast(rounds.final_output as varchar) = '"[ERROR]"'
+                    then 'error_answer'
+            end
+        ) as error_code
+
+    from rounds
+    left join failed_required_steps
+        on
+            rounds.task_id = failed_required_steps.task_id
+            and rounds.case_id = failed_required_steps.case_id
+            and rounds.round_id = failed_required_steps.round_id
+
+),
+
+failed as (
+
+    select * from reasons
+    where error_code is not null
+
+)
+
+select * from failed

@@ -1,0 +1,155 @@
+-- One row per round with the outputs that are judged: step outputs, the final output
+-- and the answer as text. A view: the documents are read where they lie.
+with
+
+rounds as (
+
+    select * from {{ ref('stg_tasks__rounds') }}
+
+),
+
+cases as (
+
+    select * from {{ ref('stg_tasks__cases') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('int_tasks_resolved') }}
+
+),
+
+failed as (
+
+    select * from {{ ref('int_rounds_failed') }}
+
+),
+
+-- `metadata.step_outputs` where there is one, else the parsed output stands in
+stepped as (
+
+    select
+        rounds.*,
+        cases.case_position,
+        tasks.source_kind,
+        tasks.testset_id,
+        tasks.pipeline_id,
+        tasks.target_name,
+        tasks.target_step_id,
+        tasks.target_output_key,
+        failed.error_code,
+        {{ json_field('rounds.metadata', 'step_outputs') }} as metadata_step_outputs,
+        coalesce(rounds.step_outputs, metadata_step_outputs, rounds.parsed_output)
+            as all_step_outputs,
+        coalesce(rounds.step_outputs, metadata_step_outputs) is not null as has_own_step_outputs
+
+    from rounds
+    inner join tasks on rounds.task_id = tasks.task_id
+    inner join cases on rounds.task_id = cases.task_id and rounds.case_id = cases.case_id
+    left join failed
+        on
+            rounds.task_id = failed.task_id
+            and rounds.case_id = failed.case_id
+            and rounds.round_id = failed.round_id
+
+),
+
+-- the key of the step output that is the final output
+targeted as (
+
+    select
+        *,
+        case
+            when pipeline_id is not null
+                then case
+                    when {{ json_member('all_step_outputs', 'target_name') }} is not null
+                        then target_name
+                    when {{ json_member('all_step_outputs', 'target_output_key') }} is not null
+                        then target_output_key
+                    when {{ json_member('all_step_outputs', 'target_step_id') }} is not null
+                        then target_step_id
+                end
+            when has_own_step_outputs and {{ json_kind('all_step_outputs') }} = 'object'
+                then {{ last_where(
+                    json_object_keys('all_step_outputs'), "not starts_with(k, '_')"
+                ) }}
+        end as target_key
+
+    from stepped
+
+),
+
+final_outputs as (
+
+    select
+        *,
+        {{ null_if_json_null('final_output') }} as given_final_output,
+        {{ json_member('all_step_outputs', 'target_key') }} as target_output
+
+    from targeted
+
+),
+
+prepared as (
+
+    select
+
+        ---------- ids
+        task_id,
+        case_id,
+        round_id,
+        load_id,
+        testset_id,
+        pipeline_id,
+
+        ---------- strings
+        source_kind,
+        raw_output,
+        case
+            when given_final_output is not null then 'final_output'
+            when target_output is not null then 'evaluation_target:' || target_key
+            when parsed_output is not null then 'parsed_output'
+            when raw_output is not null then 'raw_output'
+        end as final_source,
+        coalesce(
+            raw_output,
+            {{ json_as_text("coalesce(given_final_output, target_output, parsed_output)") }}
+        ) as answer,
+        case
+            when pipeline_id is null then target_key
+            else coalesce(target_output_key, target_name)
+        end as target_output_key,
+        error_code,
+        judge_feedback,
+
+        ---------- numerics
+        case_position,
+        round_position,
+        run_index,
+        latency_ms,
+        input_tokens,
+        output_tokens,
+        overall_score / 10 as judge_score,
+
+        ---------- booleans
+        error_code is not null as is_error,
+        reported_must_have_pass,
+
+        ---------- timestamps
+        executed_at,
+
+        ---------- json
+        parsed_output,
+        all_step_outputs as step_outputs,
+        coalesce(given_final_output, target_output, parsed_output, to_json(raw_output))
+            as final_output,
+        failed_steps,
+        rule_violations,
+        metadata
+
+    from final_outputs
+
+)
+
+select * from prepared

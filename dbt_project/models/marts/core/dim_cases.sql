@@ -1,0 +1,48 @@
+with
+
+cases as (
+
+    select * from {{ ref('stg_tasks__cases') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('int_tasks_resolved') }}
+
+),
+
+test_cases as (
+
+    select * from {{ ref('stg_testsets__test_cases') }}
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        cases.task_id,
+        cases.case_id,
+
+        ---------- numerics
+        cases.case_position,
+
+        ---------- booleans
+        case
+            when tasks.testset_id is not null then test_cases.case_id is not null
+        end as in_testset,
+
+        ---------- json
+        cases.tags,
+        cases.context
+
+    from cases
+    inner join tasks on cases.task_id = tasks.task_id
+    left join test_cases
+        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+
+)
+
+select * from final

@@ -1,0 +1,33 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'rejects') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        record_id,
+
+        ---------- strings
+        file_uri,
+        pointer,
+        severity,
+        code,
+        message,
+        raw_text,
+
+        ---------- numerics
+        "line" as line_number,
+        "column" as column_number
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,42 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'memory_runs') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        run_id,
+        task_id,
+
+        ---------- strings
+        dataset,
+        run_timestamp,
+        memory_system,
+        test_threshold,
+
+        ---------- numerics
+        total_sessions,
+        total_dialogs,
+        total_messages,
+        total_questions,
+        valid_questions,
+        total_tests,
+
+        ---------- timestamps
+        started_at,
+
+        ---------- json
+        extras
+
+    from source
+
+)
+
+select * from renamed

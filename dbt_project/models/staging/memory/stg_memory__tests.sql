@@ -1,0 +1,32 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'memory_tests') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        run_id,
+        task_id,
+
+        ---------- numerics
+        test_index,
+        range_start,
+        range_end,
+        dialogs_inserted_count,
+        questions,
+
+        ---------- json
+        extras
+
+    from source
+
+)
+
+select * from renamed

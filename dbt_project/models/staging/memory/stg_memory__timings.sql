@@ -1,0 +1,34 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'memory_timings') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        run_id,
+        task_id,
+
+        ---------- strings
+        operation,
+        grain,
+        stage,
+
+        ---------- numerics
+        position as timing_position,
+        duration_ms,
+        min_ms,
+        max_ms,
+        count as n_measured
+
+    from source
+
+)
+
+select * from renamed

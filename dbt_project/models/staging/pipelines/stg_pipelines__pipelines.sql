@@ -1,0 +1,30 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'pipelines') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        pipeline_id,
+
+        ---------- strings
+        file_uri,
+        name,
+        evaluation_target,
+        default_testset,
+
+        ---------- json
+        raw_data
+
+    from source
+
+)
+
+select * from renamed

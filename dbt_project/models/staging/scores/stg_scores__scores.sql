@@ -1,0 +1,37 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'scores') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+
+        ---------- strings
+        summary,
+        scorer,
+        scorer_version,
+
+        ---------- numerics
+        "line" as line_number,
+        score,
+        scale,
+
+        ---------- json
+        payload
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,34 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'baselines') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+        baseline_id,
+
+        ---------- strings
+        "type" as baseline_type,
+        owner,
+
+        ---------- numerics
+        position as baseline_position,
+        confidence,
+
+        ---------- json
+        payload
+
+    from source
+
+)
+
+select * from renamed

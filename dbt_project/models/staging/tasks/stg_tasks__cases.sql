@@ -1,0 +1,29 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'cases') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+
+        ---------- numerics
+        position as case_position,
+
+        ---------- json
+        context,
+        tags
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,30 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'testsets') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        testset_id,
+
+        ---------- strings
+        file_uri,
+        feature,
+        "type" as test_type,
+        version,
+
+        ---------- numerics
+        cases
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,89 @@
+"""The words of JSON faults: what was found, what was expected, one fix."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+
+
+class Want(Enum):
+    """What the grammar allows next, in words for the message."""
+
+    VALUE = "a value"
+    FIRST_VALUE = 'a value or "]"'
+    KEY = "a key in double quotes"
+    FIRST_KEY = 'a key in double quotes or "}"'
+    COLON = '":" after the key'
+    OBJECT_NEXT = '"," or "}"'
+    ARRAY_NEXT = '"," or "]"'
+    NOTHING = "nothing more"
+
+
+_VALUE_WANTED = (Want.VALUE, Want.FIRST_VALUE)
+_KEY_WANTED = (Want.KEY, Want.FIRST_KEY)
+
+
+def fix(want: Want, char: str, found: str) -> str:
+    """Return the likeliest correction of an unexpected token."""
+    if want is Want.NOTHING:
+        if char == ",":
+            return "Records are not separated by commas: remove it."
+        if char in "{[":
+            return "Write each record on a line of its own."
+        return "Remove what follows the record."
+    if char in "/#":
+        return "A comment stands on a line of its own that starts with //."
+    if char == "'" or char in "“”‘’":
+        return 'Write keys and texts in straight double quotes (").'
+    if found in ("True", "False", "None"):
+        return "JSON writes true, false and null."
+    if char in "}]" and want in (Want.KEY, Want.VALUE):
+        return "Remove the comma before it, or add what is missing."
+    if want in (Want.OBJECT_NEXT, Want.ARRAY_NEXT):
+        return "Add the missing comma or close what is open."
+    if char in "+.-0123456789" and want in _VALUE_WANTED:
+        return "A number has no plus sign, no leading zero and no bare point."
+    if want in _KEY_WANTED:
+        return 'Write keys in straight double quotes (").'
+    return "Write texts in double quotes."
+
+
+def byte_name(surrogate: str) -> str:
+    code = ord(surrogate)
+    if 0xDC80 <= code <= 0xDCFF:  # how surrogateescape writes a byte
+        return f"the byte 0x{code - 0xDC00:02X}"
+    return f"the code point U+{code:04X}"
+
+
+def escape(char: str) -> str:
+    return {"\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(char, f"\\u{ord(char):04x}")
+
+
+def short(text: str) -> str:
+    return repr(text) if len(text) <= 40 else repr(text[:40]) + "…"
+
+
+def lone_escape(text: str, at: int, end: int) -> int:
+    """Return where ``text[at:end]`` first has an escape of half a surrogate pair.
+
+    Raises:
+        ValueError: There is none.
+    """
+    pending = None  # a first half that waits for its second half right behind it
+    for match in _ESCAPE.finditer(text, at, end):
+        code = int(match[1], 16) if match[1] else 0
+        if pending is not None:
+            if 0xDC00 <= code <= 0xDFFF and match.start() == pending + 6:
+                pending = None
+                continue
+            return pending
+        if 0xD800 <= code <= 0xDBFF:
+            pending = match.start()
+        elif 0xDC00 <= code <= 0xDFFF:
+            return match.start()
+    if pending is None:
+        raise ValueError("no lone surrogate")
+    return pending

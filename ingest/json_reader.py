@@ -1,0 +1,373 @@
+"""The slow, exact JSON reader: where a text goes wrong, and what to write instead.
+
+``json_text`` reads good records fast and comes here only when that fails. The reader
+takes one line at a time and keeps its own stack, so that it serves records that span
+lines, nesting beyond Python's recursion limit, and hostile files in linear time.
+
+Faults of two kinds. A *grammar* fault stops the reader (``broken``). A *value* fault
+(a key twice, a number that JSON or a double cannot hold, half a surrogate pair, bytes
+that are not UTF-8) is noted and reading goes on, so that all of them are named at once.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from json import JSONDecodeError
+from json.decoder import scanstring  # type: ignore[attr-defined]  # C, not in typeshed
+from typing import Any, NamedTuple
+
+from ingest.json_messages import (
+    SURROGATE,
+    Want,
+    byte_name,
+    escape,
+    fix,
+    lone_escape,
+    short,
+)
+from ingest.problems import Problem
+
+#: Containers inside each other. Python's own recursion ends near 1,000 too.
+MAX_DEPTH = 1000
+
+#: Digits of one integer: what Python itself converts from and to text.
+MAX_DIGITS = 4300
+
+
+_VALUE_WANTED = (Want.VALUE, Want.FIRST_VALUE)
+_KEY_WANTED = (Want.KEY, Want.FIRST_KEY)
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An open object or array."""
+
+    container: dict[str, Any] | list[Any]
+    line: int
+    column: int
+    first_in_line: bool
+    key: str = ""
+    repeated: bool = False  # the key stood here before: its value is read and left
+
+
+class Span(NamedTuple):
+    """An object that stands on lines of its own inside the text that was read."""
+
+    first_line: int
+    last_line: int
+
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORD = re.compile(r"-?[A-Za-z_]+")
+_WORDS = {"true": True, "false": False, "null": None}
+_NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")
+
+
+@dataclass
+class JsonReader:
+    """Reads one JSON value, line by line.
+
+    Feed lines until ``complete`` or ``broken``; while neither is true the text has run
+    out outside a string. Lines are text decoded with ``surrogateescape``, so that bytes
+    that are not UTF-8 arrive as lone surrogates and get their place.
+    """
+
+    line: int = 1
+    """Number of the next line to be fed; the first one by default."""
+
+    strict: bool = True
+    """Whether a key twice and a number beyond a double are faults too."""
+
+    value: Any = None
+    """What was read; the first of two equal keys counts."""
+
+    problems: list[Problem] = field(default_factory=list)
+    complete: bool = False
+    broken: bool = False
+
+    spans: list[Span] = field(default_factory=list)
+    """Objects inside the value that start a line no deeper than the value itself does
+    and end a line; the outermost ones, in the order of the file."""
+
+    _frames: list[_Frame] = field(default_factory=list)
+    _want: Want = Want.VALUE
+    _text: str = ""
+    _base_column: int = 0
+
+    def feed(self, text: str) -> None:
+        """Read one more line, given without its line feed."""
+        self._text = text
+        at = _blank_end(text, 0)
+        while at < len(text) and not self.broken:
+            if not self._base_column:
+                self._base_column = at + 1
+            at = _blank_end(text, self._token(at))
+        self.complete = self._want is Want.NOTHING and not self.broken
+        self.line += 1
+
+    def finish(self) -> None:
+        """Say that the text ended here; a problem if the value did not."""
+        if self.complete or self.broken:
+            return
+        self.broken = True
+        if self._frames:
+            frame = self._frames[-1]
+            kind = "object" if isinstance(frame.container, dict) else "list"
+            message = (
+                f"the text ends inside the {kind} opened in line {frame.line}, "
+                f"column {frame.column}; expected {self._want.value}. "
+                "Close every brace and bracket."
+            )
+        else:
+            message = "the text is empty; expected a JSON value. Write one."
+        self.problems.append(
+            Problem(
+                "unexpected_end",
+                message,
+                line=self.line - 1,
+                column=len(self._text) + 1,
+                pointer=self.pointer(),
+            )
+        )
+
+    def pointer(self) -> str:
+        """Return the JSON Pointer of the value that is being read."""
+        parts = []
+        for frame in self._frames:
+            if isinstance(frame.container, list):
+                parts.append(str(len(frame.container)))
+            elif frame is not self._frames[-1] or self._want not in _KEY_WANTED:
+                parts.append(frame.key.replace("~", "~0").replace("/", "~1"))
+        return "".join(f"/{part}" for part in parts)
+
+    @property
+    def root(self) -> Any:
+        """The value so far, also while it is open."""
+        return self._frames[0].container if self._frames else self.value
+
+    # ------------------------------------------------------------------ tokens
+
+    def _token(self, at: int) -> int:
+        """Read the token at *at* and return where it ends."""
+        char = self._text[at]
+        want = self._want
+        if char == '"' and want in _KEY_WANTED:
+            return self._key(at)
+        if char == '"' and want in _VALUE_WANTED:
+            text, end = self._string(at)
+            if not self.broken:
+                self._put(text)
+            return end
+        if char in "{[" and want in _VALUE_WANTED:
+            self._open(char, at)
+        elif char == "}" and want in (Want.FIRST_KEY, Want.OBJECT_NEXT):
+            self._close(at)
+        elif char == "]" and want in (Want.FIRST_VALUE, Want.ARRAY_NEXT):
+            self._close(at)
+        elif char == ":" and want is Want.COLON:
+            self._want = Want.VALUE
+        elif char == "," and want is Want.OBJECT_NEXT:
+            self._frames[-1].key = ""
+            self._want = Want.KEY
+        elif char == "," and want is Want.ARRAY_NEXT:
+            self._want = Want.VALUE
+        elif want in _VALUE_WANTED:
+            return self._scalar(at)
+        else:
+            self._unexpected(at)
+        return at + 1
+
+    def _key(self, at: int) -> int:
+        frame = self._frames[-1]
+        key, end = self._string(at)
+        if self.broken:
+            return end
+        frame.key = key
+        self._want = Want.COLON
+        frame.repeated = key in frame.container
+        if frame.repeated and self.strict:
+            self._note(
+                "duplicate_key",
+                at,
+                f'the key "{key}" stands twice in one object. Keep one of them.',
+            )
+        return end
+
+    def _string(self, at: int) -> tuple[str, int]:
+        text: str
+        try:
+            text, end = scanstring(self._text, at + 1, True)
+        except JSONDecodeError as error:
+            self._bad_string(error)
+            return "", len(self._text)
+        if SURROGATE.search(text):
+            self._bad_characters(at, end)
+        return text, int(end)
+
+    def _scalar(self, at: int) -> int:
+        number = _NUMBER.match(self._text, at)
+        if number and not _word_goes_on(self._text, number.end()):
+            self._put(self._number(number, at))
+            return number.end()
+        word = _WORD.match(self._text, at)
+        if word and word[0] in _WORDS:
+            self._put(_WORDS[word[0]])
+            return word.end()
+        if word and word[0] in _NOT_NUMBERS:
+            self._note(
+                "not_a_json_number",
+                at,
+                f"{word[0]} is not a JSON value. Write null, or leave the key out.",
+            )
+            self._put(None)
+            return word.end()
+        self._unexpected(at)
+        return at + 1
+
+    def _number(self, match: re.Match[str], at: int) -> int | float:
+        text = match[0]
+        if match[1] or match[2]:
+            number = float(text)
+            if math.isinf(number) and self.strict:
+                self._note(
+                    "number_out_of_range",
+                    at,
+                    f"{short(text)} is beyond what a double can hold (about 1.8e308). "
+                    "Write a smaller number, or a text.",
+                )
+            return number
+        if len(text) - text.startswith("-") > MAX_DIGITS:
+            self._note(
+                "integer_too_long",
+                at,
+                f"an integer of {len(text)} digits; the limit is {MAX_DIGITS}. "
+                "Write it as a text.",
+            )
+            return 0
+        return int(text)
+
+    # ------------------------------------------------------------------ structure
+
+    def _put(self, value: Any) -> None:
+        if not self._frames:
+            self.value = value
+            self._want = Want.NOTHING
+            return
+        frame = self._frames[-1]
+        if isinstance(frame.container, list):
+            frame.container.append(value)
+            self._want = Want.ARRAY_NEXT
+        else:
+            if not frame.repeated:
+                frame.container[frame.key] = value
+            self._want = Want.OBJECT_NEXT
+
+    def _open(self, char: str, at: int) -> None:
+        if len(self._frames) >= MAX_DEPTH:
+            self._note(
+                "too_deep",
+                at,
+                f"more than {MAX_DEPTH} objects and lists inside each other. "
+                "Flatten the value.",
+            )
+            self.broken = True
+            return
+        container: dict[str, Any] | list[Any] = {} if char == "{" else []
+        first_in_line = _blank_end(self._text, 0) == at
+        self._frames.append(_Frame(container, self.line, at + 1, first_in_line))
+        self._want = Want.FIRST_KEY if char == "{" else Want.FIRST_VALUE
+
+    def _close(self, at: int) -> None:
+        frame = self._frames.pop()
+        if (
+            self._frames
+            and frame.first_in_line
+            and frame.column <= self._base_column
+            and isinstance(frame.container, dict)
+            and _blank_end(self._text, at + 1) == len(self._text)
+        ):
+            while self.spans and self.spans[-1].first_line >= frame.line:
+                self.spans.pop()
+            self.spans.append(Span(frame.line, self.line))
+        self._put(frame.container)
+
+    # ------------------------------------------------------------------ faults
+
+    def _note(self, code: str, at: int, message: str) -> None:
+        self.problems.append(
+            Problem(
+                code, message, line=self.line, column=at + 1, pointer=self.pointer()
+            )
+        )
+
+    def _bad_characters(self, at: int, end: int) -> None:
+        """Name what became a lone surrogate: a byte, or an escape without its half."""
+        byte = SURROGATE.search(self._text, at, end)
+        if byte:
+            self._note(
+                "not_utf8",
+                byte.start(),
+                f"{byte_name(byte[0])} is not UTF-8. Save the file as UTF-8.",
+            )
+            return
+        start = lone_escape(self._text, at + 1, end)
+        self._note(
+            "lone_surrogate",
+            start,
+            f"{self._text[start : start + 6]} is half of a surrogate pair and "
+            "no character. Write both halves, or the character itself.",
+        )
+
+    def _bad_string(self, error: JSONDecodeError) -> None:
+        self.broken = True
+        found = self._text[error.pos : error.pos + 1]
+        if error.msg.startswith("Unterminated"):
+            self._note(
+                "unterminated_string",
+                error.pos,
+                "the text that opens here has no closing quote in its line. Add the "
+                'quote; inside a text write " as \\" and a line break as \\n.',
+            )
+        elif error.msg.startswith("Invalid control"):
+            self._note(
+                "control_character",
+                error.pos,
+                f"a bare control character (U+{ord(found):04X}) in a text. "
+                f"Write it as {escape(found)}.",
+            )
+        else:
+            self._note(
+                "bad_escape",
+                error.pos,
+                f"{self._text[error.pos : error.pos + 2]} is no JSON escape. "
+                "Write a backslash itself as \\\\.",
+            )
+
+    def _unexpected(self, at: int) -> None:
+        self.broken = True
+        char = self._text[at]
+        if SURROGATE.match(char):
+            self._note(
+                "not_utf8", at, f"{byte_name(char)} is not UTF-8. Save the file as UTF-8."
+            )
+            return
+        word = re.compile(r"\w+").match(self._text, at)
+        found = word[0] if word else char
+        self._note(
+            "syntax",
+            at,
+            f"found {short(found)}, expected {self._want.value}. "
+            f"{fix(self._want, char, found)}",
+        )
+
+
+def _blank_end(text: str, at: int) -> int:
+    match = _BLANK.match(text, at)
+    return match.end() if match else at
+
+
+def _word_goes_on(text: str, at: int) -> bool:
+    return text[at : at + 1].isalnum() or text[at : at + 1] in (".", "_")

@@ -1,0 +1,39 @@
+"""What every reader hands back: rows for the raw tables, and what was wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ingest.problems import Problem
+    from ingest.rows import Rows
+
+
+@dataclass
+class Reading:
+    """One file, read: the rows of its good records and a problem for each bad one.
+
+    The loader adds ``load_id`` (and ``file_uri`` where a table has it) to the rows.
+    """
+
+    rows: Rows
+    """Raw table → its columns, as ``raw.sql`` names them, without ``load_id``."""
+
+    problems: list[Problem] = field(default_factory=list)
+    """In the order of the file; a rejected record has at least one ``reject``."""
+
+    records_loaded: int = 0
+    """Records (cases, results, scores, answers) whose rows are in ``rows``."""
+
+    records_rejected: int = 0
+    """Records left out; ``problems`` says why."""
+
+    rejected: bool = False
+    """The whole file is unusable: ``rows`` is empty, nothing may be loaded."""
+
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    """The live objects that this file owns, as (kind, id): ``("task", "run-1")``,
+    ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run|task")``,
+    ``("scores", source_name)``. Loading the file replaces their earlier rows.
+    """

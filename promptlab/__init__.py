@@ -1,0 +1,75 @@
+"""promptlab, the warehouse for prompt evaluation: the public Python API.
+
+Names load when they are first used, so that ``import promptlab`` is instant.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ingest.pipelines import load_pipeline_config
+    from ingest.testset_api import filter_by_tags, load_testset, validate_testset
+    from promptlab.contracts.analysis_input import AnalysisInput
+    from promptlab.contracts.analysis_result import AnalysisResult
+    from promptlab.contracts.testset import TestCase
+    from promptlab.evaluator import (
+        EvaluationConfig,
+        EvaluationResult,
+        PipelineEvaluator,
+        RuleConfig,
+        UnifiedEvaluator,
+    )
+    from promptlab.pipeline import Warehouse
+
+try:
+    __version__ = version("promptlab-warehouse")
+except PackageNotFoundError:  # a checkout that was never installed
+    __version__ = "0.0.0"
+
+_HOMES = {
+    "AnalysisInput": "promptlab.contracts.analysis_input",
+    "AnalysisResult": "promptlab.contracts.analysis_result",
+    "EvaluationConfig": "promptlab.evaluator",
+    "EvaluationResult": "promptlab.evaluator",
+    "PipelineEvaluator": "promptlab.evaluator",
+    "RuleConfig": "promptlab.evaluator",
+    "TestCase": "promptlab.contracts.testset",
+    "UnifiedEvaluator": "promptlab.evaluator",
+    "Warehouse": "promptlab.pipeline",
+    "filter_by_tags": "ingest.testset_api",
+    "load_pipeline_config": "ingest.pipelines",
+    "load_testset": "ingest.testset_api",
+    "validate_testset": "ingest.testset_api",
+}
+
+__all__ = [
+    "AnalysisInput",
+    "AnalysisResult",
+    "EvaluationConfig",
+    "EvaluationResult",
+    "PipelineEvaluator",
+    "RuleConfig",
+    "TestCase",
+    "UnifiedEvaluator",
+    "Warehouse",
+    "__version__",
+    "filter_by_tags",
+    "load_pipeline_config",
+    "load_testset",
+    "validate_testset",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'promptlab' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

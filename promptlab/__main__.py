@@ -1,0 +1,16 @@
+"""``python -m promptlab`` and the ``promptlab`` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    from promptlab.cli import run_cli
+
+    sys.exit(run_cli())
+
+
+if __name__ == "__main__":
+    main()

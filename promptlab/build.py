@@ -1,0 +1,120 @@
+"""Running the bundled dbt project in this process.
+
+Importing dbt takes more than a second, so it is imported when a build starts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptlab.errors import BuildError, UsageError
+from promptlab.paths import dbt_project, dbt_target
+
+if TYPE_CHECKING:
+    from promptlab.settings import Settings
+
+
+def build(
+    settings: Settings,
+    args: Sequence[str] = (),
+    *,
+    command: str = "build",
+    verbose: bool = False,
+) -> None:
+    """Run ``dbt build`` on the warehouse; data tests included.
+
+    Unit tests prove the project, not the data, so a build leaves them out unless
+    ``args`` select resource types themselves.
+
+    Args:
+        settings: says which database, and how many threads.
+        args: passed on to dbt as they are.
+        command: another dbt command, such as ``docs generate``.
+        verbose: let dbt's own log through, to stderr.
+
+    Raises:
+        BuildError: names every node that failed.
+        UsageError: dbt does not understand ``args``.
+    """
+    db = settings.db.resolve()
+    target = dbt_target(db)
+    call = [
+        *command.split(),
+        "--project-dir",
+        str(dbt_project()),
+        "--profiles-dir",
+        str(dbt_project()),
+        "--target-path",
+        str(target),
+        "--log-path",
+        str(target),
+        *([] if verbose else ["--quiet"]),
+        *(
+            ["--exclude-resource-type", "unit_test"]
+            if _is_plain_build(command, args)
+            else []
+        ),
+        *args,
+    ]
+    environment = {
+        "PROMPTLAB_DB": str(db),
+        "PROMPTLAB_THREADS": str(settings.threads),
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+    }
+    if settings.memory_limit:
+        environment["PROMPTLAB_MEMORY_LIMIT"] = settings.memory_limit
+    with _environment(environment), contextlib.redirect_stdout(sys.stderr):
+        result = _invoke(call)
+    if not result.success:
+        raise _failure(result, target)
+
+
+def _is_plain_build(command: str, args: Sequence[str]) -> bool:
+    return command == "build" and not any("resource-type" in arg for arg in args)
+
+
+def _invoke(call: list[str]) -> Any:
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    try:
+        return dbtRunner().invoke(call)
+    finally:
+        # dbt keeps the file open, and so locked, for the life of the process
+        DuckDBConnectionManager.close_all_connections()
+
+
+def _failure(result: Any, target: Path) -> BuildError | UsageError:
+    log = target / "dbt.log"
+    if result.exception is not None and result.result is None:
+        kind = type(result.exception).__name__
+        if "Usage" in kind or "NoSuchOption" in kind:
+            return UsageError(f"dbt: {result.exception}")
+        return BuildError(f"dbt stopped: {result.exception}\nits log: {log}")
+    failed = [
+        f"  {r.node.resource_type} {r.node.name}: {' '.join(str(r.message).split())}"
+        for r in getattr(result.result, "results", [])
+        if str(r.status) in {"error", "fail", "runtime error"}
+    ]
+    return BuildError(
+        "\n".join([f"dbt: {len(failed)} node(s) failed", *failed, f"its log: {log}"])
+    )
+
+
+@contextlib.contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,244 @@
+"""What an analysis says: the output half of the analysis contract (section 4).
+
+Fields of the contract keep its names and meaning; fields of ours stand after them and
+are marked so. Scores, shares and interval ends are 0–1, 1 best; ``None`` means "not
+scored", never 0. Lists come in a fixed order, so the same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from promptlab.contracts.base import Contract, JsonObject, Share
+
+FORMAT_VERSION = "1.0"
+# 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
+
+Severity = Literal["critical", "major", "minor", "info"]
+Status = Literal["pass", "fail", "error", "unevaluated"]
+TargetStatus = Literal["met", "missed", "unknown", "none"]
+"""``unknown``: a target was set and could not be judged; ``none``: no target."""
+
+
+class ResultTask(Contract):
+    """The task's meta data, returned as it came (contract section 3.2)."""
+
+    task_id: str
+    title: str
+    prompt_version: str
+    model: str
+    triggered_by: str
+    env: dict[str, str]
+    created_at: datetime
+    """When the task was created, UTC."""
+
+
+class EvidenceLink(Contract):
+    """One piece of evidence for a score (contract section 4.5)."""
+
+    dimension_id: str
+    case_id: str
+    round_id: str
+    summary: str
+    """One line for people, in the report's language."""
+    payload: JsonObject
+    """``snippet``, ``expected``, ``actual``, ``reason``, ``pointer`` and, where known,
+    ``offsets``: pairs of character positions in the snippet."""
+
+
+class AlertItem(Contract):
+    """Something a reader must know before trusting the score (contract section 4.5)."""
+
+    severity: Severity
+    message: str
+    dimension_ids: list[str]
+    case_ids: list[str]
+    """At most as many as the report shows; ``n_cases`` counts them all."""
+    code: str
+    """Ours: what kind of alert, e.g. ``below_min_score``."""
+    n_cases: int
+    """Ours: how many cases it concerns."""
+
+
+class ResultSummary(Contract):
+    """The task in one line (contract section 4.2)."""
+
+    overall_score: Share | None
+    grade: str
+    """A to F, or ``n/a`` where too little was scored."""
+    alerts: list[AlertItem]
+    coverage: Share | None
+    """Share of rounds that were scored on a dimension whose weight was used."""
+    ci_low: Share | None
+    """Ours: lower end of the 95 % interval of ``overall_score`` over cases."""
+    ci_high: Share | None
+    pass_rate: Share | None
+    """Ours: passed cases over passed, failed and error cases."""
+    n_cases: int
+    n_pass: int
+    n_fail: int
+    n_error: int
+    n_unevaluated: int
+    n_rounds: int
+    n_scored_rounds: int
+    """Ours: rounds that ``coverage`` counts as scored."""
+    conclusion: str
+    """Ours: one sentence, in the report's language."""
+
+
+class DimensionResult(Contract):
+    """One dimension (contract section 4.3)."""
+
+    dimension_id: str
+    name: str
+    score: Share | None
+    raw_metrics: JsonObject
+    weight: Share
+    """The weight used; the used weights sum to 1, an unused one is 0."""
+    contributions: list[EvidenceLink]
+    diagnosis: str
+    weight_configured: Share
+    """Ours: the weight that the input asked for."""
+    ci_low: Share | None
+    """Ours: lower end of the 95 % interval of ``score`` over cases."""
+    ci_high: Share | None
+    ci_method: str | None
+    """Ours: how the interval was made; ``None`` where there is none."""
+    ci_reason: str | None
+    """Ours: why there is no interval."""
+    n_cases: int
+    """Ours: cases that were scored."""
+    n_rounds: int
+    """Ours: rounds that were scored."""
+    scorer: str
+    scoring_mode: str
+    target: JsonObject
+    """Ours: the target as configured."""
+    target_status: TargetStatus
+    """Ours: whether the target was met, by the alerts of this dimension."""
+
+
+class RoundOutcome(Contract):
+    """Ours: one round of a case, for people."""
+
+    round_id: str
+    run_index: int
+    status: Status
+    must_have_pass: bool | None
+    error_code: str | None
+    failed_steps: list[str]
+    answer: str | None
+    """The answer as text, cut at 2,000 characters."""
+    answer_chars: int | None
+    """Length of the whole answer in characters."""
+    latency_ms: float | None
+    """Milliseconds."""
+    input_tokens: int | None
+    output_tokens: int | None
+    executed_at: datetime | None
+
+
+class ScopeOutcome(Contract):
+    """Ours: one expectation scope of a round, a step, the aggregation or the final."""
+
+    round_id: str
+    scope: str
+    step_id: str | None
+    status: Status
+    checks_total: int
+    checks_failed: int
+    checks_unevaluated: int
+    actual_source: str | None
+    """Where the compared output was found; ``None`` when there was none."""
+    details: str
+    """One sentence, in the report's language."""
+
+
+class CheckDifference(Contract):
+    """Ours: one check of the testset that did not hold."""
+
+    round_id: str
+    scope: str
+    step_id: str | None
+    field: str | None
+    """Final scope: the key of ``expected_outputs``."""
+    pointer: str
+    """JSON Pointer from the output of the scope or field; empty: the whole of it."""
+    matcher: str
+    status: Status
+    reason: str
+    expected: str | None
+    """JSON text, cut at 500 characters."""
+    actual: str | None
+    """JSON text, cut at 500 characters; ``None`` when there was no value."""
+
+
+class CaseResult(Contract):
+    """One case (contract section 4.4)."""
+
+    case_id: str
+    dimension_scores: dict[str, float | None]
+    """Every configured dimension; ``None`` where it could not be scored."""
+    aggregated_score: Share | None
+    evidences: list[EvidenceLink]
+    notes: JsonObject
+    status: Status
+    must_have_pass: bool | None
+    """Ours: no must was broken; ``None`` when nothing was evaluated."""
+    reported_must_have_pass: bool | None
+    """Ours: what the input itself said of it."""
+    in_testset: bool | None
+    """Ours: whether the testset holds the case; ``None`` without a testset."""
+    tags: list[str]
+    context: JsonObject
+    n_rounds: int
+    """Ours: rounds of the case; ``rounds`` may list fewer in a cut report."""
+    n_rounds_passed: int
+    rounds: list[RoundOutcome]
+    scopes: list[ScopeOutcome]
+    n_differences: int
+    """Ours: checks that did not hold; ``differences`` may list fewer."""
+    differences: list[CheckDifference]
+
+
+class ScorerUsed(Contract):
+    """Ours: what scored a dimension, to repeat it."""
+
+    dimension_id: str
+    scorer: str
+    scoring_mode: str
+    parameters: JsonObject
+    target: JsonObject
+
+
+class Provenance(Contract):
+    """Ours: the key ``promptlab`` of ``extras``: where the numbers come from."""
+
+    format_version: str
+    package_version: str
+    lang: Literal["zh", "en"]
+    load_ids: list[int]
+    """Loads that the task was read from."""
+    source_kind: str
+    testset_id: str | None
+    testset_source: str | None
+    """What named the testset."""
+    pipeline_id: str | None
+    scorers: list[ScorerUsed]
+    given: JsonObject | None = None
+    """The input's own ``extras.promptlab``, if it had one."""
+
+
+class AnalysisResult(Contract):
+    """The whole answer for one task (contract section 4.1)."""
+
+    task: ResultTask
+    summary: ResultSummary
+    dimensions: list[DimensionResult]
+    case_results: list[CaseResult]
+    generated_at: datetime
+    version: str
+    """Version of this format; its history stands beside ``FORMAT_VERSION``."""
+    extras: JsonObject
+    """The input's ``extras`` as given; ours under the key ``promptlab``."""

@@ -1,0 +1,46 @@
+"""What every contract shares.
+
+Contracts are pydantic models of what promptlab reads and writes. They do no I/O and
+know nothing of the warehouse. A field's docstring, below it, is its description in
+the published JSON Schema: unit, range, source.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+JsonObject = dict[str, Any]
+"""A JSON object whose keys the contract does not know."""
+
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A number from 0 to 1."""
+
+NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
+"""Text with at least one character that is no white space."""
+
+
+class Contract(BaseModel):
+    """A shape we write: frozen, closed to unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+    )
+
+
+class Input(BaseModel):
+    """A shape we read: strict types, unknown keys are kept for whoever wrote them.
+
+    Strict, because a file that says ``"latency_ms": "842"`` is a file whose writer
+    is to be told, not corrected in silence.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="allow",
+        strict=True,
+        use_attribute_docstrings=True,
+    )

@@ -1,0 +1,78 @@
+"""One evaluation result: the guide's 评估结果结构 (pipeline-evaluation.md)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from promptlab.contracts.analysis_input import Count
+from promptlab.contracts.base import Input, JsonObject, NonBlank
+from promptlab.contracts.times import Moment
+
+
+class EvaluationRecord(Input):
+    """One sample that a pipeline was evaluated on.
+
+    The first ten fields are the guide's, the others are ours and may be left out.
+    ``sample_id``, ``entity_id`` and ``variant`` are needed to know whose result it is;
+    everything else may be missing, and missing is "not known".
+    """
+
+    sample_id: NonBlank
+    """The case; a sample that comes more than once has more rounds."""
+    entity_type: str | None = None
+    """What was evaluated: ``pipeline``, ``agent``."""
+    entity_id: NonBlank
+    """Its id, e.g. the pipeline's."""
+    variant: NonBlank
+    """Its variant or version."""
+    overall_score: Annotated[float, Field(ge=0, le=10)] | None = None
+    """The judge's score, 0–10; null when no judge ran."""
+    must_have_pass: bool | None = None
+    """The evaluator's own verdict; null when it gave none."""
+    judge_feedback: str | None = None
+    """What the judge, or the evaluator, had to say."""
+    execution_time: Annotated[float, Field(ge=0)] | None = None
+    """Wall time in seconds; null when not measured."""
+    step_outputs: JsonObject = Field(default_factory=dict)
+    """Step → its output; keys that start with ``_`` are earlier verdicts."""
+    failed_steps: list[str] = Field(default_factory=list)
+    """Steps that did not run through."""
+
+    round_id: NonBlank | None = None
+    """Ours: unique in the case; ``<sample_id>-<n>`` where missing."""
+    run_id: NonBlank | None = None
+    """Ours: the task's id; else ``<entity_id>/<variant>/<file name>``."""
+    testset: str | None = None
+    """Ours: the testset that the sample is from."""
+    pipeline: str | None = None
+    """Ours: the pipeline that ran, where ``entity_id`` is none."""
+    title: str | None = None
+    """Ours: the task's name; else ``entity_id``."""
+    prompt_version: str | None = None
+    """Ours: else ``variant``."""
+    model: str | None = None
+    """Ours: the model, with its vendor."""
+    triggered_by: str | None = None
+    """Ours: how the run was started."""
+    final_output: Any = None
+    """Ours: the final output, any JSON value; null when it is in ``step_outputs``."""
+    raw_output: str | None = None
+    """Ours: the final output as the model wrote it."""
+    tags: list[str] = Field(default_factory=list)
+    """Ours: labels of the case."""
+    error: str | JsonObject | None = None
+    """Ours: why there is no usable output; null or "" when there is one."""
+    rule_violations: list[str | JsonObject] = Field(default_factory=list)
+    """Ours: broken rules; an object's ``severity`` is ``must`` where missing."""
+    input_tokens: Count | None = None
+    """Ours: tokens sent; null when not counted."""
+    output_tokens: Count | None = None
+    """Ours: tokens received; null when not counted."""
+    metadata: JsonObject = Field(default_factory=dict)
+    """Ours: anything about the request. Unknown keys are kept in it."""
+    created_at: Moment | None = None
+    """Ours: when the task was created; else its earliest ``executed_at``."""
+    executed_at: Moment | None = None
+    """Ours: when the sample was run; without a zone: UTC."""

@@ -1,0 +1,173 @@
+"""One file of the memory benchmark: the run of one conversation.
+
+The format of memory-benchmark-format.md, with what later writers of it added
+(``test_segments``, ``total_messages``, ``timing_summary``, ``memory_snapshots``). Only
+what identifies an answer is required; everything else may be missing or null.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from promptlab.contracts.base import Input, JsonObject, NonBlank
+
+_SMALLEST, _LARGEST = -(2**63), 2**63 - 1
+
+Whole = Annotated[int, Field(ge=_SMALLEST, le=_LARGEST)]
+"""A whole number that the warehouse can keep."""
+
+Count = Annotated[int, Field(ge=0, le=_LARGEST)]
+"""How many; a whole number, not negative."""
+
+Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A duration in milliseconds."""
+
+
+class ExperimentInfo(Input):
+    """Which conversation of which data set was run."""
+
+    dataset: NonBlank | None = None
+    """Name of the data set, e.g. ``locomo``; where missing, the folder's."""
+    task_id: NonBlank | Whole | None = None
+    """The conversation, e.g. ``conv-26``; where missing, the file's name."""
+
+
+class InvalidQuestion(Input):
+    """A question of the data set that could not be asked."""
+
+    question_index: Whole | None = None
+    """Its place in the data set: another numbering than that of the answers."""
+    question: str | None = None
+    """Its text."""
+    reason: str | None = None
+    """Why it is invalid, e.g. ``no_evidence``."""
+
+
+class DatasetStatistics(Input):
+    """How large the conversation is."""
+
+    total_sessions: Count | None = None
+    """Sessions of the conversation."""
+    total_dialogs: Count | None = None
+    """Messages of the conversation."""
+    total_messages: Count | None = None
+    """Messages, in files of later writers."""
+    total_questions: Count | None = None
+    """Questions, the invalid ones too."""
+    valid_questions: Count | None = None
+    """Questions with evidence; some of them may never be asked."""
+    invalid_questions: list[InvalidQuestion] = Field(default_factory=list)
+    """Those without."""
+
+
+class TestSummary(Input):
+    """How often the questions were asked."""
+
+    __test__ = False  # the format's name makes pytest think that this is a test
+
+    total_tests: Count | None = None
+    """Rounds of questions that happened."""
+    test_threshold: str | None = None
+    """When a round starts, in words."""
+    test_segments: Count | None = None
+    """Rounds that were asked for, in files of later writers."""
+
+
+class QuestionRange(Input):
+    """The questions of one round, both ends included."""
+
+    start: Whole | None = None
+    """First ``question_index``, always 1 so far: rounds overlap."""
+    end: Whole | None = None
+    """Last ``question_index``."""
+
+
+class RoundHead(Input):
+    """One round of questions without the questions."""
+
+    test_index: Whole
+    """Number of the round in the file, from 1."""
+    question_range: QuestionRange | None = None
+    """The questions that were asked."""
+    dialogs_inserted_count: Count | None = None
+    """Messages that the memory had seen when the round began."""
+
+
+class Question(Input):
+    """One question and the answer it got in one round.
+
+    Unknown keys are what the data set says of the question; they are kept.
+    """
+
+    question_index: Whole
+    """Its place in the round's list; shifts from round to round."""
+    question_text: str
+    """The question."""
+    predicted_answer: Any = None
+    """What the system answered, normally text; ``[ERROR]`` when the call failed."""
+    reference_answer: Any = None
+    """The right answer: text, a number, or a list of which the best one counts."""
+    evidence: Any = None
+    """Where in the conversation the answer stands."""
+    category: Any = None
+    """Kind of question, a number in LoCoMo; kept as given."""
+    error: Any = None
+    """Why the call failed; null, "", false and 0 mean that it did not."""
+
+
+class Round(RoundHead):
+    """One round of questions."""
+
+    questions: list[Question]
+    """All questions that could be answered by then, from the first on."""
+
+
+class StageTiming(Input):
+    """Time of one stage over all its calls."""
+
+    avg_ms: Milliseconds | None = None
+    """Mean, in milliseconds."""
+    min_ms: Milliseconds | None = None
+    """Shortest."""
+    max_ms: Milliseconds | None = None
+    """Longest."""
+    count: Count | None = None
+    """Calls."""
+
+
+class OperationTimings(Input):
+    """Times of inserting, or of retrieving."""
+
+    summary: dict[str, StageTiming] = Field(default_factory=dict)
+    """Stage, e.g. ``pre_insert_ms`` → its times."""
+    details: list[dict[str, Any]] = Field(default_factory=list)
+    """One call each, stage → milliseconds: an insert, or the mean over a round's
+    retrievals (``test_index`` then names the round)."""
+
+
+class TimingSummary(Input):
+    """Where the time went; the language model's own is not in it."""
+
+    insert_timings: OperationTimings | None = None
+    """Writing messages into the memory."""
+    retrieval_timings: OperationTimings | None = None
+    """Finding what a question needs."""
+
+
+class MemoryResult(Input):
+    """A file of the memory benchmark."""
+
+    experiment_info: ExperimentInfo = Field(default_factory=ExperimentInfo)
+    """Whose result it is."""
+    dataset_statistics: DatasetStatistics = Field(default_factory=DatasetStatistics)
+    """Size of the conversation."""
+    test_summary: TestSummary = Field(default_factory=TestSummary)
+    """How it was tested."""
+    test_results: list[Round]
+    """The rounds, in the order in which they were held."""
+    timing_summary: TimingSummary | None = None
+    """Times, in files of later writers."""
+    memory_snapshots: list[JsonObject] = Field(default_factory=list)
+    """State of the memory at each round (``test_index``), keys as the system likes."""

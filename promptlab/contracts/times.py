@@ -1,0 +1,43 @@
+"""Points in time: ISO 8601 in, UTC inside."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+
+def read_time(text: str) -> datetime:
+    """Read an ISO 8601 time; it has no ``tzinfo`` where the text names no zone.
+
+    Args:
+        text: For example ``2024-10-24T12:30:00Z`` or ``2024-10-24 20:30+08:00``.
+
+    Raises:
+        ValueError: The text is no such time, with a sentence that says so.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        in_utc(moment)
+    except (ValueError, OverflowError):
+        message = "not an ISO 8601 time such as 2024-10-24T12:30:00Z"
+        raise ValueError(message) from None
+    return moment
+
+
+def in_utc(moment: datetime) -> datetime:
+    """Return *moment* in UTC; one without a zone is taken to be UTC already."""
+    if moment.tzinfo is None:
+        return moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC)
+
+
+def _in_utc(value: Any) -> Any:
+    if isinstance(value, str):
+        value = read_time(value)
+    return in_utc(value) if isinstance(value, datetime) else value
+
+
+Moment = Annotated[datetime, BeforeValidator(_in_utc)]
+"""A time in UTC, written as ISO 8601. One without a zone is read as UTC."""

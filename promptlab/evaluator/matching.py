@@ -1,0 +1,336 @@
+"""The judge of one pair: what a test expects, against what a step gave.
+
+An expectation is a set of checks, one for every leaf and every container, in the order
+of the file: the container first, then its children. A pair matches when all checks do;
+every failed check is reported.
+
+This is the second, independent writing of the rules that the warehouse has in SQL
+(semantics, section 3); a property test holds the two equal, verdict and failures.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from promptlab.evaluator.json_values import escape_pointer, searchable_text
+from promptlab.evaluator.text_search import found_in
+
+Status = Literal["pass", "fail", "unevaluated"]
+Matcher = Literal[
+    "object", "array", "text", "contains", "regex", "number", "bool", "null"
+]
+Reason = Literal[
+    "missing_step",
+    "missing_field",
+    "type_mismatch",
+    "value_mismatch",
+    "not_contained",
+    "no_regex_match",
+    "length_mismatch",
+    "unexpected_field",
+    "invalid_pattern",
+]
+
+
+class _Missing:
+    """The value of what is not there; JSON null is ``None``."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+
+MISSING: Final = _Missing()
+
+_INDEX: Final = re.compile("0|[1-9][0-9]{0,17}")
+"""A JSON Pointer token that can be an array index."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatchOptions:
+    """How leniently a case is compared: its ``evaluation_config``."""
+
+    strict: bool = False
+    """Keys that are not expected fail their object, at every depth."""
+
+    tolerance: float = 0.0
+    """Largest difference between two numbers that still match; absolute, inclusive."""
+
+    ignore: frozenset[str] = frozenset()
+    """Keys that are left out at every depth, in what is expected and what came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One check that did not match, or could not be judged (``invalid_pattern``)."""
+
+    pointer: str
+    """JSON Pointer from the scope's output; empty for the output itself."""
+
+    matcher: Matcher
+    expected: Any
+    """What the check expects, as the testset writes it."""
+
+    actual: Any
+    """What was found; ``None`` when missing; for ``unexpected_field`` the keys."""
+
+    reason: Reason
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the failure as a JSON object."""
+        return {
+            "pointer": self.pointer,
+            "matcher": self.matcher,
+            "expected": self.expected,
+            "actual": self.actual,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the checks of one scope came to."""
+
+    checks: int
+    failures: tuple[Failure, ...]
+    """In the order of the checks; those with ``invalid_pattern`` too."""
+
+    @property
+    def status(self) -> Status:
+        """A failed check decides; without one, a check nobody could judge does."""
+        if any(failure.reason != "invalid_pattern" for failure in self.failures):
+            return "fail"
+        return "unevaluated" if self.failures else "pass"
+
+    @property
+    def matched(self) -> bool | None:
+        """True, false, or ``None`` when unevaluated."""
+        return {"pass": True, "fail": False, "unevaluated": None}[self.status]
+
+    @property
+    def checks_failed(self) -> int:
+        """Checks that did not match; those nobody could judge are not among them."""
+        return sum(failure.reason != "invalid_pattern" for failure in self.failures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One place of the expectation, with what lies there in the output.
+
+    Places are found by a typed path: keys in objects, indexes in arrays. DuckDB cannot
+    write a path through the keys ``""`` and ``"*"``; there the warehouse uses a JSON
+    Pointer from the top, in which ``/0`` fits an array and an object alike. Both lookups
+    go along, and ``by_pointer`` says which one holds. They only differ below a container
+    of the wrong type, so no verdict depends on it, only the list of failures.
+    """
+
+    expected: Any
+    pointer: str
+    typed: Any
+    loose: Any
+    by_pointer: bool
+
+    @property
+    def actual(self) -> Any:
+        return self.loose if self.by_pointer else self.typed
+
+
+def judge(
+    expected: Any,
+    actual: Any,
+    options: MatchOptions | None = None,
+    *,
+    pointer: str = "",
+    absent: Reason = "missing_step",
+) -> Verdict:
+    """Judge one pair.
+
+    Args:
+        expected: The expectation, plain JSON values (see ``copy_json``).
+        actual: The output, plain JSON values, or ``MISSING``.
+        options: The case's leniency.
+        pointer: Where the pair lies in its scope; opens every failure's pointer.
+        absent: The reason of every check when *actual* is ``MISSING``.
+
+    Returns:
+        Every check counted, every failure named.
+    """
+    options = options or MatchOptions()
+    failures: list[Failure] = []
+    checks = 0
+    stack = [_Check(expected, pointer, actual, actual, by_pointer=False)]
+    while stack:
+        check = stack.pop()
+        checks += 1
+        matcher = matcher_of(check.expected)
+        found = check.actual
+        reason: Reason | None
+        if actual is MISSING:
+            reason = absent
+        elif found is MISSING:
+            reason = "missing_field"
+        else:
+            reason = _reason(matcher, check.expected, found, options)
+        if reason is not None:
+            if reason == "unexpected_field":
+                found = unexpected_keys(check.expected, found, options)
+            shown = None if found is MISSING else found
+            failures.append(
+                Failure(check.pointer, matcher, check.expected, shown, reason)
+            )
+        stack.extend(reversed(_children(check, options)))
+    return Verdict(checks, tuple(failures))
+
+
+def type_of(value: Any) -> Matcher:
+    """Return the JSON type of a value, in the words of the matchers."""
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, str):
+        return "text"
+    if value is None:
+        return "null"
+    return "bool" if isinstance(value, bool) else "number"
+
+
+def matcher_of(expected: Any) -> Matcher:
+    """Return the kind of check that *expected* asks for."""
+    if isinstance(expected, str):
+        if expected.startswith("contains:"):
+            return "contains"
+        if expected.startswith("regex:"):
+            return "regex"
+    return type_of(expected)
+
+
+def operand_of(expected: str) -> str:
+    """Return what a text expectation compares with, its prefix taken off.
+
+    The needle of ``contains:`` is trimmed, the pattern of ``regex:`` at its left only
+    (a blank at its end may be meant); ``literal:`` and plain texts are taken as written.
+    """
+    if expected.startswith("contains:"):
+        return expected.removeprefix("contains:").strip()
+    if expected.startswith("regex:"):
+        return expected.removeprefix("regex:").lstrip()
+    return expected.removeprefix("literal:")
+
+
+def unexpected_keys(
+    expected: Mapping[str, Any], actual: Mapping[str, Any], options: MatchOptions
+) -> list[str]:
+    """Return the keys that ``strict_mode`` forbids in one object, sorted."""
+    return sorted(actual.keys() - expected.keys() - options.ignore)
+
+
+def numbers_match(expected: float, actual: float, tolerance: float) -> bool:
+    """Say whether two numbers are equal, or differ by no more than *tolerance*.
+
+    Two integers compare exactly, whatever their size; anything else as doubles, with a
+    breath of slack (1e-12 of the larger magnitude) so that 0.95 against 0.94 is within
+    0.01. Without a tolerance there is no slack: 0.3 is not 0.30000000000000004.
+    """
+    if isinstance(expected, int) and isinstance(actual, int):
+        return abs(actual - expected) <= tolerance
+    try:
+        wanted, got = float(expected), float(actual)
+    except OverflowError:  # an integer beyond double range is near no double
+        return False
+    if not math.isfinite(got):
+        return False
+    slack = 1e-12 * max(abs(got), abs(wanted), tolerance) if tolerance > 0 else 0.0
+    return abs(got - wanted) <= tolerance + slack
+
+
+def _children(check: _Check, options: MatchOptions) -> list[_Check]:
+    expected = check.expected
+    if isinstance(expected, dict):
+        return [
+            _Check(
+                value,
+                f"{check.pointer}/{escape_pointer(key)}",
+                _member(check.typed, key),
+                _step(check.loose, key),
+                check.by_pointer or key in ("", "*"),
+            )
+            for key, value in expected.items()
+            if key not in options.ignore
+        ]
+    if isinstance(expected, list):
+        return [
+            _Check(
+                value,
+                f"{check.pointer}/{index}",
+                _element(check.typed, index),
+                _step(check.loose, str(index)),
+                check.by_pointer,
+            )
+            for index, value in enumerate(expected)
+        ]
+    return []
+
+
+def _member(value: Any, key: str) -> Any:
+    return value.get(key, MISSING) if isinstance(value, dict) else MISSING
+
+
+def _element(value: Any, index: int) -> Any:
+    if isinstance(value, list) and index < len(value):
+        return value[index]
+    return MISSING
+
+
+def _step(value: Any, token: str) -> Any:
+    """Follow one token of a JSON Pointer, into an object or an array."""
+    if isinstance(value, list):
+        return _element(value, int(token)) if _INDEX.fullmatch(token) else MISSING
+    return _member(value, token)
+
+
+def _reason(
+    matcher: Matcher, expected: Any, actual: Any, options: MatchOptions
+) -> Reason | None:
+    """Return why a value that is there does not meet its check; ``None`` if it does."""
+    if matcher == "object":
+        if not isinstance(actual, dict):
+            return "type_mismatch"
+        if options.strict and unexpected_keys(expected, actual, options):
+            return "unexpected_field"
+        return None
+    if matcher == "array":
+        if not isinstance(actual, list):
+            return "type_mismatch"
+        return None if len(actual) == len(expected) else "length_mismatch"
+    if matcher in ("contains", "regex"):
+        return _search_reason(matcher, operand_of(expected), actual)
+    return _leaf_reason(matcher, expected, actual, options.tolerance)
+
+
+def _search_reason(matcher: Matcher, operand: str, actual: Any) -> Reason | None:
+    text = searchable_text(actual)
+    if matcher == "contains":
+        return None if text is not None and operand in text else "not_contained"
+    # The pattern is judged first: an invalid one says nothing of a null either.
+    found = found_in(operand, text or "")
+    if found is None:
+        return "invalid_pattern"
+    return None if found and text is not None else "no_regex_match"
+
+
+def _leaf_reason(
+    matcher: Matcher, expected: Any, actual: Any, tolerance: float
+) -> Reason | None:
+    if type_of(actual) != matcher:
+        return "type_mismatch"
+    if matcher == "text":
+        equal = actual == operand_of(expected)
+    elif matcher == "number":
+        equal = numbers_match(expected, actual, tolerance)
+    else:
+        equal = actual is expected
+    return None if equal else "value_mismatch"

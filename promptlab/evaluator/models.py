@@ -1,0 +1,336 @@
+"""What goes into an evaluation and what comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from promptlab.contracts.times import in_utc
+from promptlab.errors import InputError, UsageError
+from promptlab.evaluator.json_values import compact_text, copy_json, parse_json
+from promptlab.evaluator.text_search import pattern_error
+
+ResultStatus = Literal["pass", "fail", "error", "unevaluated"]
+
+INTERMEDIATE: Final = "_intermediate_evaluation"
+AGGREGATION: Final = "_aggregation_evaluation"
+FINAL: Final = "_final_evaluation"
+"""Keys of ``step_outputs`` under which a result keeps the verdict of each scope."""
+
+RULE_VALUES: Final = {
+    "contains": "text",
+    "not_contains": "text",
+    "contains_any": "texts",
+    "regex": "pattern",
+    "starts_with": "text",
+    "ends_with": "text",
+    "equals": "value",
+    "allowed_values": "values",
+    "max_chars": "count",
+    "min_chars": "count",
+    "max_tokens": "count",
+    "non_empty": "nothing",
+    "is_json": "nothing",
+    "required_keys": "texts",
+}
+"""Every kind of rule, and what its ``value`` must be."""
+
+_VALUE_WORDS: Final = {
+    "text": "a non-empty text",
+    "texts": "a list of non-empty texts",
+    "pattern": "a regular expression (RE2)",
+    "value": "a JSON value other than null",
+    "values": "a list of JSON values",
+    "count": "a whole number of at least 0",
+    "nothing": "no value",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleConfig:
+    """One rule that an output must keep (kinds: ``RULE_VALUES``).
+
+    Raises:
+        UsageError: The kind is unknown, or its value has the wrong shape.
+    """
+
+    name: str
+    """What the rule is called in ``rule_violations``."""
+
+    type: str
+    """Its kind."""
+
+    field: str | None = None
+    """A field of the final output, or a step; ``output`` and none: all of it."""
+
+    value: Any = None
+    """What the kind compares with."""
+
+    severity: str = "must"
+    """``must`` decides ``must_have_pass`` and the status; any other only reports."""
+
+    message: str | None = None
+    """Said of a violation, instead of the standard sentence."""
+
+    def __post_init__(self) -> None:
+        where = f"rule {self.name!r}"
+        if self.type not in RULE_VALUES:
+            raise UsageError(
+                f"{where}: unknown type {self.type!r}; choose one of "
+                + ", ".join(RULE_VALUES)
+            )
+        if not isinstance(self.severity, str) or not self.severity.strip():
+            raise UsageError(f"{where}: severity is empty; write must or should")
+        shape = RULE_VALUES[self.type]
+        if not _has_shape(self.value, shape):
+            raise UsageError(
+                f"{where}: type {self.type} takes {_VALUE_WORDS[shape]} as value, "
+                f"found {self.value!r}"
+            )
+        if shape == "pattern" and (error := pattern_error(self.value)):
+            raise UsageError(f"{where}: pattern {self.value!r} cannot be used: {error}")
+
+    @classmethod
+    def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
+        """Accept a rule or its mapping, as it stands in YAML."""
+        if isinstance(rule, RuleConfig):
+            return rule
+        unknown = set(rule) - {entry.name for entry in fields(cls)}
+        if unknown or not {"name", "type"} <= set(rule):
+            raise UsageError(
+                f"rule {dict(rule)!r}: expected name and type, and of field, value, "
+                "severity, message what is needed"
+            )
+        return cls(**rule)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationConfig:
+    """What is evaluated beside the test case's own expectations."""
+
+    rules: tuple[RuleConfig, ...] | list[RuleConfig] = ()
+    """Rules every sample must keep."""
+
+    judge_enabled: bool = False
+    """Ask the judge, if the evaluator was given one."""
+
+    judge_agent_id: str | None = None
+    """Passed on to the judge: which agent it is to be."""
+
+    judge_flow: str | None = None
+    """Passed on to the judge: which of the agent's flows."""
+
+    def __post_init__(self) -> None:
+        rules = tuple(RuleConfig.of(rule) for rule in self.rules)
+        object.__setattr__(self, "rules", rules)
+
+
+@dataclass(frozen=True, slots=True)
+class RunInfo:
+    """What is known of a whole run; goes into each of its results."""
+
+    run_id: str | None = None
+    """The task's id in the warehouse; one per run."""
+
+    testset: str | None = None
+    title: str | None = None
+    prompt_version: str | None = None
+    model: str | None = None
+    triggered_by: str | None = None
+    created_at: datetime | str | None = None
+    """Without a zone: UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineRun:
+    """What one run of a pipeline on one sample gave."""
+
+    step_outputs: Mapping[str, Any] = field(default_factory=dict)
+    """Step id or output key → output."""
+
+    final_output: Any = None
+    """Any JSON value; ``None``: it is among the step outputs."""
+
+    parsed_output: Any = None
+    raw_output: str | None = None
+    execution_time: float | None = None
+    """Seconds; ``None`` when not measured."""
+
+    failed_steps: tuple[str, ...] | list[str] = ()
+    """Steps that did not run through."""
+
+    error: Any = None
+    """Why there is no usable output; null, "", false and 0 mean there is one."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    executed_at: datetime | str | None = None
+
+    @classmethod
+    def of(cls, output: PipelineRun | Mapping[str, Any]) -> PipelineRun:
+        """Accept a run, a mapping with ``step_outputs``, or bare step outputs.
+
+        Raises:
+            UsageError: It is none of these.
+        """
+        if isinstance(output, PipelineRun):
+            return output
+        if not isinstance(output, Mapping):
+            raise UsageError(
+                f"a pipeline's run is {type(output).__name__}; return PipelineRun, an "
+                "object with step_outputs, or the step outputs themselves"
+            )
+        return cls.from_fields(output) if "step_outputs" in output else cls(output)
+
+    @classmethod
+    def from_fields(cls, fields_: Mapping[str, Any]) -> PipelineRun:
+        """Take what belongs to a run out of a sample or a record."""
+        names = [entry.name for entry in fields(cls)]
+        given = {name: fields_[name] for name in names if name in fields_}
+        for name, empty in (("step_outputs", {}), ("failed_steps", ())):
+            if given.get(name) is None:
+                given[name] = empty
+        return cls(**given)
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResult:
+    """One sample evaluated: the guide's 评估结果结构, and what the warehouse can use.
+
+    Written by :meth:`to_json`, one line each; ``promptlab ingest`` and :meth:`from_json`
+    read it back.
+    """
+
+    sample_id: str
+    entity_type: str
+    entity_id: str
+    variant: str
+    overall_score: float | None = None
+    """The judge's score, 0–10; ``None`` when no judge ran or it failed."""
+
+    must_have_pass: bool | None = None
+    """Every scope matched, no ``must`` rule broken, no required step failed, the
+    judge's must-haves met; ``None`` when nothing was evaluated."""
+
+    judge_feedback: str | None = None
+    execution_time: float | None = None
+    """Seconds; ``None`` when not measured."""
+
+    step_outputs: dict[str, Any] = field(default_factory=dict)
+    """A copy of what came in, with the verdicts under ``_intermediate_evaluation``,
+    ``_aggregation_evaluation`` and ``_final_evaluation``."""
+
+    failed_steps: list[str] = field(default_factory=list)
+
+    status: ResultStatus = "unevaluated"
+    rule_violations: list[Any] = field(default_factory=list)
+    """One object per broken rule: rule, type, field, severity, message."""
+
+    judge: dict[str, Any] | None = None
+    """Whether a judge was asked and what became of it: status, reason, must_have."""
+
+    tags: list[str] = field(default_factory=list)
+    final_output: Any = None
+    raw_output: str | None = None
+    error: Any = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    round_id: str | None = None
+    run_id: str | None = None
+    testset: str | None = None
+    pipeline: str | None = None
+    title: str | None = None
+    prompt_version: str | None = None
+    model: str | None = None
+    triggered_by: str | None = None
+    created_at: str | None = None
+    """ISO 8601, UTC."""
+
+    executed_at: str | None = None
+    """ISO 8601, UTC."""
+
+    def __post_init__(self) -> None:
+        for name in ("sample_id", "entity_id", "variant"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise UsageError(
+                    f"{name} is {value!r}; a result needs a non-blank text there to be "
+                    "told from others"
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as a JSON object: the guide's fields always, others if set."""
+        every = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        guide = list(every)[: list(every).index("status")]
+        return {
+            name: value
+            for name, value in every.items()
+            if name in guide or value not in (None, [])
+        }
+
+    def to_json(self) -> str:
+        """Return the result as one line of JSON, no digit of a number lost."""
+        return compact_text(copy_json(self.to_dict(), "result"))
+
+    @classmethod
+    def from_json(cls, text: str) -> EvaluationResult:
+        """Read a line that :meth:`to_json` wrote.
+
+        Raises:
+            InputError: It is no evaluation result.
+        """
+        data = parse_json(text)
+        names = {entry.name for entry in fields(cls)}
+        needed = {"sample_id", "entity_type", "entity_id", "variant"}
+        if not isinstance(data, dict) or not needed <= data.keys() <= names:
+            unknown = sorted(set(data) - names) if isinstance(data, dict) else []
+            raise InputError(
+                f"no evaluation result: needs {', '.join(sorted(needed))}"
+                + (f"; unknown: {', '.join(unknown)}" if unknown else "")
+            )
+        return cls(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineEvaluationResult:
+    """A pipeline evaluated on many samples."""
+
+    pipeline_id: str
+    variant: str
+    sample_results: list[EvaluationResult]
+    overall_stats: dict[str, Any]
+    """Counts and means; a mean over nothing is ``nan``."""
+
+    def to_jsonl(self) -> str:
+        """Return the results as JSONL, which ``promptlab ingest`` reads."""
+        return "".join(f"{result.to_json()}\n" for result in self.sample_results)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the results to *path* as JSONL, and return it."""
+        target = Path(path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(self.to_jsonl(), "utf-8", newline="\n")
+        return target
+
+
+def utc_text(moment: datetime | str | None) -> str | None:
+    """Return a time as ISO 8601; a ``datetime`` in UTC, a text as it is."""
+    return in_utc(moment).isoformat() if isinstance(moment, datetime) else moment
+
+
+def _has_shape(value: Any, shape: str) -> bool:
+    if shape in ("text", "pattern"):
+        return isinstance(value, str) and bool(value)
+    if shape == "texts":
+        is_list = isinstance(value, list | tuple) and bool(value)
+        return is_list and all(isinstance(text, str) and text for text in value)
+    if shape == "value":
+        return value is not None
+    if shape == "values":
+        return isinstance(value, list | tuple) and bool(value)
+    if shape == "count":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return value in (None, True)

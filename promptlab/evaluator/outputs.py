@@ -1,0 +1,196 @@
+"""Which output an expectation is compared with (semantics, section 3).
+
+Every result says where its actual value came from, in ``actual_source``:
+
+| actual_source             | the value is                                            |
+| ------------------------- | ------------------------------------------------------- |
+| `step_id`                 | the step output whose key is the expectation's step id   |
+| `output_key:<key>`        | the step output under that step's output key             |
+| `aggregation_key:<key>`   | the step output whose key holds "aggregat" or "batch"    |
+| `aggregation_output`      | what the caller passed as the aggregation                |
+| `final_output`            | the final output                                         |
+| `evaluation_target:<key>` | the step output of the evaluation target                 |
+| `parsed_output`           | the parsed output of the round                           |
+| `raw_output`              | the raw output of the round, a text                      |
+| `step_outputs`            | final scope: every field came from the step output of    |
+|                           | its own name                                             |
+| `<source>+step_outputs`   | final scope: fields from the final output, whose own     |
+|                           | source is named, and from step outputs                   |
+| null                      | there is none: every check is `missing_step`             |
+
+An aggregation that falls back to the final output carries that output's source.
+
+Step outputs whose key starts with ``_`` are earlier verdicts and are never looked at.
+
+Of the final output:
+
+- It is ``final_output`` if that is not null; else the step output of the evaluation
+  target, null included; else ``parsed_output``, then ``raw_output``, if not null. The
+  target is named by a step id or an output key; without one it is the pipeline's last
+  step, without a pipeline the last step output. Its output is looked for under the name
+  itself, then under the step's output key, then under the step's id.
+- A field that is in no place at all is `missing_field` when there is a final output,
+  `missing_step` when there is none.
+- The root check of ``strict_mode`` (no key beyond the expected ones in the final object)
+  exists only when every expected key came from the final object; below the fields,
+  ``strict_mode`` always holds. Fields named in ``ignore_fields`` are no longer expected:
+  they do not count when "the only expected key" is looked for, and a case that has no
+  other expects nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from promptlab.evaluator.matching import MISSING
+from promptlab.evaluator.pipeline_config import PipelineConfig, PipelineStep
+
+STEP_ID: Final = "step_id"
+OUTPUT_KEY: Final = "output_key"
+AGGREGATION_KEY: Final = "aggregation_key"
+AGGREGATION_OUTPUT: Final = "aggregation_output"
+FINAL_OUTPUT: Final = "final_output"
+EVALUATION_TARGET: Final = "evaluation_target"
+PARSED_OUTPUT: Final = "parsed_output"
+RAW_OUTPUT: Final = "raw_output"
+STEP_OUTPUTS: Final = "step_outputs"
+
+AGGREGATION_WORDS: Final = ("aggregat", "batch")
+"""What the key of an aggregation holds, in any case; the first word wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An output, or ``MISSING``, and where it came from."""
+
+    value: Any = MISSING
+    source: str | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Nothing was found."""
+        return self.value is MISSING
+
+
+@dataclass(frozen=True, slots=True)
+class FinalOutput(Found):
+    """The final output, with the output key of the step that was to give it."""
+
+    output_key: str | None = None
+
+
+def visible(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out the earlier verdicts: keys that start with ``_``."""
+    return {
+        key: value for key, value in step_outputs.items() if not key.startswith("_")
+    }
+
+
+def step_output(
+    step_id: str, steps: Mapping[str, Any], pipeline: PipelineConfig | None
+) -> Found:
+    """Return what step *step_id* gave: by its id, else by its output key."""
+    if step_id in steps:
+        return Found(steps[step_id], STEP_ID)
+    by_id = (step for step in _steps_of(pipeline) if step.id == step_id)
+    step = next(by_id, None)
+    if step is not None and step.output_key in steps:
+        return Found(steps[step.output_key], f"{OUTPUT_KEY}:{step.output_key}")
+    return Found()
+
+
+def aggregation(steps: Mapping[str, Any], final: Found) -> Found:
+    """Return the aggregation: the first step output named like one, else the final."""
+    for word in AGGREGATION_WORDS:
+        for key, value in steps.items():
+            if word in key.lower() and value is not None:
+                return Found(value, f"{AGGREGATION_KEY}:{key}")
+    return Found(final.value, final.source)
+
+
+def final_output(
+    given: Any,
+    steps: Mapping[str, Any],
+    *,
+    target: str | None = None,
+    pipeline: PipelineConfig | None = None,
+    parsed_output: Any = None,
+    raw_output: str | None = None,
+) -> FinalOutput:
+    """Return the final output.
+
+    Args:
+        given: The final output as the pipeline names it; ``None`` if it does not.
+        steps: The visible step outputs.
+        target: The evaluation target; default: the pipeline's.
+        pipeline: The pipeline, if known.
+        parsed_output: The round's parsed output.
+        raw_output: The round's raw output.
+    """
+    name, step = _target(target, steps, pipeline)
+    output_key = step.output_key if step is not None else name
+    if given is not None:
+        return FinalOutput(given, FINAL_OUTPUT, output_key)
+    for key in (name, step and step.output_key, step and step.id):
+        if key is not None and key in steps:
+            return FinalOutput(steps[key], f"{EVALUATION_TARGET}:{key}", output_key)
+    if parsed_output is not None:
+        return FinalOutput(parsed_output, PARSED_OUTPUT, output_key)
+    if raw_output is not None:
+        return FinalOutput(raw_output, RAW_OUTPUT, output_key)
+    return FinalOutput(output_key=output_key)
+
+
+def final_field(
+    key: str, final: FinalOutput, steps: Mapping[str, Any], *, is_only: bool = False
+) -> Found:
+    """Return one field of the final output; its source is the place it came from.
+
+    Args:
+        key: A key of ``expected_outputs``, or the field of a rule.
+        final: The final output.
+        steps: The visible step outputs.
+        is_only: The case expects no other field, so this one may be the whole output.
+    """
+    if isinstance(final.value, dict) and key in final.value:
+        return Found(final.value[key], final.source)
+    if key in steps:
+        return Found(steps[key], STEP_OUTPUTS)
+    if is_only or key in ("output", final.output_key):
+        return Found(final.value, final.source)
+    return Found()
+
+
+def is_whole_object(keys: Mapping[str, Any], final: FinalOutput) -> bool:
+    """Say whether every one of these fields is a key of the final object."""
+    return isinstance(final.value, dict) and keys.keys() <= final.value.keys()
+
+
+def final_source(fields: Mapping[str, Found], final: FinalOutput) -> str | None:
+    """Name the source of a final scope from those of its fields."""
+    places = {found.source for found in fields.values() if not found.is_missing}
+    if STEP_OUTPUTS not in places:
+        return final.source
+    if places == {STEP_OUTPUTS}:
+        return STEP_OUTPUTS
+    return f"{final.source}+{STEP_OUTPUTS}"
+
+
+def _target(
+    target: str | None, steps: Mapping[str, Any], pipeline: PipelineConfig | None
+) -> tuple[str | None, PipelineStep | None]:
+    """Return the evaluation target's name and, if the pipeline has it, its step."""
+    if target is None and pipeline is not None:
+        target = pipeline.evaluation_target
+    if target is None and _steps_of(pipeline):
+        last = _steps_of(pipeline)[-1]
+        return last.id, last
+    if target is None:
+        return next(reversed(steps), None) if steps else None, None
+    return target, pipeline.step(target) if pipeline is not None else None
+
+
+def _steps_of(pipeline: PipelineConfig | None) -> tuple[PipelineStep, ...]:
+    return () if pipeline is None else pipeline.steps

@@ -1,0 +1,122 @@
+"""The sentences of a result, in Chinese and English. Nothing is decided here."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+from promptlab.evaluator.json_values import compact_text
+from promptlab.evaluator.matching import Failure, Verdict, operand_of
+
+Language = Literal["zh", "en"]
+
+SHOWN_FAILURES: Final = 5
+"""Failures that ``details`` names; the rest is counted. ``failures`` has all."""
+
+SHOWN_CHARACTERS: Final = 60
+"""Characters of a value that a sentence quotes."""
+
+ALL_MATCHED: Final = {"zh": "所有字段匹配", "en": "all fields match"}
+
+_REASONS: Final = {
+    "zh": {
+        "missing_step": "{place}：没有输出",
+        "missing_field": "{place}：缺少，应为 {expected}",
+        "type_mismatch": "{place}：类型不同，应为 {expected}，实际为 {actual}",
+        "value_mismatch": "{place}：应为 {expected}，实际为 {actual}",
+        "not_contained": "{place}：应包含 {operand}，实际为 {actual}",
+        "no_regex_match": "{place}：应匹配正则 {operand}，实际为 {actual}",
+        "length_mismatch": "{place}：应有 {expected_length} 个元素，实际有 {length} 个",
+        "unexpected_field": "{place}：多出字段 {actual}",
+        "invalid_pattern": "{place}：正则无效，无法判定：{operand}",
+    },
+    "en": {
+        "missing_step": "{place}: no output",
+        "missing_field": "{place}: missing, expected {expected}",
+        "type_mismatch": "{place}: other type, expected {expected}, got {actual}",
+        "value_mismatch": "{place}: expected {expected}, got {actual}",
+        "not_contained": "{place}: expected to contain {operand}, got {actual}",
+        "no_regex_match": "{place}: expected to match {operand}, got {actual}",
+        "length_mismatch": "{place}: expected {expected_length} elements, got {length}",
+        "unexpected_field": "{place}: unexpected fields {actual}",
+        "invalid_pattern": "{place}: not judged, the pattern is invalid: {operand}",
+    },
+}
+_WHOLE: Final = {"zh": "整个输出", "en": "the whole output"}
+_HEAD: Final = {
+    "zh": {
+        "fail": "{count} 处不匹配：{named}{more}",
+        "unevaluated": "{count} 处无法判定：{named}{more}",
+        "no_output": "不匹配：没有输出，{count} 项检查全部落空",
+    },
+    "en": {
+        "fail": "{count} mismatches: {named}{more}",
+        "unevaluated": "{count} not judged: {named}{more}",
+        "no_output": "mismatch: there is no output, none of {count} checks could match",
+    },
+}
+_MORE: Final = {"zh": "；另有 {count} 处", "en": "; {count} more"}
+_JOINT: Final = {"zh": "；", "en": "; "}
+_BROKEN_RULE: Final = {
+    "zh": "规则 {name} 不满足：{field} 应符合 {wanted}，实际为 {found}",
+    "en": "rule {name} is broken: {field} should meet {wanted}, got {found}",
+}
+_NOTHING: Final = {"zh": "空缺", "en": "nothing"}
+_NO_JUDGE: Final = {
+    "zh": "没有运行 judge：创建评估器时请传入 judge=…",
+    "en": "no judge ran: pass judge=… when the evaluator is made",
+}
+_JUDGE_FAILED: Final = {"zh": "Judge 评估失败: {why}", "en": "the judge failed: {why}"}
+
+
+def details(verdict: Verdict, lang: Language) -> str:
+    """Return the sentence that tells how a scope did."""
+    failures = verdict.failures
+    if not failures:
+        return ALL_MATCHED[lang]
+    if all(failure.reason == "missing_step" for failure in failures):
+        return _HEAD[lang]["no_output"].format(count=verdict.checks)
+    named = [_sentence(failure, lang) for failure in failures[:SHOWN_FAILURES]]
+    rest = len(failures) - len(named)
+    return _HEAD[lang][verdict.status].format(
+        count=len(failures),
+        named=_JOINT[lang].join(named),
+        more=_MORE[lang].format(count=rest) if rest else "",
+    )
+
+
+def broken_rule(
+    name: str, field: str, wanted: str, found: str | None, lang: Language
+) -> str:
+    """Return the sentence for a broken rule; *found* is ``None`` where nothing was."""
+    shown = _NOTHING[lang] if found is None else clipped(found)
+    return _BROKEN_RULE[lang].format(
+        name=name, field=field, wanted=clipped(wanted), found=shown
+    )
+
+
+def no_judge(lang: Language) -> str:
+    """Return the sentence for a judge that was wanted but not given."""
+    return _NO_JUDGE[lang]
+
+
+def judge_failed(why: str, lang: Language) -> str:
+    """Return the sentence for a judge that gave no usable answer."""
+    return _JUDGE_FAILED[lang].format(why=why)
+
+
+def clipped(text: str) -> str:
+    """Cut a text to what a sentence can bear."""
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
+
+
+def _sentence(failure: Failure, lang: Language) -> str:
+    expected: Any = failure.expected
+    is_text = isinstance(expected, str)
+    return _REASONS[lang][failure.reason].format(
+        place=failure.pointer or _WHOLE[lang],
+        expected=clipped(compact_text(expected)),
+        actual=clipped(compact_text(failure.actual)),
+        operand=clipped(operand_of(expected)) if is_text else "",
+        expected_length=len(expected) if isinstance(expected, list) else "",
+        length=len(failure.actual) if isinstance(failure.actual, list) else "",
+    )

@@ -1,0 +1,126 @@
+"""Settings: an option wins over the environment, that over the config file.
+
+The config file is ``promptlab.toml``, or the table ``[tool.promptlab]`` of a
+``pyproject.toml``, in the working folder; ``--config`` names another.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from promptlab.errors import SettingsError
+
+ENV_PREFIX = "PROMPTLAB_"
+
+
+class Settings(BaseModel):
+    """What every command may be told."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
+
+    db: Path = Path("promptlab.duckdb")
+    """The warehouse: a DuckDB file."""
+
+    out: Path = Path("out")
+    """Folder for reports."""
+
+    lang: Literal["zh", "en"] = "zh"
+    """Language of reports."""
+
+    templates: Path | None = None
+    """Folder of templates that replace built-in ones of the same name."""
+
+    lock_timeout: float = Field(default=10.0, ge=0)
+    """Seconds to wait for a database that another process holds."""
+
+    threads: int = Field(default=4, ge=1)
+    """Models that dbt builds at a time."""
+
+    memory_limit: str | None = None
+    """DuckDB's memory limit, such as ``4GB``; its own default when not given."""
+
+
+def load_settings(
+    options: Mapping[str, Any],
+    *,
+    config: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+    folder: Path | None = None,
+) -> Settings:
+    """Settings from options (those that are not ``None``), environment, config file.
+
+    Raises:
+        SettingsError: a file that cannot be read, an unknown key, a wrong value.
+    """
+    values: dict[str, Any] = {}
+    origin: dict[str, str] = {}
+    for name, layer in (
+        *_config_layers(config, folder or Path.cwd()),
+        *_environment_layer(environ),
+        ("option", {k: v for k, v in options.items() if v is not None}),
+    ):
+        values.update(layer)
+        origin.update(dict.fromkeys(layer, name))
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, origin)) from None
+
+
+def _config_layers(
+    config: Path | None, folder: Path
+) -> list[tuple[str, dict[str, Any]]]:
+    if config is not None:
+        table = _read_toml(config)
+        if config.name == "pyproject.toml":
+            table = table.get("tool", {}).get("promptlab", {})
+        return [(str(config), table)]
+    own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
+    if own.is_file():
+        return [(str(own), _read_toml(own))]
+    if shared.is_file():
+        table = _read_toml(shared).get("tool", {}).get("promptlab", {})
+        return [(str(shared), table)]
+    return []
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(f"{path}: there is no such config file") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingsError(f"{path}: cannot be read as TOML: {error}") from None
+
+
+def _environment_layer(
+    environ: Mapping[str, str],
+) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (ENV_PREFIX + name.upper(), {name: environ[ENV_PREFIX + name.upper()]})
+        for name in Settings.model_fields
+        if environ.get(ENV_PREFIX + name.upper())
+    ]
+
+
+def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
+    lines = []
+    for fault in error.errors():
+        name = str(fault["loc"][0])
+        where = origin.get(name, "settings")
+        if fault["type"] == "extra_forbidden":
+            near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            lines.append(f"{where}: there is no setting `{name}`{hint}")
+        else:
+            lines.append(f"{where}: {name}: {fault['msg']}, found {fault['input']!r}")
+    return "\n".join(lines)

@@ -1,0 +1,104 @@
+"""The database file: opening it, and saying in words why it cannot be opened."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
+
+if TYPE_CHECKING:
+    import duckdb
+
+_RETRY_EVERY_S = 0.1
+
+
+@contextmanager
+def connect(
+    db: Path,
+    *,
+    read_only: bool,
+    lock_timeout: float = 10.0,
+    memory_limit: str | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the warehouse for the length of a ``with`` block; times are UTC.
+
+    Args:
+        db: the DuckDB file; made if missing, unless ``read_only``.
+        read_only: readers share the file with each other, a writer with nobody.
+        lock_timeout: seconds to wait for another process that holds the file.
+        memory_limit: DuckDB's limit, such as ``4GB``.
+
+    Raises:
+        SettingsError: there is no such file, or it is no DuckDB file.
+        DatabaseLocked: still held by another process after ``lock_timeout``.
+    """
+    con = _open(db, read_only=read_only, lock_timeout=lock_timeout)
+    try:
+        con.execute("set TimeZone = 'UTC'")
+        if memory_limit:
+            con.execute("set memory_limit = ?", [memory_limit])
+        yield con
+    finally:
+        con.close()
+
+
+def _open(
+    db: Path, *, read_only: bool, lock_timeout: float
+) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    _check_file(db, read_only=read_only)
+    deadline = time.monotonic() + lock_timeout
+    while True:
+        try:
+            return duckdb.connect(str(db), read_only=read_only)
+        except duckdb.Error as error:
+            message = str(error)
+            if "lock" not in message.lower():
+                raise _cannot_open(db, message) from None
+            if time.monotonic() >= deadline:
+                raise DatabaseLocked(_who_holds(db, message, lock_timeout)) from None
+            time.sleep(_RETRY_EVERY_S)
+
+
+def _check_file(db: Path, *, read_only: bool) -> None:
+    if db.is_dir():
+        raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
+    if not db.exists():
+        if read_only:
+            raise SettingsError(
+                f"{db}: there is no warehouse here yet; make one with"
+                f" `promptlab run PATH --db {db}`, or name another with --db"
+            )
+        if not db.parent.is_dir():
+            raise SettingsError(f"{db}: its folder {db.parent} does not exist")
+    elif db.is_file() and db.stat().st_size == 0:
+        raise SettingsError(
+            f"{db}: is empty (0 bytes), so it is no DuckDB file;"
+            " delete it, or name another with --db"
+        )
+
+
+def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:
+    if "not a valid DuckDB database file" in message:
+        return SettingsError(
+            f"{db}: is no DuckDB file; name the warehouse with --db"
+            " (nothing was changed)"
+        )
+    if "Permission denied" in message or "Cannot open file" in message:
+        return SettingsError(f"{db}: cannot be opened: {message}")
+    return WarehouseError(f"{db}: DuckDB cannot open it: {message}")
+
+
+def _who_holds(db: Path, message: str, waited: float) -> str:
+    holder = re.search(r"held in (.*?)(?: by .*)?\. See", message)
+    who = f" by {holder[1]}" if holder else ""
+    return (
+        f"{db}: held{who} for more than {waited:g} s; wait for that process, end it,"
+        " or give --lock-timeout more seconds (nothing was changed)"
+    )

@@ -1,0 +1,72 @@
+"""The string catalogue: every sentence of ours, in the language of the report.
+
+A text may name values in braces. Where a language counts, the text is a table with
+``one`` and ``other``, chosen by the value ``n``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal, get_args
+
+from promptlab.errors import UsageError
+
+Lang = Literal["zh", "en"]
+LANGUAGES: tuple[Lang, ...] = get_args(Lang)
+
+_PLURALS = frozenset({"one", "other"})
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The texts of one language."""
+
+    lang: Lang
+    entries: dict[str, str | dict[str, str]]
+
+    def text(self, key: str, /, **values: Any) -> str:
+        """Return the text of *key* with *values* filled in.
+
+        Raises:
+            KeyError: the key is not in the catalogue, or a value is missing.
+        """
+        entry = self.entries[key]
+        if isinstance(entry, dict):
+            entry = entry["one" if values.get("n") == 1 and "one" in entry else "other"]
+        shown = {k: f"{v:,}" if type(v) is int else v for k, v in values.items()}
+        return entry.format(**shown)
+
+    def label(self, group: str, code: str) -> str:
+        """Return the text of ``group.code``, or *code* itself where we have none.
+
+        For codes that other parts of the project may add to: an unknown one is
+        shown as it stands rather than dropped.
+        """
+        key = f"{group}.{code}"
+        return self.text(key) if key in self.entries else code
+
+
+@cache
+def catalogue(lang: str) -> Catalogue:
+    """Return the texts of *lang*.
+
+    Raises:
+        UsageError: there is no such language.
+    """
+    if lang not in LANGUAGES:
+        raise UsageError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
+    text = resources.files("reports.texts").joinpath(f"{lang}.toml").read_text("utf-8")
+    return Catalogue(lang, _flat(tomllib.loads(text)))
+
+
+def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, str | dict[str, str]]:
+    entries: dict[str, str | dict[str, str]] = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and not set(value) <= _PLURALS:
+            entries |= _flat(value, f"{prefix}{key}.")
+        else:
+            entries[prefix + key] = value
+    return entries

@@ -1,0 +1,145 @@
+"""How values are printed: the filters that every template has.
+
+Nothing here computes a result; it only says a number in words. A missing value is a
+phrase of the catalogue, never ``None``, ``nan`` or 0. Shares are 0–1 inside and
+percent outside.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from reports.catalogue import Catalogue
+from reports.visible import clip, parts, visible
+
+MINUS = "\N{MINUS SIGN}"
+_TOO_LONG = 1e15
+_ZONES = {"zh": timezone(timedelta(hours=8)), "en": UTC}
+
+
+@dataclass(frozen=True)
+class Filters:
+    """The filters in one language."""
+
+    catalogue: Catalogue
+
+    def percent(self, share: float | None, digits: int = 1) -> str:
+        """``0.842`` as ``84.2%``; only all is 100 % and only nothing is 0 %."""
+        if share is None:
+            return self._missing("not_scored")
+        step = Decimal(1).scaleb(-digits)
+        shown = _rounded(share, digits, scale=100)
+        if shown == 0 and share > 0:
+            return f"<{step}%"
+        if shown == 100 and share < 1:
+            return f">{100 - step}%"
+        return f"{shown}%"
+
+    def score(self, share: float | None) -> str:
+        """``0.842`` as ``84.2``, of 100."""
+        if share is None:
+            return self._missing("not_scored")
+        return str(_rounded(share, 1, scale=100))
+
+    def interval(self, low: float | None, high: float | None) -> str:
+        """``66.2–76.6``, of 100; the phrase for "no interval" where an end lacks."""
+        if low is None or high is None:
+            return self._missing("no_interval")
+        return f"{self.score(low)}–{self.score(high)}"
+
+    def delta(self, difference: float | None) -> str:
+        """A difference of shares in points, always with its sign: ``+1.2``, ``−3.4``."""
+        if difference is None:
+            return self._missing("not_comparable")
+        shown = _rounded(difference, 1, scale=100)
+        if shown == 0:
+            return "±0.0"
+        return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
+
+    def number(self, value: float | None, digits: int = 3) -> str:
+        """A number for people: thousands apart, at most *digits* decimals."""
+        if value is None:
+            return self._missing("not_measured")
+        if isinstance(value, float) and not math.isfinite(value):
+            return self._missing("not_measured")
+        if isinstance(value, int):
+            return f"{value:,}".replace("-", MINUS)
+        if abs(value) >= _TOO_LONG:
+            return f"{value:.4g}".replace("-", MINUS)
+        shown = _rounded(value, digits).normalize() + 0  # + 0: no negative zero
+        if shown == 0 and value != 0:
+            return f"{value:.2g}".replace("-", MINUS)
+        return f"{shown:,f}".replace("-", MINUS)
+
+    def milliseconds(self, value: float | None) -> str:
+        """``842 ms``, from ten seconds on ``12.3 s``."""
+        if value is None:
+            return self._missing("not_measured")
+        if value >= 10_000:
+            return f"{self.number(value / 1000, 1)} s"
+        return f"{self.number(value, 0)} ms"
+
+    def moment(self, time: datetime) -> str:
+        """``2024-10-24 20:30 北京时间`` in Chinese, ``2024-10-24 12:30 UTC`` in English."""
+        zone = _ZONES[self.catalogue.lang]
+        name = self.catalogue.text("time.zone")
+        return f"{time.astimezone(zone):%Y-%m-%d %H:%M} {name}"
+
+    def value(self, value: Any) -> str:
+        """A value of a JSON object as text: a string itself, the rest as JSON."""
+        if value is None:
+            return self._missing("null")
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return self.number(value)
+        return json_text(value)
+
+    def label(self, code: str, group: str) -> str:
+        """The catalogue's word for a code, or the code itself."""
+        return self.catalogue.label(group, code)
+
+    def as_mapping(self) -> dict[str, Callable[..., Any]]:
+        """Return the filters by the names they have in templates."""
+        return {
+            "percent": self.percent,
+            "score": self.score,
+            "delta": self.delta,
+            "number": self.number,
+            "milliseconds": self.milliseconds,
+            "moment": self.moment,
+            "value": self.value,
+            "label": self.label,
+            "iso": iso,
+            "json_text": json_text,
+            "clip": clip,
+            "parts": parts,
+            "visible": visible,
+        }
+
+    def _missing(self, which: str) -> str:
+        return self.catalogue.text(f"missing.{which}")
+
+
+def iso(time: datetime) -> str:
+    """``2024-10-24T12:30:00Z``, for machines."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def json_text(value: Any) -> str:
+    """Compact JSON with every letter readable."""
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+
+
+def _rounded(value: float, digits: int, scale: int = 1) -> Decimal:
+    """Round as a person would: by the digits that are printed, half away from 0."""
+    exact = Decimal(repr(value)) * scale
+    return exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)

@@ -1,0 +1,24 @@
+"""How much of a task a report lists; the rest is counted in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that is listed of each thing; ``None`` lists all.
+
+    Cases are the worst ones, in the order of :func:`reports.order.worst_first`.
+    """
+
+    cases: int | None = None
+    rounds: int | None = None
+    """Per case, those that did not pass first."""
+    checks: int | None = None
+    """Scopes, and differences, per case."""
+
+
+WHOLE = Limits()
+SHOWN = Limits(cases=200, rounds=5, checks=20)
+"""What a page for people lists."""

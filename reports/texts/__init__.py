@@ -1,0 +1,1 @@
+"""The report's own words, one TOML file per language."""

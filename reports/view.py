@@ -1,0 +1,391 @@
+"""What the page shows of an AnalysisResult: sorted, grouped, cut and counted.
+
+The step between numbers and template: it chooses and arranges, so that the template
+only loops. It computes no score; every number on the page stands in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, TypeVar, get_args
+
+from promptlab.contracts.analysis_result import (
+    AlertItem,
+    AnalysisResult,
+    CaseResult,
+    CheckDifference,
+    DimensionResult,
+    EvidenceLink,
+    Provenance,
+    RoundOutcome,
+    ScopeOutcome,
+    Severity,
+    Status,
+)
+from reports.limits import SHOWN, Limits
+
+T = TypeVar("T")
+
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+STATUS_ORDER: tuple[Status, ...] = ("fail", "error", "unevaluated", "pass")
+"""The order of the case groups; ``queries.py`` selects the worst cases by it."""
+
+MOST_ALERTS = 100
+MOST_DIMENSIONS = 60
+MOST_IDS = 20
+MOST_FIELDS = 20
+MOST_EVIDENCE = 10
+LONGEST_VALUE = 1000
+"""Characters shown of one value of a context, a note or a payload."""
+
+_GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "poor", "F": "bad"}
+_TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
+_SHARES = ("min_score", "max_score")
+_PAYLOAD_SHOWN = ("snippet", "offsets", "expected", "actual", "reason", "pointer")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named value; ``value`` is text or anything JSON knows."""
+
+    name: str
+    value: Any
+    is_share: bool = False
+    """Whether ``value`` is a share that people read as a score."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A score drawn on a track 100 wide; ``None`` where there is nothing to draw."""
+
+    fill: float | None
+    low: float | None
+    width: float | None
+    """Of the interval that begins at ``low``."""
+    mark: float | None
+    """Where the least wanted score stands."""
+
+
+@dataclass(frozen=True)
+class CaseRef:
+    """A case id, and where on this page it stands."""
+
+    case_id: str
+    anchor: str | None
+
+
+@dataclass(frozen=True)
+class AlertView:
+    """One alert with the names that it speaks of."""
+
+    alert: AlertItem
+    dimensions: list[str]
+    cases: list[CaseRef]
+    n_more: int
+
+
+@dataclass(frozen=True)
+class EvidenceView:
+    """One piece of evidence; ``more`` holds the payload's keys without a place."""
+
+    evidence: EvidenceLink
+    dimension: str
+    ref: CaseRef
+    more: list[Field]
+
+
+@dataclass(frozen=True)
+class DimensionView:
+    """One row of the dimensions table."""
+
+    dimension: DimensionResult
+    tone: str
+    bar: Bar
+    targets: list[Field]
+    metrics: list[Field]
+    evidence: list[EvidenceView]
+
+
+@dataclass(frozen=True)
+class RoundView:
+    """One round with everything that was found in it."""
+
+    round: RoundOutcome
+    n_cut: int
+    """Characters of the answer that are not shown."""
+    scopes: list[ScopeOutcome]
+    differences: list[CheckDifference]
+    evidence: list[EvidenceView]
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """One case, unfolded."""
+
+    case: CaseResult
+    anchor: str
+    first_difference: CheckDifference | None
+    first_error: RoundOutcome | None
+    first_evidence: EvidenceLink | None
+    scores: list[Field]
+    context: list[Field]
+    notes: list[Field]
+    rounds: list[RoundView]
+    n_rounds_more: int
+    n_differences_more: int
+    evidence: list[EvidenceView]
+    """Evidence of rounds that are not listed."""
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """The cases of one status: how many there are, and those listed."""
+
+    status: Status
+    n: int
+    cases: list[CaseView]
+
+    @property
+    def n_more(self) -> int:
+        """Cases of this status that the page only counts."""
+        return self.n - len(self.cases)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of the status bar, in hundredths of its width."""
+
+    status: Status
+    n: int
+    start: float
+    width: float
+
+
+@dataclass(frozen=True)
+class View:
+    """The page."""
+
+    grade_tone: str
+    bar: Bar
+    n_judged: int
+    """Cases that ``pass_rate`` counts."""
+    segments: list[Segment]
+    alerts: list[tuple[Severity, list[AlertView]]]
+    n_alerts_more: int
+    dimensions: list[DimensionView]
+    n_dimensions_more: int
+    case_groups: list[CaseGroup]
+    n_cases_listed: int
+    n_cases_more: int
+    provenance: Provenance | None
+    env: list[Field]
+    extras: list[Field]
+
+
+def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
+    """Return what a page lists of *result*."""
+    summary = result.summary
+    listed = first(worst_first(result.case_results), limits.cases)
+    anchors = {case.case_id: f"case-{no}" for no, case in enumerate(listed, 1)}
+    names = {d.dimension_id: d.name for d in result.dimensions}
+    page = _Page(anchors, names, limits)
+    dimensions = sorted(result.dimensions, key=_dimension_rank)
+    extras = dict(result.extras)
+    own = extras.pop("promptlab", None)
+    return View(
+        grade_tone=_GRADE_TONES.get(summary.grade, "none"),
+        bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
+        n_judged=summary.n_pass + summary.n_fail + summary.n_error,
+        segments=_segments(counts(result)),
+        alerts=page.alerts(first(summary.alerts, MOST_ALERTS)),
+        n_alerts_more=max(0, len(summary.alerts) - MOST_ALERTS),
+        dimensions=[page.dimension(d) for d in first(dimensions, MOST_DIMENSIONS)],
+        n_dimensions_more=max(0, len(dimensions) - MOST_DIMENSIONS),
+        case_groups=page.case_groups(listed, counts(result)),
+        n_cases_listed=len(listed),
+        n_cases_more=summary.n_cases - len(listed),
+        provenance=None if own is None else Provenance.model_validate(own),
+        env=fields(result.task.env),
+        extras=fields(extras),
+    )
+
+
+def worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """Sort cases for reading: by status, then by score, lowest and missing first."""
+
+    def rank(case: CaseResult) -> tuple[int, float]:
+        score = case.aggregated_score
+        return STATUS_ORDER.index(case.status), -1 if score is None else score
+
+    return sorted(cases, key=rank)
+
+
+def counts(result: AnalysisResult) -> dict[Status, int]:
+    """Return how many cases have each status, in the order they are shown."""
+    s = result.summary
+    numbers = (s.n_fail, s.n_error, s.n_unevaluated, s.n_pass)
+    return dict(zip(STATUS_ORDER, numbers, strict=True))
+
+
+def first(items: Sequence[T], most: int | None) -> Sequence[T]:
+    """Return at most *most* of *items*; ``None`` means all."""
+    return items if most is None else items[:most]
+
+
+def bar(
+    score: float | None,
+    low: float | None,
+    high: float | None,
+    mark: float | None = None,
+) -> Bar:
+    """Return the drawing of a score with its interval and target, all 0–1."""
+
+    def at(share: float | None) -> float | None:
+        return None if share is None else round(100 * share, 2)
+
+    if low is None or high is None:
+        return Bar(at(score), None, None, at(mark))
+    return Bar(at(score), at(low), at(high - low), at(mark))
+
+
+def fields(mapping: dict[str, Any]) -> list[Field]:
+    """Return the first values of a JSON object, in its order."""
+    return [Field(k, v) for k, v in list(mapping.items())[:MOST_FIELDS]]
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What the pieces of a page need to know of each other."""
+
+    anchors: dict[str, str]
+    names: dict[str, str]
+    limits: Limits
+
+    def ref(self, case_id: str) -> CaseRef:
+        return CaseRef(case_id, self.anchors.get(case_id))
+
+    def alerts(
+        self, alerts: Sequence[AlertItem]
+    ) -> list[tuple[Severity, list[AlertView]]]:
+        by_severity = sorted(alerts, key=lambda a: SEVERITIES.index(a.severity))
+        return [
+            (severity, [self._alert(alert) for alert in group])
+            for severity, group in groupby(by_severity, key=lambda a: a.severity)
+        ]
+
+    def _alert(self, alert: AlertItem) -> AlertView:
+        cases = [self.ref(case_id) for case_id in alert.case_ids[:MOST_IDS]]
+        names = [self.names.get(d, d) for d in alert.dimension_ids[:MOST_IDS]]
+        return AlertView(alert, names, cases, max(0, alert.n_cases - len(cases)))
+
+    def dimension(self, dimension: DimensionResult) -> DimensionView:
+        least = dimension.target.get("min_score")
+        return DimensionView(
+            dimension=dimension,
+            tone="worse" if dimension.target_status == "missed" else "plain",
+            bar=bar(
+                dimension.score,
+                dimension.ci_low,
+                dimension.ci_high,
+                least if _is_share(least) else None,
+            ),
+            targets=[
+                replace(f, is_share=f.name in _SHARES and _is_share(f.value))
+                for f in fields(dimension.target)
+            ],
+            metrics=[Field(k, v) for k, v in list(dimension.raw_metrics.items())[:80]],
+            evidence=self._evidences(dimension.contributions),
+        )
+
+    def _evidences(self, links: Iterable[EvidenceLink]) -> list[EvidenceView]:
+        return [self._evidence(link) for link in list(links)[:MOST_EVIDENCE]]
+
+    def _evidence(self, link: EvidenceLink) -> EvidenceView:
+        more = {k: v for k, v in link.payload.items() if k not in _PAYLOAD_SHOWN}
+        name = self.names.get(link.dimension_id, link.dimension_id)
+        return EvidenceView(link, name, self.ref(link.case_id), fields(more))
+
+    def case_groups(
+        self, listed: Sequence[CaseResult], numbers: dict[Status, int]
+    ) -> list[CaseGroup]:
+        return [
+            CaseGroup(
+                status, n, [self._case(case) for case in listed if case.status == status]
+            )
+            for status, n in numbers.items()
+            if n
+        ]
+
+    def _case(self, case: CaseResult) -> CaseView:
+        rounds = first(
+            sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status)),
+            self.limits.rounds,
+        )
+        differences = first(case.differences, self.limits.checks)
+        views = [self._round(r, case, differences) for r in rounds]
+        listed = {r.round_id for r in rounds}
+        rest = [e for e in case.evidences if e.round_id not in listed]
+        listed_differences = sum(len(v.differences) for v in views)
+        return CaseView(
+            case=case,
+            anchor=self.anchors[case.case_id],
+            first_difference=next(iter(case.differences), None),
+            first_error=next((r for r in rounds if r.status == "error"), None),
+            first_evidence=next(iter(case.evidences), None),
+            scores=[
+                Field(self.names.get(d, d), score)
+                for d, score in list(case.dimension_scores.items())[:MOST_DIMENSIONS]
+            ],
+            context=fields(case.context),
+            notes=fields(case.notes),
+            rounds=views,
+            n_rounds_more=case.n_rounds - len(views),
+            n_differences_more=case.n_differences - listed_differences,
+            evidence=self._evidences(rest),
+        )
+
+    def _round(
+        self,
+        outcome: RoundOutcome,
+        case: CaseResult,
+        differences: Sequence[CheckDifference],
+    ) -> RoundView:
+        shown = len(outcome.answer or "")
+        scopes = [s for s in case.scopes if s.round_id == outcome.round_id]
+        evidence = [e for e in case.evidences if e.round_id == outcome.round_id]
+        return RoundView(
+            round=outcome,
+            n_cut=max(0, (outcome.answer_chars or 0) - shown),
+            scopes=list(first(scopes, self.limits.checks)),
+            differences=[d for d in differences if d.round_id == outcome.round_id],
+            evidence=self._evidences(evidence),
+        )
+
+
+def fewer_cases(limits: Limits, share: float) -> Limits:
+    """Return *limits* with that share of its cases, at least one."""
+    cases = SHOWN.cases if limits.cases is None else limits.cases
+    return replace(limits, cases=max(1, int((cases or 1) * share)))
+
+
+def _dimension_rank(dimension: DimensionResult) -> int:
+    """Missed targets first; otherwise as configured."""
+    return _TARGET_ORDER[dimension.target_status]
+
+
+def _is_share(value: object) -> bool:
+    return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]  # narrowed by type()
+
+
+def _segments(numbers: dict[Status, int]) -> list[Segment]:
+    total = sum(numbers.values())
+    segments, start = [], 0.0
+    for status in reversed(STATUS_ORDER):
+        n = numbers[status]
+        if n:
+            width = round(100 * n / total, 3)
+            segments.append(Segment(status, n, round(start, 3), width))
+            start += width
+    return segments

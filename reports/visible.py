@@ -1,0 +1,115 @@
+"""Text from models and files, made safe to look at.
+
+What a model answered is shown letter by letter, never run, never rendered. Characters
+that change how the rest is seen without being seen themselves (control characters,
+bidirectional overrides, zero-width marks) are named instead of printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+# C0 and C1 without tab and line feed; soft hyphen; bidirectional marks, overrides
+# and isolates; zero-width and invisible operators; line separators; lone surrogates;
+# byte order mark and noncharacters; the invisible tag letters.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
+    "\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of text: plain, marked as evidence, or one hidden character's code."""
+
+    text: str
+    code: str = ""
+    """``U+202E``: the hidden character that stands here; then ``text`` is empty."""
+    marked: bool = False
+
+
+def parts(text: object) -> list[Part]:
+    """Split *text* at its hidden characters."""
+    return list(_parts(_one_line_end(str(text)), marked=False))
+
+
+def visible(text: object) -> str:
+    """Return *text* with every hidden character written as ``⟦U+202E⟧``."""
+    return _HIDDEN.sub(lambda m: f"⟦{_code(m.group())}⟧", _one_line_end(str(text)))
+
+
+def clip(text: str, limit: int) -> str:
+    """Return *text* with at most *limit* characters, ``…`` where it was cut."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def highlighted(
+    text: str, offsets: object, *, window: int = 40, limit: int = 600
+) -> list[Part]:
+    """Cut a snippet to what matters and mark the spans that *offsets* name.
+
+    Args:
+        text: The snippet.
+        offsets: Pairs ``[start, end)`` of character positions in *text*. They come
+            from payloads that anyone may write: what is no pair of integers is left
+            out, the rest is clamped, sorted and merged.
+        window: Characters shown before the first mark.
+        limit: Characters shown in all.
+    """
+    spans = _merged(_spans(offsets, len(text)))
+    start = max(0, spans[0][0] - window) if spans and len(text) > limit else 0
+    stop = min(len(text), start + limit)
+    found = [Part("…")] if start else []
+    at = start
+    for begin, end in spans:
+        if begin >= stop:
+            break
+        found += _parts(text[at:begin], marked=False)
+        at = min(end, stop)
+        found += _parts(text[begin:at], marked=True)
+    found += _parts(text[at:stop], marked=False)
+    if stop < len(text):
+        found.append(Part("…"))
+    return found
+
+
+def _parts(text: str, *, marked: bool) -> Iterator[Part]:
+    at = 0
+    for match in _HIDDEN.finditer(text):
+        if match.start() > at:
+            yield Part(text[at : match.start()], marked=marked)
+        yield Part("", code=_code(match.group()), marked=marked)
+        at = match.end()
+    if at < len(text):
+        yield Part(text[at:], marked=marked)
+
+
+def _one_line_end(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def _code(character: str) -> str:
+    return f"U+{ord(character):04X}"
+
+
+def _spans(offsets: object, length: int) -> Iterator[tuple[int, int]]:
+    for pair in offsets if isinstance(offsets, list) else []:
+        if not (isinstance(pair, list) and len(pair) == 2):
+            continue
+        if not all(type(end) is int for end in pair):
+            continue
+        begin, end = (min(max(0, value), length) for value in pair)
+        if begin < end:
+            yield begin, end
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for begin, end in sorted(spans):
+        if merged and begin <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((begin, end))
+    return merged
