@@ -2,97 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, cast
 
 import msgspec
 import polars as pl
 
+from ingest.analysis_head import Head
+from ingest.analysis_warnings import zone_warnings
 from ingest.columns import (
+    Doubtful,
     doubles,
     integers,
     json_objects,
+    json_objects_or_null,
     texts,
     times,
 )
+from ingest.json_places import pointer
+from ingest.reading import Reading
 from ingest.rows import Columns, Rows
 
-
-@dataclass
-class CaseRows:
-    """Columns of the cases and of all below them."""
-
-    rows: Rows
-    zoneless: list[int] = field(default_factory=list)
-    """Places, among all rounds, of times that name no zone."""
+Table = dict[str, pl.Series]
 
 
-def case_rows(task_id: str, cases: Sequence[Any], places: Sequence[int]) -> CaseRows:
-    """Turn cases into columns, without a Python object per row.
+class DoubtfulCases(Exception):
+    """Some cases hold something that the contract has to judge."""
+
+    def __init__(self, places: Sequence[int]) -> None:
+        super().__init__(f"{len(places)} cases need a closer look")
+        self.places = places
+
+
+class Twins(Exception):
+    """Two cases, or two rounds of one case, share an id."""
+
+
+def task_reading(head: Head, cases: Sequence[Any], positions: Sequence[int]) -> Reading:
+    """Turn a task and its cases into columns, without a Python object per row.
 
     Args:
-        task_id: Of the task they belong to.
-        cases: Structs of ``TestCaseBundle``; round ids are unique in each.
-        places: The place of each case in the file.
+        head: The task, its dimensions, its extras.
+        cases: Structs of ``TestCaseBundle``.
+        positions: The place of each case in the file.
 
     Raises:
-        Doubtful: Some value is not what the contract asks for.
+        DoubtfulCases: Their places in *cases*.
+        Twins: Ids are not unique.
     """
-    rounds = [one for case in cases for one in case.rounds]
-    baselines = [one for case in cases for one in case.baselines]
-    executed_at, zoneless = times(_each("executed_at", rounds))
-    tables: dict[str, dict[str, pl.Series]] = {
-        "cases": {
-            "case_id": texts(_each("case_id", cases)),
-            "position": integers(places),
-            "context": json_objects(_each("context", cases)),
-            "tags": texts(_json_lists(_each("tags", cases))),
-        },
-        "rounds": {
-            "case_id": texts([case.case_id for case in cases for _ in case.rounds]),
-            "round_id": texts(_each("round_id", rounds)),
-            "position": integers([n for case in cases for n in range(len(case.rounds))]),
-            "run_index": integers(_each("run_index", rounds)),
-            "raw_output": texts(_each("raw_output", rounds)),
-            "parsed_output": json_objects(
-                _each("parsed_output", rounds), nullable=True
-            ),
-            "input_tokens": integers(_each("input_tokens", rounds)),
-            "output_tokens": integers(_each("output_tokens", rounds)),
-            "latency_ms": doubles(_each("latency_ms", rounds)),
-            "metadata": json_objects(_each("metadata", rounds)),
-            "executed_at": executed_at,
-        },
-        "baselines": {
-            "case_id": texts([case.case_id for case in cases for _ in case.baselines]),
-            "baseline_id": texts(_each("baseline_id", baselines)),
-            "position": integers(
-                [n for case in cases for n in range(len(case.baselines))]
-            ),
-            "type": texts(_each("type", baselines)),
-            "payload": json_objects(_each("payload", baselines)),
-            "owner": texts(_each("owner", baselines)),
-            "confidence": doubles(_each("confidence", baselines)),
-        },
+    zoneless: list[int] = []
+    case_ids = texts(_each("case_id", cases))
+    tables = {
+        "cases": _Parts(cases, lambda case: [case]).build(
+            lambda _: {
+                "case_id": case_ids,
+                "position": integers(positions),
+                **_cases(cases),
+            }
+        ),
+        "rounds": _Parts(cases, attrgetter("rounds")).build(
+            lambda rounds: _rounds(rounds, zoneless), case_ids
+        ),
+        "baselines": _Parts(cases, attrgetter("baselines")).build(_baselines, case_ids),
     }
-    return CaseRows(
-        {table: _of_task(task_id, columns) for table, columns in tables.items()},
-        zoneless,
+    _refuse_twins(tables)
+    rows: Rows = {name: _of_task(head.task_id, each) for name, each in tables.items()}
+    return Reading(
+        rows=head.rows | rows,
+        problems=zone_warnings(
+            head, len(zoneless), _first_time(cases, positions, zoneless)
+        ),
+        records_loaded=len(cases),
+        keys=[("task", head.task_id)],
     )
+
+
+def _refuse_twins(tables: Mapping[str, Table]) -> None:
+    cases, rounds = tables["cases"], tables["rounds"]
+    keys = pl.DataFrame([rounds["case_id"].alias("a"), rounds["round_id"].alias("b")])
+    # Unique in the task is unique in the case, and quicker to see.
+    if cases["case_id"].n_unique() < len(cases["case_id"]) or (
+        rounds["round_id"].n_unique() < keys.height and keys.n_unique() < keys.height
+    ):
+        raise Twins
+
+
+def _first_time(
+    cases: Sequence[Any], positions: Sequence[int], rounds: Sequence[int]
+) -> str | None:
+    """Point to the time of the first of *rounds*, counted over all cases."""
+    before = rounds[0] if rounds else 0
+    for case, position in zip(cases, positions, strict=True):
+        if before < len(case.rounds):
+            return pointer(("cases", position, "rounds", before, "executed_at"))
+        before -= len(case.rounds)
+    return None
+
+
+class _Parts:
+    """The parts of all cases, in one list, with their cases."""
+
+    def __init__(
+        self, cases: Sequence[Any], parts_of: Callable[[Any], list[Any]]
+    ) -> None:
+        self._lists = list(map(parts_of, cases))
+
+    def build(
+        self,
+        columns: Callable[[list[Any]], Table],
+        case_ids: pl.Series | None = None,
+    ) -> Table:
+        """Build the columns of all parts; doubts are about the cases they belong to.
+
+        Raises:
+            DoubtfulCases: Their places.
+        """
+        parts = [part for each in self._lists for part in each]
+        owners = [n for n, each in enumerate(self._lists) for _ in each]
+        try:
+            table = columns(parts)
+        except Doubtful as error:
+            raise DoubtfulCases(sorted({owners[row] for row in error.rows})) from error
+        if case_ids is None:
+            return table
+        places = [n for each in self._lists for n in range(len(each))]
+        ids = case_ids.gather(integers(owners))
+        return {"case_id": ids, "position": integers(places), **table}
+
+
+def _cases(cases: Sequence[Any]) -> Table:
+    encode = msgspec.json.Encoder().encode
+    return {
+        "context": json_objects(_each("context", cases)),
+        "tags": texts([encode(case.tags).decode() for case in cases]),
+    }
+
+
+def _rounds(rounds: Sequence[Any], zoneless: list[int]) -> Table:
+    executed_at, without_zone = times(_each("executed_at", rounds))
+    zoneless += without_zone
+    return {
+        "round_id": texts(_each("round_id", rounds)),
+        "run_index": integers(_each("run_index", rounds)),
+        "raw_output": texts(_each("raw_output", rounds)),
+        "parsed_output": json_objects_or_null(_each("parsed_output", rounds)),
+        "input_tokens": integers(_each("input_tokens", rounds)),
+        "output_tokens": integers(_each("output_tokens", rounds)),
+        "latency_ms": doubles(_each("latency_ms", rounds)),
+        "metadata": json_objects(_each("metadata", rounds)),
+        "executed_at": executed_at,
+    }
+
+
+def _baselines(baselines: Sequence[Any]) -> Table:
+    return {
+        "baseline_id": texts(_each("baseline_id", baselines)),
+        "type": texts(_each("type", baselines)),
+        "payload": json_objects(_each("payload", baselines)),
+        "owner": texts(_each("owner", baselines)),
+        "confidence": doubles(_each("confidence", baselines)),
+    }
 
 
 def _each(name: str, structs: Sequence[Any]) -> list[Any]:
     return list(map(attrgetter(name), structs))
 
 
-def _json_lists(lists: Sequence[list[str]]) -> list[str]:
-    return [msgspec.json.encode(each).decode() for each in lists]
-
-
-def _of_task(task_id: str, columns: dict[str, pl.Series]) -> Columns:
+def _of_task(task_id: str, table: Table) -> Columns:
     """Put the task's id in front of every row."""
-    height = len(next(iter(columns.values())))
+    height = len(next(iter(table.values())))
     ids = texts([task_id]).new_from_index(0, height)
-    return cast("Columns", {"task_id": ids, **columns})
+    return cast("Columns", {"task_id": ids, **table})

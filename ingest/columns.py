@@ -1,7 +1,7 @@
 """Whole columns at once: JSON slices, times, numbers, checked as they are built.
 
-A column that holds anything unusual raises `Doubtful`; the reader then goes through
-its records one by one, asks the contract and names what is wrong.
+A column with anything unusual in it raises `Doubtful` with the rows in question; the
+reader then asks the contract about the records they belong to.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ _PLAIN_TIME = (
 
 
 class Doubtful(Exception):
-    """Something in the column needs a closer look, record by record."""
+    """Some rows of a column need a closer look."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        super().__init__(f"{len(rows)} rows need a closer look")
+        self.rows = rows
 
 
 @contextmanager
@@ -58,57 +62,85 @@ def doubles(values: Sequence[float | None]) -> pl.Series:
 
 
 def json_values(raws: Sequence[msgspec.Raw]) -> pl.Series:
-    """Return JSON as text, null for JSON null.
+    """Return JSON as text.
 
     Raises:
         Doubtful: Bytes that are not UTF-8, or a number too large for a double.
     """
-    column = pl.Series(list(map(bytes, raws)), dtype=pl.Binary)
+    slices = pl.Series(list(map(bytes, raws)), dtype=pl.Binary)
     try:
-        column = column.cast(pl.String)
-    except pl.exceptions.PolarsError as error:
-        raise Doubtful(str(error)) from error
-    for value in column.filter(column.str.contains(_PERHAPS_TOO_LARGE)):
-        for _place, code, message in flaws(value):
-            raise Doubtful(f"{code}: {message}")
-    return column.set(column == "null", None)
+        column = slices.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        raise Doubtful(_not_utf8(slices)) from None
+    suspects = column.str.contains(_PERHAPS_TOO_LARGE).arg_true()
+    flawed = [row for row in suspects if any(flaws(column[row]))]
+    if flawed:
+        raise Doubtful(flawed)
+    return column
 
 
-def json_objects(raws: Sequence[msgspec.Raw], *, nullable: bool = False) -> pl.Series:
-    """Return JSON objects as text, null for JSON null where that is allowed.
+def json_objects(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON objects as text.
 
     Raises:
         Doubtful: As `json_values`, or something that is no object.
     """
     column = json_values(raws)
-    if not column.str.starts_with("{").all() or (column.has_nulls() and not nullable):
-        raise Doubtful("not an object")
+    objects = column.str.starts_with("{")
+    if not objects.all():
+        raise Doubtful((~objects).arg_true().to_list())
+    return column
+
+
+def json_objects_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON objects as text, null for JSON null.
+
+    Raises:
+        Doubtful: As `json_objects`.
+    """
+    column = json_values(raws)
+    column = column.set(column == "null", None)
+    objects = column.str.starts_with("{")
+    if not objects.all():  # nulls are left out
+        raise Doubtful((~objects).arg_true().to_list())
     return column
 
 
 def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
-    """Return a column of times in UTC, and the places of those without a zone.
+    """Return a column of times in UTC, and the rows whose time names no zone.
 
     Raises:
         Doubtful: A text that is no time.
     """
     written = texts(values)
-    plain = written.str.contains(_PLAIN_TIME).fill_null(value=True)
+    plain = written.str.contains(_PLAIN_TIME)
     column = written.set(~plain, None).str.to_datetime(
         "%+", time_unit="us", time_zone="UTC", strict=False
     )
-    zoneless: list[int] = []
     # What polars did not read: no plain time, or a day that does not exist.
     rest = (column.is_null() & written.is_not_null()).arg_true()
-    if not rest.is_empty():
-        moments = []
-        for place in rest:
-            try:
-                moment = read_time(written[place])
-            except ValueError as error:
-                raise Doubtful(str(error)) from error
-            if moment.tzinfo is None:
-                zoneless.append(place)
-            moments.append(in_utc(moment))
-        column = column.scatter(rest, pl.Series(moments, dtype=column.dtype))
-    return column, zoneless
+    if rest.is_empty():
+        return column, []
+    moments, zoneless, wrong = [], [], []
+    for row in rest:
+        try:
+            moment = read_time(written[row])
+        except ValueError:
+            wrong.append(row)
+            continue
+        moments.append(in_utc(moment))
+        if moment.tzinfo is None:
+            zoneless.append(row)
+    if wrong:
+        raise Doubtful(wrong)
+    return column.scatter(rest, pl.Series(moments, dtype=column.dtype)), zoneless
+
+
+def _not_utf8(slices: pl.Series) -> list[int]:
+    wrong = []
+    for row, each in enumerate(slices):
+        try:
+            each.decode()
+        except UnicodeDecodeError:
+            wrong.append(row)
+    return wrong

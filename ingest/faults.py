@@ -56,8 +56,7 @@ def faults(error: ValidationError, value: Any) -> list[Fault]:
         code, message = _say(details)
         found.setdefault((keys, code), []).append(message)
     return [
-        Fault(keys, code, _joined(messages))
-        for (keys, code), messages in found.items()
+        Fault(keys, code, _joined(messages)) for (keys, code), messages in found.items()
     ]
 
 

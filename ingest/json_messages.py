@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from enum import Enum
+from json import JSONDecodeError
 
 SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
 
 
-class Want(Enum):
+class Want:
     """What the grammar allows next, in words for the message."""
 
     VALUE = "a value"
@@ -26,9 +27,9 @@ _VALUE_WANTED = (Want.VALUE, Want.FIRST_VALUE)
 _KEY_WANTED = (Want.KEY, Want.FIRST_KEY)
 
 
-def fix(want: Want, char: str, found: str) -> str:
+def fix(want: str, char: str, found: str) -> str:
     """Return the likeliest correction of an unexpected token."""
-    if want is Want.NOTHING:
+    if want == Want.NOTHING:
         if char == ",":
             return "Records are not separated by commas: remove it."
         if char in "{[":
@@ -51,18 +52,42 @@ def fix(want: Want, char: str, found: str) -> str:
     return "Write texts in double quotes."
 
 
+def string_fault(error: JSONDecodeError, text: str) -> tuple[str, int, str]:
+    """Return code, place and message of a string that Python could not read."""
+    if error.msg.startswith("Unterminated"):
+        return (
+            "unterminated_string",
+            error.pos,
+            "the text that opens here has no closing quote in its line. Add the "
+            'quote; inside a text write " as \\" and a line break as \\n.',
+        )
+    found = text[error.pos : error.pos + 1]
+    if error.msg.startswith("Invalid control"):
+        escape = _ESCAPES.get(found, f"\\u{ord(found):04x}")
+        return (
+            "control_character",
+            error.pos,
+            f"a bare control character (U+{ord(found):04X}) in a text. "
+            f"Write it as {escape}.",
+        )
+    return (
+        "bad_escape",
+        error.pos,
+        f"{text[error.pos : error.pos + 2]} is no JSON escape. "
+        "Write a backslash itself as \\\\.",
+    )
+
+
 def byte_name(surrogate: str) -> str:
+    """Name what stands as a lone surrogate in a decoded text."""
     code = ord(surrogate)
     if 0xDC80 <= code <= 0xDCFF:  # how surrogateescape writes a byte
         return f"the byte 0x{code - 0xDC00:02X}"
     return f"the code point U+{code:04X}"
 
 
-def escape(char: str) -> str:
-    return {"\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(char, f"\\u{ord(char):04x}")
-
-
 def short(text: str) -> str:
+    """Quote a piece of the text, cut where it is long."""
     return repr(text) if len(text) <= 40 else repr(text[:40]) + "…"
 
 
@@ -87,3 +112,15 @@ def lone_escape(text: str, at: int, end: int) -> int:
     if pending is None:
         raise ValueError("no lone surrogate")
     return pending
+
+
+def printable(text: str) -> str:
+    """Write bytes that were not UTF-8, and halves of surrogate pairs, as escapes."""
+    return text if text.isascii() else SURROGATE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}"

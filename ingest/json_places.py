@@ -11,9 +11,8 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from json.decoder import JSONDecodeError, scanstring
+from json import JSONDecodeError
 from math import inf
 from typing import Literal
 
@@ -29,15 +28,6 @@ _STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
 
 Key = str | int
 FlawCode = Literal["bad_utf8", "lone_surrogate", "not_a_number", "number_out_of_range"]
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """One member or element: its key, and where its value starts and ends."""
-
-    key: Key
-    start: int
-    end: int
 
 
 def value_end(text: str, start: int) -> int:
@@ -64,63 +54,58 @@ def _end_by_brackets(text: str, start: int) -> int:
     raise JSONDecodeError("Unterminated array or object", text, start)
 
 
-def members(
-    text: str, start: int, value_end: Callable[[str, int], int] | None = None
-) -> tuple[list[Span], int]:
-    """Return the members of the object at *start*, and where the object ends.
+def inside(
+    text: str,
+    start: int,
+    *,
+    step: Callable[[Key, int], int] | None = None,
+    ends: list[int] | None = None,
+) -> Iterator[tuple[Key, int]]:
+    """Yield key and start of every value in the object or array at *start*.
+
+    Nothing is read further than asked for; a value that is neither has none.
 
     Args:
         text: The JSON text.
-        start: Where its ``{`` stands.
-        value_end: Given key and start of a value, returns its end.
+        start: Where the value starts.
+        step: Given key and start of a value inside, finds its end.
+        ends: Takes the end of every value inside, and last that of the whole.
 
     Raises:
-        JSONDecodeError: The object is broken, outside its values or inside.
+        JSONDecodeError: The text is broken, around its values or in them.
     """
-    step = value_end or (lambda _key, at: _value_end(text, at))
-    spans: list[Span] = []
+    closing = {"{": "}", "[": "]"}.get(text[start : start + 1])
+    if closing is None:
+        return
+    ends = [] if ends is None else ends
+    count = 0
     at = after_space(text, start + 1)
-    if text.startswith("}", at):
-        return spans, at + 1
-    while True:
-        if not text.startswith('"', at):
-            message = "Expecting property name enclosed in double quotes"
-            raise JSONDecodeError(message, text, at)
-        key, at = scanstring(text, at + 1, True)
-        at = after_space(text, at)
-        if not text.startswith(":", at):
-            raise JSONDecodeError("Expecting ':' delimiter", text, at)
-        at = after_space(text, at + 1)
-        spans.append(Span(key, at, step(key, at)))
-        at = after_space(text, spans[-1].end)
-        if text.startswith("}", at):
-            return spans, at + 1
+    while count or not text.startswith(closing, at):
+        key: Key = count
+        if closing == "}":
+            key, at = _key(text, at)
+        yield key, at
+        ends.append(step(key, at) if step else value_end(text, at))
+        count += 1
+        at = after_space(text, ends[-1])
+        if text.startswith(closing, at):
+            break
         if not text.startswith(",", at):
             raise JSONDecodeError("Expecting ',' delimiter", text, at)
         at = after_space(text, at + 1)
+    ends.append(at + 1)
 
 
-_value_end = value_end
-
-
-def elements(text: str, start: int) -> tuple[list[Span], int]:
-    """Return the elements of the array at *start*, and where the array ends.
-
-    Raises:
-        JSONDecodeError: The array is broken, outside its elements or inside.
-    """
-    spans: list[Span] = []
-    at = after_space(text, start + 1)
-    if text.startswith("]", at):
-        return spans, at + 1
-    while True:
-        spans.append(Span(len(spans), at, value_end(text, at)))
-        at = after_space(text, spans[-1].end)
-        if text.startswith("]", at):
-            return spans, at + 1
-        if not text.startswith(",", at):
-            raise JSONDecodeError("Expecting ',' delimiter", text, at)
-        at = after_space(text, at + 1)
+def _key(text: str, at: int) -> tuple[str, int]:
+    """Return the key at *at*, and where its value starts."""
+    if not text.startswith('"', at):
+        message = "Expecting property name enclosed in double quotes"
+        raise JSONDecodeError(message, text, at)
+    key, at = _STEP.raw_decode(text, at)
+    at = after_space(text, at)
+    if not text.startswith(":", at):
+        raise JSONDecodeError("Expecting ':' delimiter", text, at)
+    return str(key), after_space(text, at + 1)
 
 
 def after_space(text: str, start: int) -> int:
@@ -130,35 +115,36 @@ def after_space(text: str, start: int) -> int:
 
 
 def locate(text: str, start: int, keys: Sequence[Key]) -> int:
-    """Return where the value below *keys* starts, or the deepest one on the way there.
-
-    Of equal keys the last one counts, as it does for the readers.
-    """
-    for key in keys:
-        inside: list[Span] = []
-        if text.startswith("{", start):
-            inside, _ = members(text, start)
-        elif text.startswith("[", start):
-            inside, _ = elements(text, start)
-        starts = [span.start for span in inside if span.key == key]
-        if not starts:
+    """Return where the value below *keys* starts, or the deepest one on the way."""
+    for wanted in keys:
+        found = next(
+            (at for key, at in inside(text, start) if str(key) == str(wanted)), None
+        )
+        if found is None:
             break
-        start = starts[-1]
+        start = found
     return start
 
 
 def keys_at(text: str, start: int, place: int) -> list[Key]:
     """Return the keys on the way from the value at *start* to the one at *place*."""
     keys: list[Key] = []
-    while text.startswith(("{", "["), start):
-        walk = members if text.startswith("{", start) else elements
-        inside, _ = walk(text, start)
-        around = [span for span in inside if span.start <= place < span.end]
-        if not around:
-            break
-        keys.append(around[0].key)
-        start = around[0].start
-    return keys
+    while True:
+        before = None
+        for key, at in inside(text, start):
+            if at > place:
+                break
+            before = key, at
+        if before is None:
+            return keys
+        keys.append(before[0])
+        start = before[1]
+
+
+def line_column(text: str, place: int) -> tuple[int, int]:
+    """Return line and column, both from 1 and in characters, of one place."""
+    line = text.count("\n", 0, place) + 1
+    return line, place - text.rfind("\n", 0, place)
 
 
 def pointer(keys: Sequence[Key]) -> str:
@@ -166,8 +152,15 @@ def pointer(keys: Sequence[Key]) -> str:
     return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
 
 
+def keys(pointer: str) -> list[str]:
+    """Read a JSON Pointer, the other way round than `pointer`."""
+    return [
+        part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]
+    ]
+
+
 class Lines:
-    """Finds line and column, both from 1 and in characters, of many places."""
+    """Finds line and column of many places, as `line_column` does of one."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -15,17 +15,18 @@ import math
 import re
 from dataclasses import dataclass, field
 from json import JSONDecodeError
-from json.decoder import scanstring  # type: ignore[attr-defined]  # C, not in typeshed
+from json.decoder import scanstring  # the C one; typeshed has it
 from typing import Any, NamedTuple
 
 from ingest.json_messages import (
     SURROGATE,
     Want,
     byte_name,
-    escape,
     fix,
     lone_escape,
+    printable,
     short,
+    string_fault,
 )
 from ingest.problems import Problem
 
@@ -35,16 +36,16 @@ MAX_DEPTH = 1000
 #: Digits of one integer: what Python itself converts from and to text.
 MAX_DIGITS = 4300
 
-
-_VALUE_WANTED = (Want.VALUE, Want.FIRST_VALUE)
-_KEY_WANTED = (Want.KEY, Want.FIRST_KEY)
+#: Value faults that are named of one text; a hostile one could have millions.
+MAX_FAULTS = 20
 
 
 @dataclass(slots=True)
 class _Frame:
     """An open object or array."""
 
-    container: dict[str, Any] | list[Any]
+    container: Any
+    is_object: bool
     line: int
     column: int
     first_in_line: bool
@@ -59,9 +60,16 @@ class Span(NamedTuple):
     last_line: int
 
 
+_VALUE_WANTED = (Want.VALUE, Want.FIRST_VALUE)
+_KEY_WANTED = (Want.KEY, Want.FIRST_KEY)
+
+# A plain string, or one structural character, with the blanks before it: nearly all of
+# a text. Whatever this does not match is looked at character by character.
+_TOKEN = re.compile(r'[ \t\r\n]*(?:"([^"\\\x00-\x1f\ud800-\udfff]*)"|([{}\[\]:,]))')
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _WORD = re.compile(r"-?[A-Za-z_]+")
+_FOUND = re.compile(r"\w+")
 _WORDS = {"true": True, "false": False, "null": None}
 _NOT_NUMBERS = ("NaN", "Infinity", "-Infinity")
 
@@ -85,59 +93,72 @@ class JsonReader:
     """What was read; the first of two equal keys counts."""
 
     problems: list[Problem] = field(default_factory=list)
+    """Value faults, the first ``MAX_FAULTS`` of them, and last a grammar fault."""
+
     complete: bool = False
+    """One whole value has been read, right or not."""
+
     broken: bool = False
+    """The grammar does not allow what was fed: no further text can repair it."""
 
     spans: list[Span] = field(default_factory=list)
     """Objects inside the value that start a line no deeper than the value itself does
     and end a line; the outermost ones, in the order of the file."""
 
     _frames: list[_Frame] = field(default_factory=list)
-    _want: Want = Want.VALUE
+    _want: str = Want.VALUE
     _text: str = ""
     _base_column: int = 0
 
     def feed(self, text: str) -> None:
         """Read one more line, given without its line feed."""
         self._text = text
-        at = _blank_end(text, 0)
-        while at < len(text) and not self.broken:
-            if not self._base_column:
-                self._base_column = at + 1
-            at = _blank_end(text, self._token(at))
-        self.complete = self._want is Want.NOTHING and not self.broken
+        if not self._base_column:
+            blank = _blank_end(text, 0)
+            self._base_column = blank + 1 if blank < len(text) else 0
+        at = 0
+        while not self.broken:
+            token = _TOKEN.match(text, at)
+            if token is None:
+                at = _blank_end(text, at)
+                if at == len(text):
+                    break
+                at = self._other(at)
+                continue
+            at = token.end()
+            if token.lastindex == 2:
+                self._structure(token[2], at - 1)
+            elif self._want in _KEY_WANTED:
+                self._key(token[1], token.start(1) - 1)
+            elif self._want in _VALUE_WANTED:
+                self._put(token[1])
+            else:
+                self._unexpected(token.start(1) - 1)
+        self.complete = self._want == Want.NOTHING and not self.broken
         self.line += 1
 
     def finish(self) -> None:
         """Say that the text ended here; a problem if the value did not."""
         if self.complete or self.broken:
             return
-        self.broken = True
         if self._frames:
             frame = self._frames[-1]
-            kind = "object" if isinstance(frame.container, dict) else "list"
+            kind = "object" if frame.is_object else "list"
             message = (
                 f"the text ends inside the {kind} opened in line {frame.line}, "
-                f"column {frame.column}; expected {self._want.value}. "
+                f"column {frame.column}; expected {self._want}. "
                 "Close every brace and bracket."
             )
         else:
             message = "the text is empty; expected a JSON value. Write one."
-        self.problems.append(
-            Problem(
-                "unexpected_end",
-                message,
-                line=self.line - 1,
-                column=len(self._text) + 1,
-                pointer=self.pointer(),
-            )
-        )
+        self.line -= 1
+        self._break("unexpected_end", len(self._text), message)
 
     def pointer(self) -> str:
         """Return the JSON Pointer of the value that is being read."""
         parts = []
         for frame in self._frames:
-            if isinstance(frame.container, list):
+            if not frame.is_object:
                 parts.append(str(len(frame.container)))
             elif frame is not self._frames[-1] or self._want not in _KEY_WANTED:
                 parts.append(frame.key.replace("~", "~0").replace("/", "~1"))
@@ -150,62 +171,53 @@ class JsonReader:
 
     # ------------------------------------------------------------------ tokens
 
-    def _token(self, at: int) -> int:
-        """Read the token at *at* and return where it ends."""
-        char = self._text[at]
+    def _structure(self, char: str, at: int) -> None:
+        """Take one of ``{ } [ ] : ,`` where the grammar allows it."""
         want = self._want
-        if char == '"' and want in _KEY_WANTED:
-            return self._key(at)
-        if char == '"' and want in _VALUE_WANTED:
-            text, end = self._string(at)
-            if not self.broken:
-                self._put(text)
-            return end
-        if char in "{[" and want in _VALUE_WANTED:
-            self._open(char, at)
-        elif char == "}" and want in (Want.FIRST_KEY, Want.OBJECT_NEXT):
-            self._close(at)
-        elif char == "]" and want in (Want.FIRST_VALUE, Want.ARRAY_NEXT):
-            self._close(at)
-        elif char == ":" and want is Want.COLON:
+        if char == ":" and want == Want.COLON:
             self._want = Want.VALUE
-        elif char == "," and want is Want.OBJECT_NEXT:
-            self._frames[-1].key = ""
+        elif char == "," and want == Want.OBJECT_NEXT:
             self._want = Want.KEY
-        elif char == "," and want is Want.ARRAY_NEXT:
+        elif char == "," and want == Want.ARRAY_NEXT:
             self._want = Want.VALUE
-        elif want in _VALUE_WANTED:
-            return self._scalar(at)
+        elif char in "{[" and want in _VALUE_WANTED:
+            self._open(char, at)
+        elif (char == "}" and want in (Want.FIRST_KEY, Want.OBJECT_NEXT)) or (
+            char == "]" and want in (Want.FIRST_VALUE, Want.ARRAY_NEXT)
+        ):
+            self._close(at)
         else:
             self._unexpected(at)
-        return at + 1
 
-    def _key(self, at: int) -> int:
-        frame = self._frames[-1]
-        key, end = self._string(at)
-        if self.broken:
+    def _other(self, at: int) -> int:
+        """Take a string with escapes, a number or a word; return where it ends."""
+        wants_key = self._want in _KEY_WANTED
+        if not wants_key and self._want not in _VALUE_WANTED:
+            self._unexpected(at)
+            return at
+        if self._text[at] == '"':
+            string, end = self._string(at)
+            if self.broken:
+                return end
+            if wants_key:
+                self._key(string, at)
+            else:
+                self._put(string)
             return end
-        frame.key = key
-        self._want = Want.COLON
-        frame.repeated = key in frame.container
-        if frame.repeated and self.strict:
-            self._note(
-                "duplicate_key",
-                at,
-                f'the key "{key}" stands twice in one object. Keep one of them.',
-            )
-        return end
+        if wants_key:
+            self._unexpected(at)
+            return at
+        return self._scalar(at)
 
     def _string(self, at: int) -> tuple[str, int]:
-        text: str
         try:
-            text, end = scanstring(self._text, at + 1, True)
+            string, end = scanstring(self._text, at + 1, True)
         except JSONDecodeError as error:
             self._bad_string(error)
             return "", len(self._text)
-        if SURROGATE.search(text):
+        if SURROGATE.search(string):
             self._bad_characters(at, end)
-        return text, int(end)
+        return string, end
 
     def _scalar(self, at: int) -> int:
         number = _NUMBER.match(self._text, at)
@@ -218,14 +230,14 @@ class JsonReader:
             return word.end()
         if word and word[0] in _NOT_NUMBERS:
             self._note(
-                "not_a_json_number",
+                "not_a_number",
                 at,
                 f"{word[0]} is not a JSON value. Write null, or leave the key out.",
             )
             self._put(None)
             return word.end()
         self._unexpected(at)
-        return at + 1
+        return at
 
     def _number(self, match: re.Match[str], at: int) -> int | float:
         text = match[0]
@@ -239,11 +251,12 @@ class JsonReader:
                     "Write a smaller number, or a text.",
                 )
             return number
-        if len(text) - text.startswith("-") > MAX_DIGITS:
+        digits = len(text.removeprefix("-"))
+        if digits > MAX_DIGITS:
             self._note(
                 "integer_too_long",
                 at,
-                f"an integer of {len(text)} digits; the limit is {MAX_DIGITS}. "
+                f"an integer of {digits} digits; the limit is {MAX_DIGITS}. "
                 "Write it as a text.",
             )
             return 0
@@ -251,13 +264,25 @@ class JsonReader:
 
     # ------------------------------------------------------------------ structure
 
+    def _key(self, key: str, at: int) -> None:
+        frame = self._frames[-1]
+        frame.key = key
+        frame.repeated = key in frame.container
+        self._want = Want.COLON
+        if frame.repeated and self.strict:
+            self._note(
+                "duplicate_key",
+                at,
+                f"the key {short(key)} stands twice in one object. Keep one of them.",
+            )
+
     def _put(self, value: Any) -> None:
         if not self._frames:
             self.value = value
             self._want = Want.NOTHING
             return
         frame = self._frames[-1]
-        if isinstance(frame.container, list):
+        if not frame.is_object:
             frame.container.append(value)
             self._want = Want.ARRAY_NEXT
         else:
@@ -267,26 +292,32 @@ class JsonReader:
 
     def _open(self, char: str, at: int) -> None:
         if len(self._frames) >= MAX_DEPTH:
-            self._note(
+            self._break(
                 "too_deep",
                 at,
                 f"more than {MAX_DEPTH} objects and lists inside each other. "
                 "Flatten the value.",
             )
-            self.broken = True
             return
-        container: dict[str, Any] | list[Any] = {} if char == "{" else []
-        first_in_line = _blank_end(self._text, 0) == at
-        self._frames.append(_Frame(container, self.line, at + 1, first_in_line))
-        self._want = Want.FIRST_KEY if char == "{" else Want.FIRST_VALUE
+        is_object = char == "{"
+        self._frames.append(
+            _Frame(
+                {} if is_object else [],
+                is_object,
+                self.line,
+                at + 1,
+                _blank_end(self._text, 0) == at,
+            )
+        )
+        self._want = Want.FIRST_KEY if is_object else Want.FIRST_VALUE
 
     def _close(self, at: int) -> None:
         frame = self._frames.pop()
         if (
             self._frames
+            and frame.is_object
             and frame.first_in_line
             and frame.column <= self._base_column
-            and isinstance(frame.container, dict)
             and _blank_end(self._text, at + 1) == len(self._text)
         ):
             while self.spans and self.spans[-1].first_line >= frame.line:
@@ -297,18 +328,28 @@ class JsonReader:
     # ------------------------------------------------------------------ faults
 
     def _note(self, code: str, at: int, message: str) -> None:
-        self.problems.append(
-            Problem(
-                code, message, line=self.line, column=at + 1, pointer=self.pointer()
+        if len(self.problems) < MAX_FAULTS:
+            self.problems.append(
+                Problem(
+                    code,
+                    printable(message),
+                    line=self.line,
+                    column=at + 1,
+                    pointer=printable(self.pointer()),
+                )
             )
-        )
+
+    def _break(self, code: str, at: int, message: str) -> None:
+        self.broken = True
+        del self.problems[MAX_FAULTS - 1 :]  # the last word is this one's
+        self._note(code, at, message)
 
     def _bad_characters(self, at: int, end: int) -> None:
         """Name what became a lone surrogate: a byte, or an escape without its half."""
         byte = SURROGATE.search(self._text, at, end)
         if byte:
             self._note(
-                "not_utf8",
+                "bad_utf8",
                 byte.start(),
                 f"{byte_name(byte[0])} is not UTF-8. Save the file as UTF-8.",
             )
@@ -322,44 +363,23 @@ class JsonReader:
         )
 
     def _bad_string(self, error: JSONDecodeError) -> None:
-        self.broken = True
-        found = self._text[error.pos : error.pos + 1]
-        if error.msg.startswith("Unterminated"):
-            self._note(
-                "unterminated_string",
-                error.pos,
-                "the text that opens here has no closing quote in its line. Add the "
-                'quote; inside a text write " as \\" and a line break as \\n.',
-            )
-        elif error.msg.startswith("Invalid control"):
-            self._note(
-                "control_character",
-                error.pos,
-                f"a bare control character (U+{ord(found):04X}) in a text. "
-                f"Write it as {escape(found)}.",
-            )
-        else:
-            self._note(
-                "bad_escape",
-                error.pos,
-                f"{self._text[error.pos : error.pos + 2]} is no JSON escape. "
-                "Write a backslash itself as \\\\.",
-            )
+        self._break(*string_fault(error, self._text))
 
     def _unexpected(self, at: int) -> None:
-        self.broken = True
         char = self._text[at]
         if SURROGATE.match(char):
-            self._note(
-                "not_utf8", at, f"{byte_name(char)} is not UTF-8. Save the file as UTF-8."
+            self._break(
+                "bad_utf8",
+                at,
+                f"{byte_name(char)} is not UTF-8. Save the file as UTF-8.",
             )
             return
-        word = re.compile(r"\w+").match(self._text, at)
+        word = _FOUND.match(self._text, at)
         found = word[0] if word else char
-        self._note(
+        self._break(
             "syntax",
             at,
-            f"found {short(found)}, expected {self._want.value}. "
+            f"found {short(found)}, expected {self._want}. "
             f"{fix(self._want, char, found)}",
         )
 

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.files import Found
+from ingest.known import Known, known_files, versions_of
 from ingest.problems import Problem
 from ingest.readers import Source, read
 from ingest.reading import Reading
+from ingest.rows import Rows
 from ingest.write import ReadFile, write_batch
 from promptlab.errors import InputError
 
@@ -46,28 +48,14 @@ class FileLoad:
     message: str | None = None
 
 
-@dataclass(frozen=True)
-class _Identity:
-    """What makes two readings of a file the same load."""
-
-    kind: str
-    source_name: str
-    sha256: str
-    testset: str | None
-
-
 def read_files(
     planned: Iterable[tuple[Found, str | None]],
-    *,
-    known_pipelines: dict[str, list[str]] | None = None,
-) -> Iterator[tuple[Source, str, Reading]]:
+) -> Iterator[tuple[Source, Reading]]:
     """Read every planned file of a known kind; nothing is written."""
-    pipelines = dict(known_pipelines or {})
     for found, kind in planned:
-        if kind is None:
-            continue
-        source = _source(found)
-        yield source, kind, read(kind, source, pipelines)
+        if kind is not None:
+            source = _source(found)
+            yield source, read(kind, source)
 
 
 def ingest(
@@ -90,14 +78,11 @@ def ingest(
     Returns:
         One ``FileLoad`` per file, in the order they were read.
     """
-    known = _known_loads(con)
-    pipelines = _known_pipelines(con)
+    known = known_files(con)
     loads: list[FileLoad] = []
     with ThreadPoolExecutor(max_workers=1) as writer:
         writing: Future[None] | None = None
-        for batch in _batches(
-            _pending(planned, known, pipelines, testset, loads, on_progress)
-        ):
+        for batch in _batches(_pending(planned, known, testset, loads, on_progress)):
             if writing is not None:
                 writing.result()
             writing = writer.submit(
@@ -108,14 +93,12 @@ def ingest(
     return loads
 
 
-def _source(found: Found) -> Source:
+def _source(found: Found, *, with_data: bool = True) -> Source:
     try:
-        data = found.path.read_bytes()
+        data = found.path.read_bytes() if with_data else b""
         modified = datetime.fromtimestamp(found.path.stat().st_mtime, UTC)
     except OSError as error:
-        raise InputError(
-            f"{found.path}: cannot be read: {error.strerror or error}"
-        ) from None
+        raise _unreadable(found, error) from None
     return Source(
         data=data,
         name=found.name,
@@ -125,31 +108,42 @@ def _source(found: Found) -> Source:
     )
 
 
+def _sha256(found: Found, source: Source) -> str:
+    if source.data:
+        return hashlib.sha256(source.data).hexdigest()
+    try:
+        with found.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(found, error) from None
+
+
+def _unreadable(found: Found, error: OSError) -> InputError:
+    return InputError(f"{found.path}: cannot be read: {error.strerror or error}")
+
+
 def _pending(
     planned: Iterable[tuple[Found, str | None]],
-    known: dict[_Identity, tuple[str, list[Problem]]],
-    pipelines: dict[str, list[str]],
+    known: Known,
     testset: str | None,
     loads: list[FileLoad],
     on_progress: OnProgress,
 ) -> Iterator[ReadFile]:
     for found, kind in planned:
         started_at = datetime.now(UTC)
-        source = _source(found)
-        sha256 = hashlib.sha256(source.data).hexdigest()
-        identity = _identity(kind or "unknown", source, sha256, testset)
+        source = _source(found, with_data=kind is not None)
+        sha256 = _sha256(found, source)
+        versions = versions_of(kind or "unknown", source, sha256, testset)
         load = FileLoad(found.path, kind or "unknown", "loaded")
         loads.append(load)
-        if identity in known:
-            status, problems = known[identity]
-            load.status = "unchanged" if status == "loaded" else status
-            load.problems = problems
+        before = known.find(*versions)
+        if before is not None:
+            status, load.problems = before
+            load.status = status if status in {"rejected", "skipped"} else "unchanged"
         else:
-            reading = (
-                Reading(rows={}) if kind is None else read(kind, source, pipelines)
-            )
+            reading = Reading(rows=Rows()) if kind is None else read(kind, source)
             _describe(load, reading, kind)
-            known[identity] = (load.status, load.problems)
+            known.add(versions, load.status, load.problems)
             yield ReadFile(
                 kind=load.kind,
                 status=load.status,
@@ -157,11 +151,11 @@ def _pending(
                 source=source,
                 reading=reading,
                 sha256=sha256,
-                testset=identity.testset,
+                testset=versions[0].testset,
                 started_at=started_at,
                 finished_at=datetime.now(UTC),
             )
-        on_progress(found.path, len(source.data))
+        on_progress(found.path, found.path.stat().st_size)
 
 
 def _describe(load: FileLoad, reading: Reading, kind: str | None) -> None:
@@ -176,18 +170,6 @@ def _describe(load: FileLoad, reading: Reading, kind: str | None) -> None:
         load.status = "rejected"
         first = next((p for p in reading.problems if p.severity == "reject"), None)
         load.message = first.message if first else "nothing could be read"
-
-
-def _identity(kind: str, source: Source, sha256: str, testset: str | None) -> _Identity:
-    # what these say does not depend on where they lie
-    anywhere = kind in {"analysis", "scores", "pipeline"}
-    takes_testset = kind in {"analysis", "results"}
-    return _Identity(
-        kind,
-        "" if anywhere else source.name if kind != "unknown" else source.uri,
-        sha256,
-        testset if takes_testset else None,
-    )
 
 
 def _batches(pending: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
@@ -207,38 +189,3 @@ def _batches(pending: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
         keys.update(one.reading.keys)
     if batch:
         yield batch
-
-
-def _known_loads(
-    con: duckdb.DuckDBPyConnection,
-) -> dict[_Identity, tuple[str, list[Problem]]]:
-    problems: dict[int, list[Problem]] = {}
-    for load_id, *fields in con.execute(
-        'select load_id, code, message, severity, "line", "column", record_id, pointer'
-        " from raw.rejects order by load_id, rowid"
-    ).fetchall():
-        problems.setdefault(load_id, []).append(Problem(*fields))
-    rows = con.execute(
-        "select load_id, kind, source_name, sha256, testset_override, status, file_uri"
-        " from raw.loads where status <> 'replaced' order by load_id"
-    ).fetchall()
-    known = {}
-    for load_id, kind, name, sha256, testset, status, uri in rows:
-        anywhere = kind in {"analysis", "scores", "pipeline"}
-        place = "" if anywhere else uri if kind == "unknown" else name
-        known[_Identity(kind, place, sha256, testset)] = (
-            status,
-            problems.get(load_id, []),
-        )
-    return known
-
-
-def _known_pipelines(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    rows = con.execute(
-        "select coalesce(default_testset, ''), step_id from raw.pipelines"
-        " join raw.pipeline_steps using (pipeline_id) order by pipeline_id, position"
-    ).fetchall()
-    steps: dict[str, list[str]] = {}
-    for testset, step_id in rows:
-        steps.setdefault(testset, []).append(step_id)
-    return steps

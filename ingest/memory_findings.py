@@ -21,16 +21,23 @@ def json_text(value: Any) -> str:
 
 
 @dataclass
+class _Counted:
+    message: str
+    keys: Keys
+    times: int = 0
+
+
+@dataclass
 class Findings:
     """Collects the problems of one file, in the order in which they are found.
 
-    Things that are the same in very many records (a key that no version of the format
-    knows) become one warning that counts them.
+    What is the same in very many records (a key that no version of the format knows)
+    becomes one warning that counts them.
     """
 
     data: bytes
     problems: list[Problem] = field(default_factory=list)
-    _unknown: dict[Keys, tuple[Keys, int]] = field(default_factory=dict)
+    _counted: dict[tuple[str, Keys], _Counted] = field(default_factory=dict)
 
     def reject(
         self,
@@ -51,26 +58,31 @@ class Findings:
         """Note what its writer should know; everything is loaded."""
         self._add(code, message, keys, "warning", record_id, None)
 
-    def unknown(self, keys: Keys) -> None:
-        """Note a key that the format does not know; `close` warns once for all equals.
+    def count(self, code: str, message: str, keys: Keys) -> None:
+        """Note something that may be in many records; `close` warns of it once.
 
-        Two keys are equal when only their places in lists differ.
+        Two are the same when only their places in lists differ; the first one's
+        message is given.
         """
         kind = tuple("*" if isinstance(key, int) else key for key in keys)
-        first, count = self._unknown.get(kind, (keys, 0))
-        self._unknown[kind] = (first, count + 1)
+        entry = self._counted.setdefault((code, kind), _Counted(message, keys))
+        entry.times += 1
+
+    def unknown(self, keys: Keys) -> None:
+        """Note a key that the format does not know."""
+        message = (
+            f'the key "{keys[-1]}" is not in the format; it is kept in extras.'
+            " Correct it if it is a slip of the pen."
+        )
+        self.count("unknown_key", message, keys)
 
     def close(self) -> list[Problem]:
         """Add the counted warnings and return all problems."""
-        for first, count in self._unknown.values():
-            times = "" if count == 1 else f" {count} times, here first"
-            self.warn(
-                "unknown_key",
-                f'the key "{first[-1]}" is not in the format{times}; it is kept in'
-                " extras. Correct it if it is a slip of the pen.",
-                first,
-            )
-        self._unknown.clear()
+        for (code, _), entry in self._counted.items():
+            often = f" ({entry.times} times, this is the first)"
+            message = entry.message + (often if entry.times > 1 else "")
+            self.warn(code, message, entry.keys)
+        self._counted.clear()
         return self.problems
 
     def _add(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from ingest.rows import Columns
+Columns = Mapping[str, Sequence[Any]]
+"""Column → values, lists or polars series, all of one length."""
 
 SCHEMA_VERSION = 1
 # 1  first version

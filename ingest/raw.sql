@@ -241,8 +241,9 @@ create table if not exists raw.memory_runs (
     total_questions bigint,
     valid_questions bigint,
     total_tests bigint,
+    test_segments bigint,
     test_threshold varchar,
-    extras json not null                -- every key that this version does not understand
+    extras json not null                -- what this version of the format does not understand
 );
 
 -- One round of questions.
@@ -254,7 +255,8 @@ create table if not exists raw.memory_tests (
     range_start bigint,
     range_end bigint,
     dialogs_inserted_count bigint,
-    questions bigint not null,
+    questions bigint not null,          -- that were loaded
+    memory_snapshot json,               -- state of the memory at this round, keys as the system likes
     extras json not null
 );
 
@@ -271,8 +273,11 @@ create table if not exists raw.memory_answers (
     reference_answer json,              -- text, number or list, as given; SQL null = missing
     evidence json,
     category varchar,                   -- as given, as text
-    error varchar,
-    extras json not null
+    error varchar,                      -- null where the call did not fail with a message
+    reference_texts json,               -- the reference's alternatives as texts; SQL null = no reference
+    answer_stems json,                  -- the answer's parts in LoCoMo's form: stems joined by blanks
+    reference_stems json,               -- per alternative a list of parts in that form
+    extras json not null                -- what the data set says of the question beyond the format
 );
 
 create table if not exists raw.memory_invalid_questions (
@@ -292,8 +297,9 @@ create table if not exists raw.memory_timings (
     task_id varchar not null,
     operation varchar not null,         -- insert, retrieval
     grain varchar not null,             -- summary, detail
-    position bigint not null,
-    stage varchar not null,
+    position bigint not null,           -- detail: of the call; summary: of the stage
+    test_index bigint,                  -- retrieval details: the round
+    stage varchar not null,             -- pre, memory, post, or another key without its `_ms`
     duration_ms double,                 -- detail: this one; summary: the mean
     min_ms double,
     max_ms double,

@@ -1,52 +1,39 @@
-"""Rows for raw tables, kept column by column, as the loader hands them to DuckDB."""
+"""Rows for raw tables, kept column by column, as the loader hands them to DuckDB.
+
+Column names are those of ``raw.sql``, which stays the only schema. ``load_id``, and
+``file_uri`` where a table has it, are the loader's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+Columns = dict[str, Sequence[Any]]
+"""Column → its values, one per row; all of one length."""
 
-@dataclass(slots=True)
-class Rows:
-    """Raw table → column → values; every column of a table has the same length.
+Rows = dict[str, Columns]
+"""Raw table → its columns. A table without rows may be absent."""
 
-    Column names are those of ``raw.sql``, which stays the only schema; ``load_id`` is
-    the loader's. A table without rows is absent.
+
+def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
+    """Turn rows into columns.
+
+    Args:
+        names: The columns, in the order of each row's values.
+        rows: One sequence of values per row.
+
+    Raises:
+        ValueError: A row does not have one value per name.
     """
+    table = list(rows)
+    if any(len(row) != len(names) for row in table):
+        raise ValueError(f"a row does not have the {len(names)} values of {names}")
+    if not table:
+        return {name: [] for name in names}
+    return dict(zip(names, map(list, zip(*table, strict=True)), strict=True))
 
-    tables: dict[str, dict[str, list[Any]]] = field(default_factory=dict)
 
-    def add(
-        self, table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]
-    ) -> None:
-        """Append *rows* to *table*; each row has a value for each of *columns*.
-
-        Raises:
-            ValueError: A row is shorter or longer than *columns*, or the table already
-                has other columns.
-        """
-        rows = list(rows)
-        if not rows:
-            return
-        held = self.tables.setdefault(table, {name: [] for name in columns})
-        if tuple(held) != tuple(columns):
-            raise ValueError(f"{table} has the columns {list(held)}, not {columns}")
-        if any(len(row) != len(columns) for row in rows):
-            raise ValueError(f"a row of {table} does not have {len(columns)} values")
-        for name, values in zip(columns, zip(*rows, strict=True), strict=True):
-            held[name].extend(values)
-
-    def count(self, table: str) -> int:
-        """Return how many rows *table* has."""
-        columns = self.tables.get(table)
-        return len(next(iter(columns.values()))) if columns else 0
-
-    def extend(self, other: Rows) -> None:
-        """Append every row of *other*."""
-        for table, columns in other.tables.items():
-            held = self.tables.setdefault(table, {name: [] for name in columns})
-            if tuple(held) != tuple(columns):
-                raise ValueError(f"{table} has the columns {list(held)}")
-            for name, values in columns.items():
-                held[name].extend(values)
+def height(columns: Columns) -> int:
+    """Return how many rows the columns have."""
+    return len(next(iter(columns.values()))) if columns else 0

@@ -10,14 +10,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from ingest import raw
-from ingest.rows import height
 
 if TYPE_CHECKING:
     import duckdb
 
+    from ingest.raw import Columns
     from ingest.readers import Source
     from ingest.reading import Reading
-    from ingest.rows import Columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +64,7 @@ def _write_rows(
     replaced = _replace(con, numbered)
     tables: dict[str, list[Columns]] = {}
     for load_id, one in numbered:
-        for table, columns in one.reading.rows.items():
+        for table, columns in getattr(one.reading.rows, 'tables', one.reading.rows).items():
             rows = _with_load(table, columns, load_id, one.source.uri)
             tables.setdefault(table, []).append(rows)
     for table, parts in tables.items():
@@ -121,11 +120,9 @@ def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def _with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
-    n = height(columns)
-    rows: Columns = {"load_id": [load_id] * n, **columns}
-    if table in {"testsets", "pipelines"}:
-        rows["file_uri"] = [uri] * n
-    return rows
+    n = len(next(iter(columns.values())))
+    file_uri = {"file_uri": [uri] * n} if table in {"testsets", "pipelines"} else {}
+    return {"load_id": [load_id] * n, **file_uri, **columns}
 
 
 def _reject_columns(numbered: list[tuple[int, ReadFile]]) -> Columns:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ingest.pipelines import load_pipeline_config
     from ingest.testset_api import filter_by_tags, load_testset, validate_testset
+
     from promptlab.contracts.analysis_input import AnalysisInput
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.testset import TestCase

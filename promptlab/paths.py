@@ -1,4 +1,4 @@
-"""Where things lie: the bundled dbt project, and the cache that dbt may write to."""
+"""Where things lie: what is bundled with the package, and the cache dbt writes to."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ PACKAGE = Path(__file__).resolve().parent
 
 def dbt_project() -> Path:
     """The dbt project: inside the wheel, or beside the package in a checkout."""
-    bundled = PACKAGE / "_dbt_project"
-    return bundled if bundled.is_dir() else PACKAGE.parent / "dbt_project"
+    return _bundled("dbt_project")
+
+
+def examples() -> Path:
+    """The example files that ``promptlab init`` hands out."""
+    return _bundled("examples")
+
+
+def _bundled(name: str) -> Path:
+    inside = PACKAGE / f"_{name}"
+    return inside if inside.is_dir() else PACKAGE.parent / name
 
 
 def dbt_target(db: Path) -> Path:

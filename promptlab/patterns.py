@@ -49,7 +49,7 @@ WORD = (
     r"\x{31f0}-\x{31ff}"  # Katakana for Ainu
     r"\x{3400}-\x{4dbf}\x{4e00}-\x{9fff}"  # CJK
     r"\x{ac00}-\x{d7a3}\x{f900}-\x{faff}"  # Hangul, CJK compatibility
-    r"\x{ff10}-\x{ff19}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{ff66}-\x{ffdc}"  # full width
+    r"\x{ff10}-\x{ff19}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{ff66}-\x{ffdc}"  # full
     r"\x{20000}-\x{323af}"  # CJK beyond the first plane
 )
 
@@ -82,7 +82,7 @@ class TextCheck(NamedTuple):
     """``text`` for equality, ``contains`` for a part, ``regex`` for a search."""
 
     operand: str
-    """The text, the needle (trimmed) or the pattern as written (trimmed at the left)."""
+    """The text; the needle, trimmed; or the pattern, trimmed at the left."""
 
 
 def text_check(expected: str) -> TextCheck:
@@ -127,14 +127,14 @@ class Pattern:
 
 @lru_cache(maxsize=8192)
 def translate(pattern: str) -> Pattern:
-    """Translate a pattern to what SQL and the evaluator run; never raises.
+    r"""Translate a pattern to what SQL and the evaluator run; never raises.
 
     Args:
         pattern: What follows ``regex:``, trimmed at the left.
 
     Returns:
         The pattern with its character classes spelled out, or with ``error`` set: for
-        look-around, back-references, syntax that RE2 does not know, ``\\W`` or ``\\S``
+        look-around, back-references, syntax that RE2 does not know, ``\W`` or ``\S``
         inside a class, and patterns that grow too large.
     """
     # The pattern as written must already be right: spelling out a class could turn a

@@ -15,6 +15,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
+from promptlab.contracts.analysis_result import CheckDifference
 from reports.catalogue import Catalogue
 from reports.visible import clip, parts, visible
 
@@ -103,6 +104,11 @@ class Filters:
             return self.number(value)
         return json_text(value)
 
+    def place(self, difference: CheckDifference) -> str:
+        """Where a check stands: its step or scope, then its JSON Pointer."""
+        scope = difference.step_id or self.catalogue.label("scope", difference.scope)
+        return f"{scope} {difference.pointer or self._missing('pointer')}"
+
     def label(self, code: str, group: str) -> str:
         """The catalogue's word for a code, or the code itself."""
         return self.catalogue.label(group, code)
@@ -117,6 +123,7 @@ class Filters:
             "milliseconds": self.milliseconds,
             "moment": self.moment,
             "value": self.value,
+            "place": self.place,
             "label": self.label,
             "iso": iso,
             "json_text": json_text,

@@ -24,13 +24,16 @@ from promptlab.contracts.analysis_result import (
     Severity,
     Status,
 )
+from reports.filters import json_text
 from reports.limits import SHOWN, Limits
+from reports.visible import Part, highlighted
 
 T = TypeVar("T")
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 STATUS_ORDER: tuple[Status, ...] = ("fail", "error", "unevaluated", "pass")
 """The order of the case groups; ``queries.py`` selects the worst cases by it."""
+_BAR_ORDER: tuple[Status, ...] = ("pass", "fail", "error", "unevaluated")
 
 MOST_ALERTS = 100
 MOST_DIMENSIONS = 60
@@ -42,8 +45,8 @@ LONGEST_VALUE = 1000
 
 _GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "poor", "F": "bad"}
 _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
+_QUESTION_KEYS = ("question", "query", "input", "text", "prompt", "user_input")
 _SHARES = ("min_score", "max_score")
-_PAYLOAD_SHOWN = ("snippet", "offsets", "expected", "actual", "reason", "pointer")
 
 
 @dataclass(frozen=True)
@@ -88,12 +91,18 @@ class AlertView:
 
 @dataclass(frozen=True)
 class EvidenceView:
-    """One piece of evidence; ``more`` holds the payload's keys without a place."""
+    """One piece of evidence, its payload sorted into the places it has on the page."""
 
     evidence: EvidenceLink
     dimension: str
     ref: CaseRef
+    snippet: list[Part]
+    expected: str | None
+    actual: str | None
+    reason: str | None
+    pointer: str | None
     more: list[Field]
+    """The payload's other keys."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +135,8 @@ class CaseView:
 
     case: CaseResult
     anchor: str
+    question: str | None
+    """What was asked, if the context has a text that says so."""
     first_difference: CheckDifference | None
     first_error: RoundOutcome | None
     first_evidence: EvidenceLink | None
@@ -303,9 +314,19 @@ class _Page:
         return [self._evidence(link) for link in list(links)[:MOST_EVIDENCE]]
 
     def _evidence(self, link: EvidenceLink) -> EvidenceView:
-        more = {k: v for k, v in link.payload.items() if k not in _PAYLOAD_SHOWN}
-        name = self.names.get(link.dimension_id, link.dimension_id)
-        return EvidenceView(link, name, self.ref(link.case_id), fields(more))
+        payload = dict(link.payload)
+        offsets = payload.pop("offsets", None)
+        return EvidenceView(
+            evidence=link,
+            dimension=self.names.get(link.dimension_id, link.dimension_id),
+            ref=self.ref(link.case_id),
+            snippet=highlighted(_taken(payload, "snippet") or "", offsets),
+            expected=_taken(payload, "expected"),
+            actual=_taken(payload, "actual"),
+            reason=_taken(payload, "reason"),
+            pointer=_taken(payload, "pointer"),
+            more=fields({k: v for k, v in payload.items() if v is not None}),
+        )
 
     def case_groups(
         self, listed: Sequence[CaseResult], numbers: dict[Status, int]
@@ -331,6 +352,7 @@ class _Page:
         return CaseView(
             case=case,
             anchor=self.anchors[case.case_id],
+            question=_question(case.context),
             first_difference=next(iter(case.differences), None),
             first_error=next((r for r in rounds if r.status == "error"), None),
             first_evidence=next(iter(case.evidences), None),
@@ -375,6 +397,19 @@ def _dimension_rank(dimension: DimensionResult) -> int:
     return _TARGET_ORDER[dimension.target_status]
 
 
+def _question(context: dict[str, Any]) -> str | None:
+    texts = {k: v for k, v in context.items() if isinstance(v, str) and v.strip()}
+    for key in _QUESTION_KEYS:
+        if key in texts:
+            return texts[key]
+    return next(iter(texts.values()), None)
+
+
+def _taken(payload: dict[str, Any], key: str) -> str | None:
+    value = payload.pop(key, None)
+    return value if value is None or isinstance(value, str) else json_text(value)
+
+
 def _is_share(value: object) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]  # narrowed by type()
 
@@ -382,7 +417,7 @@ def _is_share(value: object) -> bool:
 def _segments(numbers: dict[Status, int]) -> list[Segment]:
     total = sum(numbers.values())
     segments, start = [], 0.0
-    for status in reversed(STATUS_ORDER):
+    for status in _BAR_ORDER:
         n = numbers[status]
         if n:
             width = round(100 * n / total, 3)

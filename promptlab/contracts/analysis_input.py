@@ -160,7 +160,7 @@ def refuse_twins(key: str, ids: Iterable[str]) -> None:
         first = seen.setdefault(each, position)
         if first != position:
             raise PydanticCustomError(
-                f"duplicate_{key}",  # type: ignore[arg-type]  # wants a literal
+                f"duplicate_{key}",
                 "{key} {value} stands twice, first at position {first}",
                 {"key": key, "value": repr(each), "first": first}
                 | {"below": (position, key)},

@@ -8,11 +8,13 @@ such as ``promptlab.TestCase``. ``expected_output`` is the format's short form o
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from pydantic import ValidationError
+
+from promptlab.contracts.testset import EvaluationOptions
 from promptlab.errors import UsageError
 from promptlab.evaluator.json_values import copy_json
 from promptlab.evaluator.matching import MatchOptions
@@ -21,6 +23,8 @@ _FIELDS: Final = (
     "id",
     "tags",
     "inputs",
+    "step_inputs",
+    "batch_items",
     "intermediate_expectations",
     "expected_aggregation",
     "expected_outputs",
@@ -72,59 +76,52 @@ def read_case(test_case: Any) -> Case:
         UsageError: A field has the wrong type; the message names it.
     """
     fields = case_fields(test_case)
-    config = _object(fields, "evaluation_config")
-    options = match_options(config)
+    options = options_of(_object(fields, "evaluation_config"))
     expected_outputs = _expected_outputs(fields)
     aggregation = copy_json(fields.get("expected_aggregation"), "expected_aggregation")
-    is_on = {name: _flag(config, name) for name in ("intermediate", "aggregation")}
-    has_final = _flag(config, "final")
     return Case(
         id=_identity(fields.get("id")),
         tags=_tags(fields.get("tags")),
         intermediate=(
             _object(fields, "intermediate_expectations")
-            if is_on["intermediate"]
+            if options.evaluate_intermediate
             else {}
         ),
-        aggregation=aggregation if is_on["aggregation"] else None,
+        aggregation=aggregation if options.evaluate_aggregation else None,
         outputs={
             key: value
             for key, value in expected_outputs.items()
-            if has_final and key not in options.ignore
+            if options.evaluate_final and key not in options.ignore_fields
         },
         expected_outputs=expected_outputs,
-        options=options,
+        options=match_options(options),
     )
 
 
-def match_options(config: Mapping[str, Any]) -> MatchOptions:
-    """Read the leniency out of a case's ``evaluation_config``.
+def options_of(config: Mapping[str, Any]) -> EvaluationOptions:
+    """Read a case's ``evaluation_config``, every default filled in.
 
     Raises:
         UsageError: A value has the wrong type; keys that are not known are left alone.
     """
-    strict = config.get("strict_mode", False)
-    if not isinstance(strict, bool):
-        raise _wrong("strict_mode", strict, "true or false")
-    tolerance = config.get("tolerance", 0)
-    is_number = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
-    if not is_number or not 0 <= tolerance < math.inf:
-        raise _wrong("tolerance", tolerance, "a number of at least 0")
-    ignore = config.get("ignore_fields", [])
-    is_list = isinstance(ignore, list | tuple)
-    if not is_list or not all(isinstance(name, str) for name in ignore):
-        raise _wrong("ignore_fields", ignore, "a list of key names")
     try:
-        return MatchOptions(strict, float(tolerance), frozenset(ignore))
-    except OverflowError:
-        raise _wrong("tolerance", "a huge integer", "a number a double holds") from None
+        return EvaluationOptions.model_validate(config)
+    except ValidationError as error:
+        faults = [
+            f"evaluation_config/{'/'.join(map(str, fault['loc']))}: "
+            f"found {fault['input']!r}: {fault['msg']}"
+            for fault in error.errors()
+        ]
+        raise UsageError("; ".join(faults)) from None
 
 
-def _flag(config: Mapping[str, Any], scope: str) -> bool:
-    value = config.get(f"evaluate_{scope}", True)
-    if not isinstance(value, bool):
-        raise _wrong(f"evaluate_{scope}", value, "true or false")
-    return value
+def match_options(options: EvaluationOptions) -> MatchOptions:
+    """Return how leniently a case is compared."""
+    return MatchOptions(
+        strict=options.strict_mode,
+        tolerance=options.tolerance,
+        ignore=frozenset(options.ignore_fields),
+    )
 
 
 def _expected_outputs(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,7 +157,3 @@ def _tags(value: Any) -> list[str]:
     if not isinstance(tags, list) or not all(isinstance(tag, str) for tag in tags):
         raise UsageError(f"test case: tags: found {value!r}, expected a list of texts")
     return tags
-
-
-def _wrong(name: str, found: object, wanted: str) -> UsageError:
-    return UsageError(f"evaluation_config/{name}: found {found!r}, expected {wanted}")

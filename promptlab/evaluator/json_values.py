@@ -60,7 +60,7 @@ class TwinKeys(dict[str, Any]):
 
 
 class OutOfRange(float):
-    """A number beyond double range, such as ``1e400``: its text is all that is known."""
+    """A number beyond double range, such as ``1e400``: only its text is known."""
 
     text: str
 
@@ -98,7 +98,7 @@ def parse_json(text: str) -> Any:
 
 
 def copy_json(value: Any, where: str = "") -> Any:
-    """Return a deep copy of a JSON value, in plain ``dict``, ``list``, ``str``, numbers.
+    """Return a deep copy of a JSON value, made of plain Python types.
 
     Args:
         value: Objects (any ``Mapping`` with text keys), lists or tuples, texts, finite
@@ -145,7 +145,7 @@ def copy_json(value: Any, where: str = "") -> Any:
 
 
 def compact_text(value: Any) -> str:
-    """Write a JSON value as DuckDB does: compact, key order kept, non-ASCII as it is."""
+    """Write a JSON value as DuckDB does: compact, keys in order, non-ASCII as is."""
     parts: list[str] = []
     stack: list[Any] = [value]
     while stack:
@@ -153,9 +153,7 @@ def compact_text(value: Any) -> str:
         if isinstance(item, _Verbatim):
             parts.append(item)
         elif isinstance(item, dict):
-            is_twin = isinstance(item, TwinKeys)
-            names = item.names if is_twin else list(item)
-            children = item.written if is_twin else list(item.values())
+            names, children = _members(item)
             stack.append(_Verbatim("}"))
             for position in range(len(names) - 1, -1, -1):
                 name, child = names[position], children[position]
@@ -172,6 +170,12 @@ def compact_text(value: Any) -> str:
         else:
             parts.append(_scalar_text(item))
     return "".join(parts)
+
+
+def _members(item: dict[str, Any]) -> tuple[list[str], list[Any]]:
+    if isinstance(item, TwinKeys):
+        return item.names, item.written
+    return list(item), list(item.values())
 
 
 def searchable_text(value: Any) -> str | None:

@@ -5,7 +5,8 @@ number from 0 to 10, or with a mapping:
 
 - ``overall_score``: 0–10, or null when it could not judge;
 - ``judge_feedback`` (or ``overall_comment``): its words;
-- ``must_have_check``: what must be met, a list of ``{"satisfied": true}`` or of booleans.
+- ``must_have_check``: what must be met: a list of ``{"satisfied": true}``, or of
+  booleans.
 
 A judge that raises, or answers something else, leaves the sample without a score; it is
 not the sample's fault and stops nothing.

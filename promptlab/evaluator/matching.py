@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from promptlab.evaluator.json_values import escape_pointer, searchable_text
-from promptlab.evaluator.text_search import found_in
+from promptlab.patterns import text_check, translate
 
 Status = Literal["pass", "fail", "unevaluated"]
 Matcher = Literal[
@@ -122,9 +122,9 @@ class _Check:
 
     Places are found by a typed path: keys in objects, indexes in arrays. DuckDB cannot
     write a path through the keys ``""`` and ``"*"``; there the warehouse uses a JSON
-    Pointer from the top, in which ``/0`` fits an array and an object alike. Both lookups
-    go along, and ``by_pointer`` says which one holds. They only differ below a container
-    of the wrong type, so no verdict depends on it, only the list of failures.
+    Pointer from the top, in which ``/0`` fits an array and an object alike. Both
+    lookups go along, and ``by_pointer`` says which one holds. They only differ below a
+    container of the wrong type: no verdict depends on it, only the list of failures.
     """
 
     expected: Any
@@ -201,24 +201,8 @@ def type_of(value: Any) -> Matcher:
 def matcher_of(expected: Any) -> Matcher:
     """Return the kind of check that *expected* asks for."""
     if isinstance(expected, str):
-        if expected.startswith("contains:"):
-            return "contains"
-        if expected.startswith("regex:"):
-            return "regex"
+        return text_check(expected).matcher
     return type_of(expected)
-
-
-def operand_of(expected: str) -> str:
-    """Return what a text expectation compares with, its prefix taken off.
-
-    The needle of ``contains:`` is trimmed, the pattern of ``regex:`` at its left only
-    (a blank at its end may be meant); ``literal:`` and plain texts are taken as written.
-    """
-    if expected.startswith("contains:"):
-        return expected.removeprefix("contains:").strip()
-    if expected.startswith("regex:"):
-        return expected.removeprefix("regex:").lstrip()
-    return expected.removeprefix("literal:")
 
 
 def unexpected_keys(
@@ -307,7 +291,7 @@ def _reason(
             return "type_mismatch"
         return None if len(actual) == len(expected) else "length_mismatch"
     if matcher in ("contains", "regex"):
-        return _search_reason(matcher, operand_of(expected), actual)
+        return _search_reason(matcher, text_check(expected).operand, actual)
     return _leaf_reason(matcher, expected, actual, options.tolerance)
 
 
@@ -316,7 +300,7 @@ def _search_reason(matcher: Matcher, operand: str, actual: Any) -> Reason | None
     if matcher == "contains":
         return None if text is not None and operand in text else "not_contained"
     # The pattern is judged first: an invalid one says nothing of a null either.
-    found = found_in(operand, text or "")
+    found = translate(operand).search(text or "")
     if found is None:
         return "invalid_pattern"
     return None if found and text is not None else "no_regex_match"
@@ -328,7 +312,7 @@ def _leaf_reason(
     if type_of(actual) != matcher:
         return "type_mismatch"
     if matcher == "text":
-        equal = actual == operand_of(expected)
+        equal = actual == text_check(expected).operand
     elif matcher == "number":
         equal = numbers_match(expected, actual, tolerance)
     else:

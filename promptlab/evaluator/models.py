@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from promptlab.contracts.times import in_utc
 from promptlab.errors import InputError, UsageError
 from promptlab.evaluator.json_values import compact_text, copy_json, parse_json
-from promptlab.evaluator.text_search import pattern_error
+from promptlab.patterns import translate
 
 ResultStatus = Literal["pass", "fail", "error", "unevaluated"]
 
@@ -90,7 +90,7 @@ class RuleConfig:
                 f"{where}: type {self.type} takes {_VALUE_WORDS[shape]} as value, "
                 f"found {self.value!r}"
             )
-        if shape == "pattern" and (error := pattern_error(self.value)):
+        if shape == "pattern" and (error := translate(self.value).error):
             raise UsageError(f"{where}: pattern {self.value!r} cannot be used: {error}")
 
     @classmethod
@@ -200,8 +200,8 @@ class PipelineRun:
 class EvaluationResult:
     """One sample evaluated: the guide's 评估结果结构, and what the warehouse can use.
 
-    Written by :meth:`to_json`, one line each; ``promptlab ingest`` and :meth:`from_json`
-    read it back.
+    Written by :meth:`to_json`, one line each; ``promptlab ingest`` and
+    :meth:`from_json` read it back.
     """
 
     sample_id: str
@@ -262,13 +262,13 @@ class EvaluationResult:
                 )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as a JSON object: the guide's fields always, others if set."""
+        """Return the result as a JSON object: the guide's fields, others if set."""
         every = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         guide = list(every)[: list(every).index("status")]
         return {
             name: value
             for name, value in every.items()
-            if name in guide or value not in (None, [])
+            if name in guide or value is not None
         }
 
     def to_json(self) -> str:

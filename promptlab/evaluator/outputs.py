@@ -31,11 +31,11 @@ Of the final output:
   itself, then under the step's output key, then under the step's id.
 - A field that is in no place at all is `missing_field` when there is a final output,
   `missing_step` when there is none.
-- The root check of ``strict_mode`` (no key beyond the expected ones in the final object)
-  exists only when every expected key came from the final object; below the fields,
-  ``strict_mode`` always holds. Fields named in ``ignore_fields`` are no longer expected:
-  they do not count when "the only expected key" is looked for, and a case that has no
-  other expects nothing.
+- The root check of ``strict_mode`` (no key beyond the expected ones in the final
+  object) exists only when every expected key came from the final object; below the
+  fields, ``strict_mode`` always holds.
+- Fields named in ``ignore_fields`` are no longer expected: they do not count when "the
+  only expected key" is looked for, and a case that has no other expects nothing.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from promptlab.evaluator.matching import MISSING
-from promptlab.evaluator.pipeline_config import PipelineConfig, PipelineStep
+from promptlab.evaluator.pipelines import Pipeline, Step
 
 STEP_ID: Final = "step_id"
 OUTPUT_KEY: Final = "output_key"
@@ -89,14 +89,14 @@ def visible(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def step_output(
-    step_id: str, steps: Mapping[str, Any], pipeline: PipelineConfig | None
+    step_id: str, steps: Mapping[str, Any], pipeline: Pipeline | None
 ) -> Found:
     """Return what step *step_id* gave: by its id, else by its output key."""
     if step_id in steps:
         return Found(steps[step_id], STEP_ID)
     by_id = (step for step in _steps_of(pipeline) if step.id == step_id)
     step = next(by_id, None)
-    if step is not None and step.output_key in steps:
+    if step is not None and step.output_key is not None and step.output_key in steps:
         return Found(steps[step.output_key], f"{OUTPUT_KEY}:{step.output_key}")
     return Found()
 
@@ -115,7 +115,7 @@ def final_output(
     steps: Mapping[str, Any],
     *,
     target: str | None = None,
-    pipeline: PipelineConfig | None = None,
+    pipeline: Pipeline | None = None,
     parsed_output: Any = None,
     raw_output: str | None = None,
 ) -> FinalOutput:
@@ -133,7 +133,8 @@ def final_output(
     output_key = step.output_key if step is not None else name
     if given is not None:
         return FinalOutput(given, FINAL_OUTPUT, output_key)
-    for key in (name, step and step.output_key, step and step.id):
+    names = (name,) if step is None else (name, step.output_key, step.id)
+    for key in names:
         if key is not None and key in steps:
             return FinalOutput(steps[key], f"{EVALUATION_TARGET}:{key}", output_key)
     if parsed_output is not None:
@@ -179,8 +180,8 @@ def final_source(fields: Mapping[str, Found], final: FinalOutput) -> str | None:
 
 
 def _target(
-    target: str | None, steps: Mapping[str, Any], pipeline: PipelineConfig | None
-) -> tuple[str | None, PipelineStep | None]:
+    target: str | None, steps: Mapping[str, Any], pipeline: Pipeline | None
+) -> tuple[str | None, Step | None]:
     """Return the evaluation target's name and, if the pipeline has it, its step."""
     if target is None and pipeline is not None:
         target = pipeline.evaluation_target
@@ -188,9 +189,9 @@ def _target(
         last = _steps_of(pipeline)[-1]
         return last.id, last
     if target is None:
-        return next(reversed(steps), None) if steps else None, None
+        return next(reversed(list(steps)), None), None
     return target, pipeline.step(target) if pipeline is not None else None
 
 
-def _steps_of(pipeline: PipelineConfig | None) -> tuple[PipelineStep, ...]:
+def _steps_of(pipeline: Pipeline | None) -> tuple[Step, ...]:
     return () if pipeline is None else pipeline.steps

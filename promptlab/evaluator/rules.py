@@ -1,8 +1,8 @@
 """Rules: plain demands on one output, without an expectation to compare it with.
 
 A rule looks at a field of the final output, found as the final scope finds its fields
-(``outputs.final_field``); ``output`` or no field at all is the whole of it. A value that
-is missing or null breaks every rule: there is no answer to speak of.
+(``outputs.final_field``); ``output`` or no field at all is the whole of it. A value
+that is missing or null breaks every rule: there is no answer to speak of.
 
 A rule on text reads the text of the value: a text itself, anything else its compact
 JSON. ``equals`` and ``allowed_values`` compare JSON values (``5`` is not ``"5"``), of
@@ -21,12 +21,15 @@ from promptlab.evaluator.json_values import compact_text, parse_json, searchable
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, type_of
 from promptlab.evaluator.models import RuleConfig
 from promptlab.evaluator.outputs import FinalOutput, final_field
-from promptlab.evaluator.text_search import found_in
 from promptlab.evaluator.wording import Language, broken_rule
+from promptlab.patterns import translate
 
 MUST: Final = "must"
 
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+_CJK: Final = (
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
 _WORD: Final = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
 
 
@@ -137,8 +140,10 @@ def _has_keys(value: Any, keys: Iterable[str]) -> bool:
 KINDS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "contains": lambda value, needle: needle in _text(value),
     "not_contains": lambda value, needle: needle not in _text(value),
-    "contains_any": lambda value, needles: any(text in _text(value) for text in needles),
-    "regex": lambda value, pattern: found_in(pattern, _text(value)) is True,
+    "contains_any": lambda value, needles: any(
+        text in _text(value) for text in needles
+    ),
+    "regex": lambda value, pattern: translate(pattern).search(_text(value)) is True,
     "starts_with": lambda value, start: _text(value).startswith(start),
     "ends_with": lambda value, end: _text(value).endswith(end),
     "equals": _same,

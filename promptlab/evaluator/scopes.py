@@ -27,7 +27,7 @@ from promptlab.evaluator.outputs import (
     is_whole_object,
     step_output,
 )
-from promptlab.evaluator.pipeline_config import PipelineConfig
+from promptlab.evaluator.pipelines import Pipeline
 from promptlab.evaluator.wording import Language, details
 
 ScopeResult = dict[str, Any]
@@ -36,7 +36,7 @@ ScopeResult = dict[str, Any]
 def intermediate_results(
     case: Case,
     steps: Mapping[str, Any],
-    pipeline: PipelineConfig | None,
+    pipeline: Pipeline | None,
     lang: Language,
 ) -> dict[str, ScopeResult]:
     """Return a verdict per expected step, in the order of the case."""
@@ -78,10 +78,8 @@ def final_result(
         )
         checks += verdict.checks
         failures += verdict.failures
-    actual = {
-        key: found.value for key, found in fields.items() if not found.is_missing
-    }
-    whole = Found(MISSING if not actual else actual, final_source(fields, final))
+    actual = {key: found.value for key, found in fields.items() if not found.is_missing}
+    whole = Found(actual if actual else MISSING, final_source(fields, final))
     verdict = Verdict(checks, tuple(failures))
     return _result(case.expected_outputs, whole, verdict, lang)
 

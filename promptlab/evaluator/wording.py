@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Final, Literal
 
 from promptlab.evaluator.json_values import compact_text
-from promptlab.evaluator.matching import Failure, Verdict, operand_of
+from promptlab.evaluator.matching import Failure, Verdict
+from promptlab.patterns import text_check
 
 Language = Literal["zh", "en"]
 
@@ -20,14 +21,14 @@ ALL_MATCHED: Final = {"zh": "所有字段匹配", "en": "all fields match"}
 _REASONS: Final = {
     "zh": {
         "missing_step": "{place}：没有输出",
-        "missing_field": "{place}：缺少，应为 {expected}",
-        "type_mismatch": "{place}：类型不同，应为 {expected}，实际为 {actual}",
-        "value_mismatch": "{place}：应为 {expected}，实际为 {actual}",
-        "not_contained": "{place}：应包含 {operand}，实际为 {actual}",
-        "no_regex_match": "{place}：应匹配正则 {operand}，实际为 {actual}",
-        "length_mismatch": "{place}：应有 {expected_length} 个元素，实际有 {length} 个",
-        "unexpected_field": "{place}：多出字段 {actual}",
-        "invalid_pattern": "{place}：正则无效，无法判定：{operand}",
+        "missing_field": "{place}：缺少字段，期望 {expected}",
+        "type_mismatch": "{place}：类型不同，期望 {expected}，实际 {actual}",
+        "value_mismatch": "{place}：期望 {expected}，实际 {actual}",
+        "not_contained": "{place}：期望包含 {operand}，实际 {actual}",
+        "no_regex_match": "{place}：期望匹配正则 {operand}，实际 {actual}",
+        "length_mismatch": "{place}：期望 {expected_length} 个元素，实际 {length} 个",
+        "unexpected_field": "{place}：出现多余字段 {actual}",
+        "invalid_pattern": "{place}：正则表达式无法执行，未评估：{operand}",
     },
     "en": {
         "missing_step": "{place}: no output",
@@ -38,26 +39,26 @@ _REASONS: Final = {
         "no_regex_match": "{place}: expected to match {operand}, got {actual}",
         "length_mismatch": "{place}: expected {expected_length} elements, got {length}",
         "unexpected_field": "{place}: unexpected fields {actual}",
-        "invalid_pattern": "{place}: not judged, the pattern is invalid: {operand}",
+        "invalid_pattern": "{place}: invalid pattern, not evaluated: {operand}",
     },
 }
-_WHOLE: Final = {"zh": "整个输出", "en": "the whole output"}
+_WHOLE: Final = {"zh": "（整体）", "en": "(whole)"}
 _HEAD: Final = {
     "zh": {
         "fail": "{count} 处不匹配：{named}{more}",
-        "unevaluated": "{count} 处无法判定：{named}{more}",
+        "unevaluated": "{count} 处未评估：{named}{more}",
         "no_output": "不匹配：没有输出，{count} 项检查全部落空",
     },
     "en": {
         "fail": "{count} mismatches: {named}{more}",
-        "unevaluated": "{count} not judged: {named}{more}",
+        "unevaluated": "{count} not evaluated: {named}{more}",
         "no_output": "mismatch: there is no output, none of {count} checks could match",
     },
 }
 _MORE: Final = {"zh": "；另有 {count} 处", "en": "; {count} more"}
 _JOINT: Final = {"zh": "；", "en": "; "}
 _BROKEN_RULE: Final = {
-    "zh": "规则 {name} 不满足：{field} 应符合 {wanted}，实际为 {found}",
+    "zh": "规则 {name} 不满足：{field} 期望 {wanted}，实际 {found}",
     "en": "rule {name} is broken: {field} should meet {wanted}, got {found}",
 }
 _NOTHING: Final = {"zh": "空缺", "en": "nothing"}
@@ -116,7 +117,7 @@ def _sentence(failure: Failure, lang: Language) -> str:
         place=failure.pointer or _WHOLE[lang],
         expected=clipped(compact_text(expected)),
         actual=clipped(compact_text(failure.actual)),
-        operand=clipped(operand_of(expected)) if is_text else "",
+        operand=clipped(text_check(expected).operand) if is_text else "",
         expected_length=len(expected) if isinstance(expected, list) else "",
         length=len(failure.actual) if isinstance(failure.actual, list) else "",
     )

@@ -45,18 +45,24 @@
     len(list_intersect({{ left_list }}, {{ right_list }}))
 {%- endmacro %}
 
-{#- How many elements two lists share, each counted as often as both have it.
-    A bag becomes a set when every element carries its occurrence number; so the work
-    grows with the lengths, not with their product, and a text of a megabyte is safe. -#}
+{#- How many elements two lists share, each counted as often as both have it. Where one
+    list has no element twice, that is how many different ones they share; else a bag
+    becomes a set by numbering its equal elements. So the work grows with the lengths,
+    not with their product, and a text of a megabyte is safe. -#}
 {% macro multiset_overlap(left_list, right_list) -%}
     {{ return(adapter.dispatch('multiset_overlap')(left_list, right_list)) }}
 {%- endmacro %}
 
 {% macro default__multiset_overlap(left_list, right_list) -%}
-    len(list_intersect(
-        {{ default__numbered_elements(left_list) }},
-        {{ default__numbered_elements(right_list) }}
-    ))
+    case
+        when len(list_distinct({{ right_list }})) = len({{ right_list }})
+            or len(list_distinct({{ left_list }})) = len({{ left_list }})
+            then len(list_intersect({{ left_list }}, {{ right_list }}))
+        else len(list_intersect(
+            {{ default__numbered_elements(left_list) }},
+            {{ default__numbered_elements(right_list) }}
+        ))
+    end
 {%- endmacro %}
 
 {#- [a, b, a] as {a·0, a·1, b·0}, in no order. -#}
@@ -68,4 +74,22 @@
             lambda n: entry.key || chr(31) || cast(n as varchar)
         )
     ))
+{%- endmacro %}
+
+{#- How many different elements a list has. -#}
+{% macro set_size(list) -%}
+    {{ return(adapter.dispatch('set_size')(list)) }}
+{%- endmacro %}
+
+{% macro default__set_size(list) -%}
+    len(list_distinct({{ list }}))
+{%- endmacro %}
+
+{#- The places of a JSON list's elements, from 0, as a list. -#}
+{% macro positions_of(document) -%}
+    {{ return(adapter.dispatch('positions_of')(document)) }}
+{%- endmacro %}
+
+{% macro default__positions_of(document) -%}
+    range(cast(json_array_length({{ document }}) as bigint))
 {%- endmacro %}

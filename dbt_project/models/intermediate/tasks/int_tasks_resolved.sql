@@ -36,22 +36,43 @@ pipelines as (
 
 ),
 
+pipeline_references as (
+
+    select
+        task_id,
+        1 as priority,
+        pipeline_ref as reference
+    from tasks
+
+    union all
+
+    select
+        task_id,
+        2 as priority,
+        {{ json_text('extras', 'pipeline') }} as reference
+    from tasks
+
+    union all
+
+    select
+        task_id,
+        3 as priority,
+        {{ json_text('env', 'pipeline') }} as reference
+    from tasks
+
+),
+
 named_pipelines as (
 
     select
-        tasks.task_id,
-        arg_min(pipelines.pipeline_id, candidates.priority) as pipeline_id,
-        arg_min(pipelines.default_testset_ref, candidates.priority) as default_testset_ref
+        pipeline_references.task_id,
+        min_by(pipelines.pipeline_id, pipeline_references.priority) as pipeline_id,
+        min_by(pipelines.default_testset_ref, pipeline_references.priority)
+            as default_testset_ref
 
-    from tasks
-    cross join lateral (
-        values
-        (1, tasks.pipeline_ref),
-        (2, {{ json_text('tasks.extras', 'pipeline') }}),
-        (3, {{ json_text('tasks.env', 'pipeline') }})
-    ) as candidates (priority, reference)
-    inner join pipelines on candidates.reference = pipelines.pipeline_id
-    group by tasks.task_id
+    from pipeline_references
+    inner join pipelines on pipeline_references.reference = pipelines.pipeline_id
+    group by pipeline_references.task_id
 
 ),
 
@@ -59,43 +80,89 @@ testset_references as (
 
     select
         tasks.task_id,
-        candidates.priority,
-        candidates.testset_source,
-        {{ without_suffix('candidates.reference', '.jsonl') }} as reference
-
+        1 as priority,
+        'option' as testset_source,
+        loads.testset_override as reference
     from tasks
-    left join loads on tasks.load_id = loads.load_id
-    left join named_pipelines on tasks.task_id = named_pipelines.task_id
-    cross join lateral (
-        values
-        (1, 'option', loads.testset_override),
-        (2, 'record', tasks.testset_ref),
-        (3, 'extras.testset', {{ json_text('tasks.extras', 'testset') }}),
-        (4, 'env.testset', {{ json_text('tasks.env', 'testset') }}),
-        (5, 'env.dataset', {{ json_text('tasks.env', 'dataset') }}),
-        (6, 'pipeline', named_pipelines.default_testset_ref)
-    ) as candidates (priority, testset_source, reference)
-    where candidates.reference is not null
+    inner join loads on tasks.load_id = loads.load_id
+
+    union all
+
+    select
+        task_id,
+        2 as priority,
+        'record' as testset_source,
+        testset_ref as reference
+    from tasks
+
+    union all
+
+    select
+        task_id,
+        3 as priority,
+        'extras.testset' as testset_source,
+        {{ json_text('extras', 'testset') }} as reference
+    from tasks
+
+    union all
+
+    select
+        task_id,
+        4 as priority,
+        'env.testset' as testset_source,
+        {{ json_text('env', 'testset') }} as reference
+    from tasks
+
+    union all
+
+    select
+        task_id,
+        5 as priority,
+        'env.dataset' as testset_source,
+        {{ json_text('env', 'dataset') }} as reference
+    from tasks
+
+    union all
+
+    select
+        task_id,
+        6 as priority,
+        'pipeline' as testset_source,
+        default_testset_ref as reference
+    from named_pipelines
+
+),
+
+cleaned_references as (
+
+    select
+        task_id,
+        priority,
+        testset_source,
+        {{ without_suffix('reference', '.jsonl') }} as reference
+
+    from testset_references
+    where reference is not null
 
 ),
 
 testset_matches as (
 
     select
-        testset_references.task_id,
-        testset_references.priority,
-        testset_references.testset_source,
+        cleaned_references.task_id,
+        cleaned_references.priority,
+        cleaned_references.testset_source,
         testsets.testset_id,
-        testset_references.reference = testsets.testset_id as is_exact,
+        cleaned_references.reference = testsets.testset_id as is_exact,
         count(*) over (
-            partition by testset_references.task_id, testset_references.priority
+            partition by cleaned_references.task_id, cleaned_references.priority
         ) as n_matches
 
-    from testset_references
+    from cleaned_references
     inner join testsets
         on
-            testset_references.reference = testsets.testset_id
-            or testset_references.reference = testsets.last_part
+            cleaned_references.reference = testsets.testset_id
+            or cleaned_references.reference = testsets.last_part
 
 ),
 
@@ -103,8 +170,8 @@ chosen_testsets as (
 
     select
         task_id,
-        arg_min(testset_id, priority) as testset_id,
-        arg_min(testset_source, priority) as testset_source
+        min_by(testset_id, priority) as testset_id,
+        min_by(testset_source, priority) as testset_source
 
     from testset_matches
     where is_exact or n_matches = 1

@@ -39,7 +39,9 @@ differences as (
         row_number() over (
             partition by task_id, case_id, round_id, scope, step_id
             order by status, check_no
-        ) as difference_no
+        ) as difference_no,
+        count(*) over (partition by task_id, case_id, round_id, scope, step_id)
+            as n_differences
 
     from checks
     where status <> 'pass'
@@ -54,8 +56,11 @@ described as (
         round_id,
         scope,
         step_id,
-        string_agg({{ check_sentence('zh') }}, '；' order by difference_no) as sentences,
-        string_agg({{ check_sentence('en') }}, '; ' order by difference_no) as sentences_en
+        max(n_differences) - 5 as n_more,
+        string_agg({{ check_sentence('zh') }}, '；' order by difference_no)
+        || case when n_more > 0 then '；另有 ' || n_more || ' 处' else '' end as sentences,
+        string_agg({{ check_sentence('en') }}, '; ' order by difference_no)
+        || case when n_more > 0 then '; and ' || n_more || ' more' else '' end as sentences_en
 
     from differences
     where difference_no <= 5
@@ -81,29 +86,8 @@ final as (
             else 'pass'
         end as status,
         counted.actual_source,
-        case
-            when counted.checks_failed + counted.checks_unevaluated = 0 then '所有字段匹配'
-            else described.sentences
-                || case
-                    when counted.checks_failed + counted.checks_unevaluated > 5
-                        then '；另有 '
-                            || (counted.checks_failed + counted.checks_unevaluated - 5)
-                            || ' 处'
-                    else ''
-                end
-        end as details,
-        case
-            when counted.checks_failed + counted.checks_unevaluated = 0
-                then 'all fields match'
-            else described.sentences_en
-                || case
-                    when counted.checks_failed + counted.checks_unevaluated > 5
-                        then '; and '
-                            || (counted.checks_failed + counted.checks_unevaluated - 5)
-                            || ' more'
-                    else ''
-                end
-        end as details_en,
+        coalesce(described.sentences, '所有字段匹配') as details,
+        coalesce(described.sentences_en, 'all fields match') as details_en,
 
         ---------- numerics
         counted.checks_total,

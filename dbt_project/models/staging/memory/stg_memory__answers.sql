@@ -29,6 +29,9 @@ renamed as (
 
         ---------- json
         reference_answer,
+        reference_texts,
+        answer_stems,
+        reference_stems,
         evidence,
         extras
 

@@ -28,6 +28,7 @@ renamed as (
         total_questions,
         valid_questions,
         total_tests,
+        test_segments,
 
         ---------- timestamps
         started_at,

@@ -20,9 +20,10 @@ renamed as (
         range_start,
         range_end,
         dialogs_inserted_count,
-        questions,
+        questions as n_answers,
 
         ---------- json
+        memory_snapshot,
         extras
 
     from source

@@ -22,6 +22,7 @@ renamed as (
 
         ---------- numerics
         position as timing_position,
+        test_index,
         duration_ms,
         min_ms,
         max_ms,

@@ -1,0 +1,14 @@
+{#- A condition as a metric: 1 when true, 0 when false or unknown. -#}
+{% macro one_or_zero(condition) -%}
+    case when {{ condition }} then 1.0 else 0.0 end
+{%- endmacro %}
+
+{#- Whether a number is the expected one within a tolerance, inclusive, with a grain of
+    slack for the doubles: 0.95 is 0.94 at 0.01. Null where a side is no number. -#}
+{% macro within_tolerance(actual, expected, tolerance) -%}
+    abs(({{ actual }}) - {{ expected }}) <= {{ tolerance }} + case
+        when {{ tolerance }} > 0
+            then 1e-12 * greatest(abs({{ actual }}), abs({{ expected }}), {{ tolerance }})
+        else 0
+    end
+{%- endmacro %}

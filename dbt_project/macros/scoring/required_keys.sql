@@ -1,0 +1,59 @@
+{#- Keys that a JSON object must have: a list of keys, or an object of keys and types. -#}
+
+{#- The types, and how they may be called. -#}
+{% macro key_types() -%}
+    {{ return({
+        'text': ['string', 'str', 'text'],
+        'number': ['number', 'float'],
+        'integer': ['integer', 'int'],
+        'boolean': ['boolean', 'bool'],
+        'array': ['array', 'list'],
+        'object': ['object', 'dict'],
+        'null': ['null'],
+        'any': ['any'],
+    }) }}
+{%- endmacro %}
+
+{#- Whether the requirement can be read; null when there is none. -#}
+{% macro are_required_keys_readable(required) -%}
+    case
+        when {{ required }} is null then null
+        when {{ json_kind(required) }} = 'array' then true
+        when {{ json_kind(required) }} = 'object' then {{ count_where(
+            json_object_keys(required),
+            "coalesce(" ~ json_as_text(json_member(required, 'k')) ~ ", '') not in ('"
+            ~ (key_types().values() | sum(start=[]) | join("', '")) ~ "')"
+        ) }} = 0
+        else false
+    end
+{%- endmacro %}
+
+{#- Whether a document has them all. -#}
+{% macro has_required_keys(document, required) -%}
+    case
+        when {{ json_kind(document) }} <> 'object' then false
+        when {{ json_kind(required) }} = 'array' then {{ count_where(
+            json_text_elements(required), json_member(document, 'k') ~ ' is null'
+        ) }} = 0
+        else {{ count_where(
+            json_object_keys(required), 'not coalesce(' ~ key_has_type(document, required) ~ ', false)'
+        ) }} = 0
+    end
+{%- endmacro %}
+
+{#- Whether the member `k` is of the type that the requirement gives it. -#}
+{% macro key_has_type(document, required) -%}
+    case
+        {%- for kind, names in key_types().items() %}
+        when {{ json_as_text(json_member(required, 'k')) }} in ('{{ names | join("', '") }}')
+            {%- if kind == 'any' %}
+            then {{ json_member(document, 'k') }} is not null
+            {%- elif kind == 'integer' %}
+            then {{ json_kind(json_member(document, 'k')) }} = 'number'
+                and {{ is_integer_text('cast(' ~ json_member(document, 'k') ~ ' as varchar)') }}
+            {%- else %}
+            then {{ json_kind(json_member(document, 'k')) }} = '{{ kind }}'
+            {%- endif %}
+        {%- endfor %}
+    end
+{%- endmacro %}

@@ -1,0 +1,38 @@
+{#- A share as people read it: 0.625 as 62.5%. -#}
+{% macro percent_text(share) -%}
+    {{ fixed_decimals('100.0 * (' ~ share ~ ')', 1) }} || '%'
+{%- endmacro %}
+
+{#- A metric with its unit, as people read it. -#}
+{% macro measure_text(number, unit, language='zh') -%}
+    {%- set words = {
+        'zh': {'tokens': ' 个 token', 'characters': ' 个字符'},
+        'en': {'tokens': ' tokens', 'characters': ' characters'},
+    }[language] -%}
+    case {{ unit }}
+        when 'share' then {{ percent_text(number) }}
+        when 'cost' then {{ fixed_decimals(number, 6) }}
+        when 'ms' then {{ fixed_decimals(number, 0) }} || ' ms'
+        when 'tokens' then {{ fixed_decimals(number, 0) }} || '{{ words.tokens }}'
+        when 'characters' then {{ fixed_decimals(number, 0) }} || '{{ words.characters }}'
+    end
+{%- endmacro %}
+
+{#- A sentence with its places filled: {name} by the column or expression given for it. A
+    missing value leaves a dash, never an empty sentence. -#}
+{% macro filled(template, values) -%}
+    {%- set sentence = namespace(sql=template) -%}
+    {%- for place, value in values.items() -%}
+        {%- set sentence.sql = "replace(" ~ sentence.sql ~ ", '{" ~ place ~ "}', coalesce("
+            ~ value ~ ", '–'))" -%}
+    {%- endfor -%}
+    {{ sentence.sql }}
+{%- endmacro %}
+
+{#- A text of at most so many characters, with an ellipsis where it was cut. -#}
+{% macro shortened(text, at_most=80) -%}
+    case
+        when length({{ text }}) > {{ at_most }} then left({{ text }}, {{ at_most - 1 }}) || '…'
+        else {{ text }}
+    end
+{%- endmacro %}

@@ -1,0 +1,64 @@
+{{ config(materialized='view') }}
+
+with
+
+answers as (
+
+    select * from {{ ref('stg_memory__answers') }}
+
+),
+
+runs as (
+
+    select * from {{ ref('stg_memory__runs') }}
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        answers.run_id,
+        answers.task_id,
+        answers.test_index,
+        answers.question_index,
+        answers.question_key,
+        answers.load_id,
+
+        ---------- strings
+        runs.dataset,
+        answers.category,
+        answers.question_text,
+        answers.predicted_answer,
+        answers.error,
+
+        ---------- booleans
+        -- "[ERROR]" in the answer's place is no answer, error message or not.
+        coalesce(
+            answers.error is not null
+            or (
+                contains(answers.predicted_answer, '[ERROR]')
+                and {{ stripped('answers.predicted_answer') }} = '[ERROR]'
+            ),
+            false
+        ) as is_failed,
+        answers.reference_texts is not null as has_reference,
+
+        ---------- json
+        answers.reference_answer,
+        answers.evidence,
+        answers.reference_texts,
+        answers.answer_stems,
+        answers.reference_stems,
+        answers.extras
+
+    from answers
+    inner join runs
+        on
+            answers.run_id = runs.run_id
+            and answers.task_id = runs.task_id
+
+)
+
+select * from final

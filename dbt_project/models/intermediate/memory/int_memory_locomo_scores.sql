@@ -1,0 +1,130 @@
+with
+
+answers as (
+
+    select * from {{ ref('int_memory_answers_classified') }}
+    where reference_stems is not null and answer_stems is not null and not is_failed
+
+),
+
+-- Reading ingest's form from the outside in: alternatives of the reference, their
+-- parts, the parts of the answer. Most answers have one of each.
+alternatives as (
+
+    select
+        run_id,
+        task_id,
+        test_index,
+        question_index,
+        answer_stems,
+        unnest({{ json_elements('reference_stems') }}) as alternative,
+        unnest({{ positions_of('reference_stems') }}) as alternative_no
+
+    from answers
+
+),
+
+reference_parts as (
+
+    select
+        run_id,
+        task_id,
+        test_index,
+        question_index,
+        alternative_no,
+        answer_stems,
+        unnest({{ json_text_elements('alternative') }}) as reference_part,
+        unnest({{ positions_of('alternative') }}) as part_no
+
+    from alternatives
+
+),
+
+part_pairs as (
+
+    select
+        run_id,
+        task_id,
+        test_index,
+        question_index,
+        alternative_no,
+        part_no,
+        {{ words('reference_part') }} as reference_tokens,
+        unnest({{ json_text_elements('answer_stems') }}) as answer_part
+
+    from reference_parts
+
+),
+
+tokenised as (
+
+    select
+        *,
+        {{ words('answer_part') }} as answer_tokens
+
+    from part_pairs
+
+),
+
+compared as (
+
+    select
+        *,
+        {{ multiset_overlap('answer_tokens', 'reference_tokens') }} as n_shared,
+        {{ list_size('answer_tokens') }} + {{ list_size('reference_tokens') }} as n_tokens
+
+    from tokenised
+
+),
+
+-- As published: nothing shared is 0, also when both sides are empty.
+best_part as (
+
+    select
+        run_id,
+        task_id,
+        test_index,
+        question_index,
+        alternative_no,
+        part_no,
+        max(case when n_shared = 0 then 0.0 else 2.0 * n_shared / n_tokens end) as f1
+
+    from compared
+    group by run_id, task_id, test_index, question_index, alternative_no, part_no
+
+),
+
+by_alternative as (
+
+    select
+        run_id,
+        task_id,
+        test_index,
+        question_index,
+        alternative_no,
+        avg(f1) as f1
+
+    from best_part
+    group by run_id, task_id, test_index, question_index, alternative_no
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        run_id,
+        task_id,
+        test_index,
+        question_index,
+
+        ---------- numerics
+        round(max(f1), 6) as locomo_f1
+
+    from by_alternative
+    group by run_id, task_id, test_index, question_index
+
+)
+
+select * from final

@@ -1,0 +1,200 @@
+{{ config(materialized='view') }}
+
+-- The limits that a dimension's target names, in the unit of its metric. A side's limit
+-- is the key `max` (`min`), else the one other key that begins so; min_score, max_score
+-- and max_variance are no limits of the metric, they only raise alerts.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_configured') }}
+
+),
+
+typed_parameters as (
+
+    select * from {{ ref('int_dimension_parameters') }}
+
+),
+
+scorers as (
+
+    select * from {{ ref('scorers') }}
+
+),
+
+keys as (
+
+    select
+        task_id,
+        dimension_id,
+        target,
+        unnest({{ json_object_keys_or_none('target') }}) as target_key
+
+    from dimensions
+
+),
+
+members as (
+
+    select
+        task_id,
+        dimension_id,
+        target_key,
+        left(target_key, 3) as side,
+        target_key in ('max', 'min') as is_plain,
+        target_key in ('min_score', 'max_score', 'max_variance') as is_threshold,
+        {{ null_if_json_null(json_member('target', 'target_key')) }} as value,
+        case
+            when {{ json_kind('value') }} = 'number'
+                then {{ finite_number('cast(value as varchar)') }}
+        end as number
+
+    from keys
+    where
+        target_key in ('max', 'min')
+        or starts_with(target_key, 'max_')
+        or starts_with(target_key, 'min_')
+
+),
+
+limits as (
+
+    select
+        *,
+        count(*) filter (where is_plain) over (
+            partition by task_id, dimension_id, side
+        ) as n_plain,
+        count(*) over (partition by task_id, dimension_id, side) as n_members
+
+    from members
+    where not is_threshold and value is not null
+
+),
+
+sides as (
+
+    select
+        task_id,
+        dimension_id,
+        side,
+        max(target_key) as target_key,
+        case when count(*) = 1 then max(number) end as number,
+        case
+            when count(*) > 1 then 'target_ambiguous'
+            when max(number) is null then 'target_not_a_number'
+        end as problem
+
+    from limits
+    where is_plain or n_plain = 0
+    group by task_id, dimension_id, side
+
+),
+
+thresholds as (
+
+    select
+        task_id,
+        dimension_id,
+        max(number) filter (where target_key = 'min_score') as min_score,
+        max(number) filter (where target_key = 'max_score') as max_score,
+        max(number) filter (where target_key = 'max_variance') as max_variance,
+        bool_or(value is not null and number is null) as has_bad_threshold
+
+    from members
+    where is_threshold
+    group by task_id, dimension_id
+
+),
+
+limited as (
+
+    select
+        dimensions.task_id,
+        dimensions.dimension_id,
+        dimensions.scoring_mode,
+        coalesce(scorers.is_share, true) as is_share,
+        lower_sides.problem as lower_problem,
+        upper_sides.problem as upper_problem,
+        lower_sides.number * case
+            when scorers.unit = 'ms' and lower_sides.target_key = 'min_seconds' then 1000
+            else 1
+        end as lower_limit,
+        upper_sides.number * case
+            when scorers.unit = 'ms' and upper_sides.target_key = 'max_seconds' then 1000
+            else 1
+        end as upper_limit,
+        thresholds.min_score,
+        thresholds.max_score,
+        thresholds.max_variance,
+        thresholds.has_bad_threshold
+
+    from dimensions
+    inner join typed_parameters
+        on
+            dimensions.task_id = typed_parameters.task_id
+            and dimensions.dimension_id = typed_parameters.dimension_id
+    left join scorers on typed_parameters.scorer = scorers.scorer
+    left join sides as lower_sides
+        on
+            dimensions.task_id = lower_sides.task_id
+            and dimensions.dimension_id = lower_sides.dimension_id
+            and lower_sides.side = 'min'
+    left join sides as upper_sides
+        on
+            dimensions.task_id = upper_sides.task_id
+            and dimensions.dimension_id = upper_sides.dimension_id
+            and upper_sides.side = 'max'
+    left join thresholds
+        on
+            dimensions.task_id = thresholds.task_id
+            and dimensions.dimension_id = thresholds.dimension_id
+
+),
+
+judged as (
+
+    select
+        task_id,
+        dimension_id,
+
+        ---------- strings
+        -- without a usable target there is no score, except for metrics that are shares
+        case
+            when is_share and scoring_mode <> 'range' then null
+            when scoring_mode = 'lower_better' then case
+                when upper_problem is not null then upper_problem
+                when upper_limit is null then 'target_missing'
+                when upper_limit < 0 then 'target_negative'
+            end
+            when scoring_mode = 'higher_better' then case
+                when lower_problem is not null then lower_problem
+                when lower_limit is null then 'target_missing'
+                when lower_limit <= 0 then 'target_not_positive'
+            end
+            when upper_problem is not null then upper_problem
+            when lower_problem is not null then lower_problem
+            when upper_limit is null and lower_limit is null then 'target_missing'
+            when lower_limit > upper_limit then 'target_crossed'
+            when lower_limit is null and upper_limit < 0 then 'target_negative'
+            when upper_limit is null and lower_limit <= 0 then 'target_not_positive'
+        end as target_problem,
+        coalesce(
+            target_problem,
+            upper_problem,
+            lower_problem,
+            case when has_bad_threshold then 'target_not_a_number' end
+        ) as target_warning,
+
+        ---------- numerics
+        lower_limit,
+        upper_limit,
+        min_score,
+        max_score,
+        max_variance
+
+    from limited
+
+)
+
+select * from judged

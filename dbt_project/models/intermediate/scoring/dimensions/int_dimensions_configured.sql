@@ -1,0 +1,105 @@
+{{ config(materialized='view') }}
+
+-- The dimensions that a task asks for; evaluation results, which ask for none, get those
+-- of the seed that apply to them.
+with
+
+configs as (
+
+    select * from {{ ref('stg_tasks__dimension_configs') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('int_tasks_resolved') }}
+
+),
+
+rounds as (
+
+    select * from {{ ref('stg_tasks__rounds') }}
+
+),
+
+scores as (
+
+    select * from {{ ref('stg_scores__scores') }}
+
+),
+
+defaults as (
+
+    select * from {{ ref('default_dimensions') }}
+
+),
+
+judged_tasks as (
+
+    select task_id
+    from rounds
+    where overall_score is not null
+
+    union
+
+    select task_id
+    from scores
+    where dimension_id = 'judge'
+
+),
+
+asked as (
+
+    select
+        task_id,
+        dimension_id,
+        name,
+        scoring_mode,
+        dimension_position,
+        weight,
+        false as is_default,
+        target,
+        parameters
+
+    from configs
+
+),
+
+given as (
+
+    select
+        tasks.task_id,
+        defaults.dimension_id,
+        defaults.name,
+        defaults.scoring_mode,
+        defaults.dimension_position,
+        defaults.weight,
+        true as is_default,
+        cast('{}' as json) as target,
+        cast('{}' as json) as parameters
+
+    from tasks
+    cross join defaults
+    where
+        tasks.source_kind = 'results'
+        and tasks.task_id not in (select configs.task_id from configs)
+        and case defaults.needs
+            when 'testset' then tasks.testset_id is not null
+            when 'score'
+                then tasks.task_id in (select judged_tasks.task_id from judged_tasks)
+            else true
+        end
+
+),
+
+configured as (
+
+    select * from asked
+
+    union all
+
+    select * from given
+
+)
+
+select * from configured

@@ -1,0 +1,139 @@
+-- One row per task and dimension: which scorer scores it, with which parameters and
+-- limits, and what keeps it from being scored.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_configured') }}
+
+),
+
+typed_parameters as (
+
+    select * from {{ ref('int_dimension_parameters') }}
+
+),
+
+targets as (
+
+    select * from {{ ref('int_dimension_targets') }}
+
+),
+
+scorers as (
+
+    select * from {{ ref('scorers') }}
+
+),
+
+scored_outside as (
+
+    select distinct
+        task_id,
+        dimension_id
+
+    from {{ ref('stg_scores__scores') }}
+
+),
+
+joined as (
+
+    select
+
+        ---------- ids
+        dimensions.task_id,
+        dimensions.dimension_id,
+
+        ---------- strings
+        dimensions.name,
+        dimensions.scoring_mode,
+        typed_parameters.scorer,
+        case
+            when scorers.scorer is not null then 'built_in'
+            when scored_outside.dimension_id is not null then 'outside'
+            else 'unknown'
+        end as scorer_kind,
+        cast(scorers.scorer_version as varchar) as scorer_version,
+        coalesce(scorers.unit, 'share') as unit,
+        typed_parameters.match_rule,
+        typed_parameters.compare,
+        typed_parameters.stability_of,
+        typed_parameters.scorer_name,
+        typed_parameters.reducer,
+        typed_parameters.aggregation,
+        targets.target_problem,
+        targets.target_warning,
+        concat_ws(
+            ', ',
+            typed_parameters.bad_parameters,
+            -- stability looks at another dimension, and not at one of its own kind
+            case
+                when
+                    typed_parameters.scorer = 'stability'
+                    and coalesce(referred.scorer, 'stability') = 'stability'
+                    then 'of = ' || coalesce(typed_parameters.stability_of, 'null')
+            end
+        ) as unusable_parameters,
+        case
+            when scorer_kind = 'unknown' then 'unknown_scorer'
+            when unusable_parameters <> '' then 'invalid_parameters'
+        end as problem,
+        case when scorer_kind = 'unknown' then typed_parameters.scorer else unusable_parameters end
+            as problem_detail,
+
+        ---------- numerics
+        dimensions.dimension_position,
+        dimensions.weight as weight_configured,
+        typed_parameters.tolerance,
+        typed_parameters.k,
+        typed_parameters.pass_score,
+        typed_parameters.trim_share,
+        typed_parameters.input_price_per_million,
+        typed_parameters.output_price_per_million,
+        targets.lower_limit,
+        targets.upper_limit,
+        targets.min_score,
+        targets.max_score,
+        targets.max_variance,
+
+        ---------- booleans
+        dimensions.is_default,
+        coalesce(scorers.is_share, true) as is_share,
+        -- whether its rounds pass or fail, beside their score
+        typed_parameters.pass_score is not null
+        or coalesce(scorers.has_verdict, false)
+        and (typed_parameters.scorer <> 'accuracy' or typed_parameters.match_rule in (
+            'exact', 'contains', 'regex', 'json', 'numeric'
+        )) as has_verdict,
+
+        ---------- json
+        dimensions.target,
+        dimensions.parameters,
+        typed_parameters.required_keys,
+
+        ---------- lists
+        typed_parameters.must,
+        typed_parameters.must_not
+
+    from dimensions
+    inner join typed_parameters
+        on
+            dimensions.task_id = typed_parameters.task_id
+            and dimensions.dimension_id = typed_parameters.dimension_id
+    inner join targets
+        on
+            dimensions.task_id = targets.task_id
+            and dimensions.dimension_id = targets.dimension_id
+    left join scorers on typed_parameters.scorer = scorers.scorer
+    left join scored_outside
+        on
+            dimensions.task_id = scored_outside.task_id
+            and dimensions.dimension_id = scored_outside.dimension_id
+    left join typed_parameters as referred
+        on
+            typed_parameters.task_id = referred.task_id
+            and typed_parameters.stability_of = referred.dimension_id
+
+)
+
+select * from joined

@@ -1,0 +1,143 @@
+{{ config(materialized='view') }}
+
+-- The answer against the case's golden answers, by the dimension's matching rule; of
+-- several golden answers the best one counts. Comparing by meaning is the judge's.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'accuracy' and problem is null and match_rule <> 'semantic'
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+golden_answers as (
+
+    select * from {{ ref('int_golden_answers') }}
+
+),
+
+-- what can be done with a golden answer under a rule, once and not for every round
+wanted as (
+
+    select
+        dimensions.task_id,
+        dimensions.dimension_id,
+        golden_answers.case_id,
+        golden_answers.golden_answer,
+        golden_answers.baseline_position,
+        {{ stripped('golden_answers.golden_answer') }} as wanted_text,
+        case
+            when dimensions.match_rule = 'numeric' then {{ number_of_text('wanted_text') }}
+        end as wanted_number,
+        case dimensions.match_rule
+            when 'token_f1' then {{ tokens('golden_answers.golden_answer') }}
+            when 'char_f1' then {{ character_tokens('golden_answers.golden_answer') }}
+        end as wanted_tokens,
+        case
+            when dimensions.match_rule in ('contains', 'regex') and wanted_text = ''
+                then 'blank_baseline'
+            when
+                dimensions.match_rule = 'regex'
+                and {{ regex_found("''", 'wanted_text', 'wanted_text') }} is null
+                then 'invalid_pattern'
+            when dimensions.match_rule = 'numeric' and wanted_number is null
+                then 'baseline_not_numeric'
+            when dimensions.match_rule = 'json' then 'json_rule_not_flattened'
+        end as problem
+
+    from dimensions
+    inner join golden_answers on dimensions.task_id = golden_answers.task_id
+
+),
+
+answers as (
+
+    select
+        dimensions.task_id,
+        dimensions.dimension_id,
+        dimensions.match_rule,
+        dimensions.tolerance,
+        rounds.case_id,
+        rounds.round_id,
+        rounds.is_error,
+        {{ stripped('rounds.answer') }} as answer,
+        case dimensions.match_rule
+            when 'token_f1' then {{ tokens('rounds.answer') }}
+            when 'char_f1' then {{ character_tokens('rounds.answer') }}
+        end as answer_tokens
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+
+),
+
+compared as (
+
+    select
+        answers.task_id,
+        answers.case_id,
+        answers.round_id,
+        answers.dimension_id,
+        wanted.golden_answer,
+        wanted.baseline_position,
+        case
+            when wanted.golden_answer is null then 'no_baseline'
+            when wanted.problem is not null then wanted.problem
+            when answers.is_error then 'error_round'
+            when answers.answer is null then 'no_answer'
+        end as reason,
+        case
+            when reason = 'error_round' then 0.0
+            when reason is not null then null
+            when answers.match_rule = 'exact'
+                then {{ one_or_zero('answers.answer = wanted.wanted_text') }}
+            when answers.match_rule = 'contains'
+                then {{ one_or_zero('contains(answers.answer, wanted.wanted_text)') }}
+            when answers.match_rule = 'regex' then {{ one_or_zero(
+                regex_found('answers.answer', 'wanted.wanted_text', 'wanted.wanted_text')
+            ) }}
+            when answers.match_rule = 'numeric' then {{ one_or_zero(within_tolerance(
+                number_of_text('answers.answer'), 'wanted.wanted_number', 'answers.tolerance'
+            )) }}
+            else {{ token_f1('answers.answer_tokens', 'wanted.wanted_tokens') }}
+        end as metric
+
+    from answers
+    left join wanted
+        on
+            answers.task_id = wanted.task_id
+            and answers.case_id = wanted.case_id
+            and answers.dimension_id = wanted.dimension_id
+
+),
+
+scored as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        max(metric) as metric,
+        case
+            when max(metric) is null then min(reason)
+            when bool_or(reason = 'error_round') then 'error_round'
+        end as reason,
+        left(string_agg(golden_answer, ' / ' order by baseline_position, golden_answer), 500)
+            as expected,
+        cast(null as varchar) as actual,
+        cast(null as json) as detail
+
+    from compared
+    group by task_id, case_id, round_id, dimension_id
+
+)
+
+select * from scored

@@ -1,0 +1,37 @@
+{{ config(materialized='view') }}
+
+-- 1 if the round is an error, else 0.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'error_rate' and problem is null
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+scored as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        dimensions.dimension_id,
+        {{ one_or_zero('rounds.is_error') }} as metric,
+        cast(null as varchar) as reason,
+        cast(null as varchar) as expected,
+        rounds.error_code as actual,
+        cast(null as json) as detail
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+
+)
+
+select * from scored

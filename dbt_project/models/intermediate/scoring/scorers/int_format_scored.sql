@@ -1,0 +1,63 @@
+{{ config(materialized='view') }}
+
+-- 1 if there is a parsed output and it has the required keys with their types, else 0.
+-- Evaluation results are parsed already: their final output stands in.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'format' and problem is null
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+documents as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        dimensions.dimension_id,
+        dimensions.required_keys,
+        rounds.is_error,
+        case
+            when rounds.parsed_output is not null then rounds.parsed_output
+            when
+                rounds.source_kind = 'results'
+                and {{ json_kind('rounds.final_output') }} in ('object', 'array')
+                then rounds.final_output
+        end as document
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+
+),
+
+scored as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        case
+            when is_error or document is null then 0.0
+            when required_keys is null then 1.0
+            else {{ one_or_zero(has_required_keys('document', 'required_keys')) }}
+        end as metric,
+        case when is_error then 'error_round' end as reason,
+        cast(required_keys as varchar) as expected,
+        left(cast(document as varchar), 500) as actual,
+        cast(null as json) as detail
+
+    from documents
+
+)
+
+select * from scored

@@ -1,0 +1,58 @@
+-- One row per text that counts as right for a case: a golden answer is `payload.text`,
+-- else `answer`, else `output`; a list holds alternatives.
+with
+
+baselines as (
+
+    select * from {{ ref('stg_tasks__baselines') }}
+    where baseline_type = 'golden_answer'
+
+),
+
+given as (
+
+    select
+        task_id,
+        case_id,
+        baseline_position,
+        coalesce(
+            {{ json_field('payload', 'text') }},
+            {{ json_field('payload', 'answer') }},
+            {{ json_field('payload', 'output') }}
+        ) as answer
+
+    from baselines
+
+),
+
+alternatives as (
+
+    select
+        task_id,
+        case_id,
+        baseline_position,
+        unnest(
+            case
+                when {{ json_kind('answer') }} = 'array' then {{ json_elements('answer') }}
+                else {{ one_element_list('answer') }}
+            end
+        ) as answer
+
+    from given
+
+),
+
+golden_answers as (
+
+    select
+        task_id,
+        case_id,
+        baseline_position,
+        {{ json_as_text('answer') }} as golden_answer
+
+    from alternatives
+
+)
+
+select * from golden_answers
+where golden_answer is not null

@@ -1,0 +1,109 @@
+{{ config(materialized='view') }}
+
+-- Scores from outside SQL: of a judge (evaluation results carry their own), of any scorer
+-- that is not built in, and of accuracy by meaning.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where
+        problem is null
+        and (
+            scorer = 'judge'
+            or scorer_kind = 'outside'
+            or (scorer = 'accuracy' and match_rule = 'semantic')
+        )
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+scores as (
+
+    select * from {{ ref('int_scores_chosen') }}
+
+),
+
+scored_cases as (
+
+    select distinct
+        task_id,
+        case_id,
+        dimension_id
+
+    from scores
+
+),
+
+given as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        dimensions.dimension_id,
+        rounds.is_error,
+        dimensions.scorer = 'accuracy' and scored_cases.case_id is not null
+            as is_zero_on_error,
+        scores.round_id is not null as has_score,
+        case
+            when scores.round_id is not null then scores.metric
+            when dimensions.scorer = 'judge' then round(rounds.judge_score, 6)
+        end as given_metric,
+        scores.reason as given_reason,
+        coalesce(scores.summary, rounds.judge_feedback) as summary,
+        scores.given_by,
+        scores.given_by_version
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+    left join scores
+        on
+            rounds.task_id = scores.task_id
+            and rounds.case_id = scores.case_id
+            and rounds.round_id = scores.round_id
+            and dimensions.dimension_id = scores.dimension_id
+    left join scored_cases
+        on
+            rounds.task_id = scored_cases.task_id
+            and rounds.case_id = scored_cases.case_id
+            and dimensions.dimension_id = scored_cases.dimension_id
+
+),
+
+scored as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        case
+            when is_error and is_zero_on_error then 0.0
+            when not is_error then given_metric
+        end as metric,
+        case
+            when is_error then 'error_round'
+            when given_metric is null and has_score then given_reason
+            when given_metric is null then 'no_score'
+        end as reason,
+        cast(null as varchar) as expected,
+        cast(null as varchar) as actual,
+        case
+            when not is_error and given_metric < 1 then {{ json_object_of({
+                'summary': 'left(summary, 500)',
+                'scorer': 'given_by',
+                'scorer_version': 'given_by_version',
+            }) }}
+        end as detail
+
+    from given
+
+)
+
+select * from scored

@@ -1,0 +1,69 @@
+{{ config(materialized='view') }}
+
+-- The share of the keywords in `must` that the answer holds; 0 if it holds one of
+-- `must_not`. Case counts.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'keywords' and problem is null
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+found as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        dimensions.dimension_id,
+        rounds.answer,
+        rounds.is_error,
+        coalesce({{ list_size('dimensions.must') }}, 0) as n_must,
+        {{ count_where('dimensions.must', 'contains(rounds.answer, k)') }} as n_found,
+        {{ first_where('dimensions.must', 'not contains(rounds.answer, k)') }} as missing_keyword,
+        {{ first_where('dimensions.must_not', 'contains(rounds.answer, k)') }}
+            as forbidden_keyword
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+
+),
+
+scored as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        case
+            when is_error then 0.0
+            when answer is null then null
+            when forbidden_keyword is not null then 0.0
+            when n_must = 0 then 1.0
+            else round(cast(n_found as double) / n_must, 6)
+        end as metric,
+        case
+            when is_error then 'error_round'
+            when answer is null then 'no_answer'
+        end as reason,
+        missing_keyword as expected,
+        cast(null as varchar) as actual,
+        case
+            when forbidden_keyword is not null
+                then {{ json_object_of({'highlight': 'forbidden_keyword'}) }}
+        end as detail
+
+    from found
+
+)
+
+select * from scored

@@ -1,0 +1,72 @@
+{{ config(materialized='view') }}
+
+-- The share of the case's `rules` baselines that hold.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'rules' and problem is null
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+checks as (
+
+    select * from {{ ref('int_rules_checked') }}
+
+),
+
+counted as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        count(holds) as n_judged,
+        count(*) filter (where holds) as n_holding,
+        min(reason) as reason,
+        string_agg(broken_rules, '; ' order by baseline_id) as broken_rules
+
+    from checks
+    group by task_id, case_id, round_id
+
+),
+
+scored as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        dimensions.dimension_id,
+        case
+            when counted.n_judged > 0 and rounds.is_error then 0.0
+            when counted.n_judged > 0
+                then round(cast(counted.n_holding as double) / counted.n_judged, 6)
+        end as metric,
+        case
+            when counted.n_judged is null then 'no_rules'
+            when counted.n_judged = 0 then counted.reason
+            when rounds.is_error then 'error_round'
+        end as reason,
+        left(counted.broken_rules, 500) as expected,
+        cast(null as varchar) as actual,
+        cast(null as json) as detail
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+    left join counted
+        on
+            rounds.task_id = counted.task_id
+            and rounds.case_id = counted.case_id
+            and rounds.round_id = counted.round_id
+
+)
+
+select * from scored

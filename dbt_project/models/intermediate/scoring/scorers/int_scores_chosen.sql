@@ -1,0 +1,86 @@
+-- One row per round and dimension with a score from outside SQL, as a share of its scale.
+-- Of several scores the dimension's `scorer_name` chooses, else the newest load.
+with
+
+scores as (
+
+    select * from {{ ref('stg_scores__scores') }}
+
+),
+
+loads as (
+
+    select * from {{ ref('stg_loads__loads') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+offered as (
+
+    select
+        scores.task_id,
+        scores.case_id,
+        scores.round_id,
+        scores.dimension_id,
+        scores.load_id,
+        scores.scorer as given_by,
+        scores.scorer_version as given_by_version,
+        scores.summary,
+        scores.payload,
+        scores.score,
+        case when scores.score between 0 and scores.scale then scores.score / scores.scale end
+            as metric,
+        row_number() over (
+            partition by scores.task_id, scores.case_id, scores.round_id, scores.dimension_id
+            order by
+                case when scores.scorer = dimensions.scorer then 0 else 1 end,
+                loads.finished_at desc nulls last,
+                scores.load_id desc,
+                scores.line_number desc
+        ) as choice,
+        min(scores.scorer) over in_round <> max(scores.scorer) over in_round
+        and dimensions.scorer_name is null as has_several_scorers
+
+    from scores
+    left join loads on scores.load_id = loads.load_id
+    left join dimensions
+        on
+            scores.task_id = dimensions.task_id
+            and scores.dimension_id = dimensions.dimension_id
+    where dimensions.scorer_name is null or scores.scorer = dimensions.scorer_name
+    window in_round as (
+        partition by scores.task_id, scores.case_id, scores.round_id, scores.dimension_id
+    )
+
+),
+
+chosen as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        load_id,
+        given_by,
+        given_by_version,
+        summary,
+        round(metric, 6) as metric,
+        case
+            when score is null then 'scorer_could_not_judge'
+            when metric is null then 'score_out_of_scale'
+        end as reason,
+        has_several_scorers,
+        payload
+
+    from offered
+    where choice = 1
+
+)
+
+select * from chosen

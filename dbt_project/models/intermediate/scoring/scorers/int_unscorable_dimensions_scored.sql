@@ -1,0 +1,37 @@
+{{ config(materialized='view') }}
+
+-- Rounds on a dimension that nothing can score: an unknown scorer, unusable parameters.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where problem is not null
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+scored as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        dimensions.dimension_id,
+        cast(null as double) as metric,
+        dimensions.problem as reason,
+        cast(null as varchar) as expected,
+        cast(null as varchar) as actual,
+        cast(null as json) as detail
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+
+)
+
+select * from scored

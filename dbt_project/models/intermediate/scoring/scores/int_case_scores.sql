@@ -1,0 +1,87 @@
+-- One row per task, dimension and case with a round: the rounds' scores reduced to one.
+with
+
+round_scores as (
+
+    select * from {{ ref('fct_round_scores') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+confidences as (
+
+    select * from {{ ref('int_case_confidences') }}
+
+),
+
+counted as (
+
+    select
+        round_scores.task_id,
+        round_scores.dimension_id,
+        round_scores.case_id,
+        count(*) as n_rounds,
+        count(round_scores.score) as n_scored_rounds,
+        count(*) filter (where round_scores.score >= coalesce(dimensions.pass_score, 1)) as n_good,
+        {{ exact_mean('round_scores.score') }} as mean,
+        median(round_scores.score) as median,
+        min(round_scores.score) as lowest,
+        max(round_scores.score) as highest,
+        case when count(round_scores.score) > 1 then var_pop(round_scores.score) end as variance,
+        min(round_scores.reason) as reason
+
+    from round_scores
+    inner join dimensions
+        on
+            round_scores.task_id = dimensions.task_id
+            and round_scores.dimension_id = dimensions.dimension_id
+    group by round_scores.task_id, round_scores.dimension_id, round_scores.case_id
+
+),
+
+reduced as (
+
+    select
+
+        ---------- ids
+        counted.task_id,
+        counted.dimension_id,
+        counted.case_id,
+
+        ---------- strings
+        counted.reason,
+
+        ---------- numerics
+        round(case dimensions.reducer
+            when 'mean' then counted.mean
+            when 'median' then counted.median
+            when 'min' then counted.lowest
+            when 'max' then counted.highest
+            when 'pass_at_k'
+                then {{ pass_at_k('counted.n_scored_rounds', 'counted.n_good', 'dimensions.k') }}
+            when 'pass_hat_k'
+                then {{ pass_hat_k('counted.n_scored_rounds', 'counted.n_good', 'dimensions.k') }}
+        end, 6) as score,
+        round(coalesce(confidences.confidence, 1), 6) as confidence,
+        round(counted.variance, 6) as variance,
+        counted.n_rounds,
+        counted.n_scored_rounds
+
+    from counted
+    inner join dimensions
+        on
+            counted.task_id = dimensions.task_id
+            and counted.dimension_id = dimensions.dimension_id
+    left join confidences
+        on
+            counted.task_id = confidences.task_id
+            and counted.case_id = confidences.case_id
+
+)
+
+select * from reduced

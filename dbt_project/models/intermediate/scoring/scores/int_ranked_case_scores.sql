@@ -1,0 +1,45 @@
+{{ config(materialized='view') }}
+
+-- Case scores in their order, for the aggregations that look at ranks. `n_cut` are the
+-- scores that are trimmed, or pulled in, on each side.
+with
+
+case_scores as (
+
+    select * from {{ ref('int_case_scores') }}
+    where score is not null
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where aggregation in ('median', 'trimmed_mean', 'winsorized_mean')
+
+),
+
+ranked as (
+
+    select
+        case_scores.task_id,
+        case_scores.dimension_id,
+        dimensions.trim_share,
+        case_scores.score,
+        row_number() over (
+            partition by case_scores.task_id, case_scores.dimension_id
+            order by case_scores.score, case_scores.case_id
+        ) as score_rank,
+        count(*) over (
+            partition by case_scores.task_id, case_scores.dimension_id
+        ) as n_cases,
+        cast(floor(n_cases * dimensions.trim_share + 1e-9) as bigint) as n_cut
+
+    from case_scores
+    inner join dimensions
+        on
+            case_scores.task_id = dimensions.task_id
+            and case_scores.dimension_id = dimensions.dimension_id
+
+)
+
+select * from ranked

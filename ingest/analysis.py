@@ -1,0 +1,93 @@
+"""Analysis inputs (analysis-contract.md section 3): one task per JSON file.
+
+A file without a fault is decoded in one go into structs derived from the contract,
+and checked by column. Anything unusual sends it down the careful road: its cases are
+decoded one by one, and the contract says what is wrong with those that are refused. A
+fault in the task or its dimensions rejects the file, one in a case that case alone
+(semantics section 4).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from ingest.analysis_careful import read_carefully
+from ingest.analysis_head import HeadFaults, read_head
+from ingest.analysis_rows import DoubtfulCases, Twins, task_reading
+from ingest.analysis_warnings import UnknownKeys, placed
+from ingest.columns import no_garbage_collection
+from ingest.fast_structs import EMPTY, struct_of
+from ingest.reading import Reading
+from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_analysis(data: bytes) -> Reading:
+    """Read one analysis input.
+
+    Args:
+        data: The file: JSON, UTF-8, with or without a byte order mark.
+
+    Returns:
+        Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``dimension_configs``,
+        in polars columns; every fault with JSON Pointer, line and column.
+    """
+    data = data.removeprefix(_BOM)
+    with no_garbage_collection():
+        try:
+            return _read_at_once(data)
+        except (
+            msgspec.DecodeError,
+            UnicodeDecodeError,
+            RecursionError,
+            HeadFaults,
+            DoubtfulCases,
+            Twins,
+        ):
+            return read_carefully(data)
+
+
+def _read_at_once(data: bytes) -> Reading:
+    unknown = None
+    try:
+        file = _decoder(closed=True).decode(data)
+    except msgspec.ValidationError:
+        # Perhaps only for a key that the contract does not know.
+        file = _decoder(closed=False).decode(data)
+        unknown = UnknownKeys()
+    parts = {
+        "task": str(file.task, "utf-8"),
+        "cases": "[]",
+        "dimensions": str(file.dimensions, "utf-8"),
+        "extras": str(file.extras, "utf-8"),
+    }
+    head = read_head(parts)
+    reading = task_reading(head, file.cases, range(len(file.cases)))
+    if unknown is not None:
+        top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        unknown.see_head(top, head)
+        cases = msgspec.json.decode(top["cases"], type=list[msgspec.Raw])
+        for position, case in enumerate(cases):
+            unknown.see_case(position, case)
+        reading.problems += unknown.problems()
+    if reading.problems:
+        text = data.decode("utf-8", "surrogateescape")
+        reading.problems = placed(reading.problems, text)
+    return reading
+
+
+@cache
+def _decoder(*, closed: bool) -> msgspec.json.Decoder[Any]:
+    case = struct_of(TestCaseBundle, closed=closed)
+    kinds = {"cases": list[case]}  # type: ignore[valid-type]  # built from the contract
+    defaults = {"dimensions": msgspec.Raw(b"[]"), "extras": EMPTY}
+    fields = [
+        (name, kinds.get(name, msgspec.Raw), defaults.get(name, msgspec.NODEFAULT))
+        for name in AnalysisInput.model_fields
+    ]
+    file = msgspec.defstruct("AnalysisFile", fields, forbid_unknown_fields=closed)
+    return msgspec.json.Decoder(file)

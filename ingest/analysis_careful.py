@@ -1,0 +1,296 @@
+"""The careful road for an analysis input: every fault named, good cases loaded."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from json import JSONDecodeError
+from typing import Any
+
+import msgspec
+from pydantic import ValidationError
+
+from ingest.analysis_head import Head, HeadFaults, read_head
+from ingest.analysis_rows import DoubtfulCases, task_reading
+from ingest.analysis_warnings import UnknownKeys, placed
+from ingest.fast_structs import struct_of
+from ingest.faults import Fault, faults, shown
+from ingest.json_places import (
+    Key,
+    Lines,
+    after_space,
+    flaws,
+    inside,
+    keys_at,
+    locate,
+    pointer,
+    value_end,
+)
+from ingest.problems import Problem
+from ingest.reading import Reading
+from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
+
+_REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_TOO_DEEP = Fault((), "too_deep", "nested too deeply to be read")
+
+
+def read_carefully(data: bytes) -> Reading:
+    """Read an analysis input case by case.
+
+    Args:
+        data: The file, without byte order mark.
+    """
+    document = _Document(data.decode("utf-8", "surrogateescape"))
+    try:
+        document.split()
+        head = read_head(document.parts())
+    except JSONDecodeError as error:
+        return _rejected([document.syntax_problem(error)])
+    except HeadFaults as error:
+        return _rejected(
+            [document.problem(each, error.task_id) for each in error.faults],
+            len(document.cases),
+        )
+    return _Cases(document, head).reading()
+
+
+def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
+    return Reading(rows={}, problems=problems, records_rejected=cases, rejected=True)
+
+
+def _sound(text: str | None) -> str | None:
+    """Make a text fit for a database: no halves of surrogate pairs."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    start: int
+    end: int
+
+
+class _Document:
+    """The file's text, and where its parts stand in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.lines = Lines(text)
+        self.top: dict[Key, _Span] = {}
+        self.cases: list[_Span] = []
+
+    def split(self) -> None:
+        """Find the members of the file and its cases.
+
+        Raises:
+            JSONDecodeError: The file is not JSON.
+            HeadFaults: It is, but no object.
+        """
+        start = after_space(self.text, 0)
+        if start == len(self.text):
+            raise JSONDecodeError("the file is empty", self.text, start)
+        ends: list[int] = []
+        starts = list(inside(self.text, start, step=self._end_of, ends=ends))
+        end = after_space(self.text, ends[-1] if ends else value_end(self.text, start))
+        if end < len(self.text):
+            raise JSONDecodeError("Extra data", self.text, end)
+        if not self.text.startswith("{", start):
+            message = "expected an object with `task` and `cases`"
+            raise HeadFaults([Fault((), "wrong_type", message)], None)
+        self.top = {
+            key: _Span(at, end) for (key, at), end in zip(starts, ends, strict=False)
+        }
+
+    def _end_of(self, key: Key, start: int) -> int:
+        if key != "cases" or not self.text.startswith("[", start):
+            return value_end(self.text, start)
+        ends: list[int] = []
+        starts = [at for _, at in inside(self.text, start, ends=ends)]
+        self.cases = [_Span(*each) for each in zip(starts, ends, strict=False)]
+        return ends[-1]
+
+    def parts(self) -> dict[str, str]:
+        """Return the JSON of what stands beside the cases."""
+        parts = {
+            str(key): self.written(span)
+            if key in AnalysisInput.model_fields
+            else "null"
+            for key, span in self.top.items()
+        }
+        if parts.get("cases", "").startswith("["):
+            parts["cases"] = "[]"
+        return parts
+
+    def written(self, span: _Span) -> str:
+        """Return a value as the file has it."""
+        return self.text[span.start : span.end]
+
+    def problem(
+        self, fault: Fault, record_id: str | None, record: _Span | None = None
+    ) -> Problem:
+        """Place a fault; its keys start at the top of the file."""
+        first, *rest = fault.keys or ("",)
+        place = after_space(self.text, 0)
+        if record is not None:
+            place = locate(self.text, record.start, fault.keys[2:])
+        elif first in self.top:
+            place = locate(self.text, self.top[first].start, rest)
+        line, column = self.lines.place(place)
+        record = record or self.top.get(first)
+        return Problem(
+            code=fault.code,
+            message=fault.message,
+            line=line,
+            column=column,
+            record_id=_sound(record_id),
+            pointer=_sound(pointer(fault.keys)),
+            raw_text=_sound(self.written(record)) if record else None,
+        )
+
+    def syntax_problem(self, error: JSONDecodeError) -> Problem:
+        """Tell where the file stops to be JSON."""
+        line, column = self.lines.place(error.pos)
+        found = self.text[error.pos : error.pos + 1]
+        code, message = "not_json", error.msg
+        if "\udc80" <= found <= "\udcff":
+            code, message = "bad_utf8", "bytes that are not UTF-8"
+        elif found:
+            message = f"{message}, found {shown(found)}"
+        return Problem(
+            code=code,
+            message=f"{message}: the file cannot be read, nothing of it was loaded",
+            line=line,
+            column=column,
+        )
+
+
+class _Cases:
+    """The cases of a document, each loaded or refused."""
+
+    def __init__(self, document: _Document, head: Head) -> None:
+        self.document = document
+        self.head = head
+        self.good: dict[int, Any] = {}
+        self.refused: dict[int, list[Problem]] = {}
+        self.warnings: list[Problem] = []
+        self.unknown = UnknownKeys()
+
+    def reading(self) -> Reading:
+        """Decode, judge, and build the rows of what is good."""
+        self.unknown.see_head(map(str, self.document.top), self.head)
+        for position, span in enumerate(self.document.cases):
+            self._decode(position, span)
+        self._refuse_twins()
+        for position in self.good:
+            self._drop_twin_rounds(position)
+        reading = self._rows()
+        found = [*self.unknown.problems(), *reading.problems]
+        reading.problems = [
+            *(each for _, found in sorted(self.refused.items()) for each in found),
+            *self.warnings,
+            *placed(found, self.document.text),
+        ]
+        reading.records_rejected = len(self.refused)
+        return reading
+
+    def _decode(self, position: int, span: _Span) -> None:
+        written = self.document.written(span).encode("utf-8", "surrogateescape")
+        try:
+            self.good[position] = _closed_case().decode(written)
+        except _REFUSALS:
+            try:
+                self.good[position] = _open_case().decode(written)
+                self.unknown.see_case(position, written)
+            except _REFUSALS as error:
+                self._refuse(position, str(error))
+
+    def _refuse(self, position: int, reason: str) -> None:
+        """Name every fault of a case that did not pass; *reason* is the last resort."""
+        self.good.pop(position, None)
+        span = self.document.cases[position]
+        case_id, found = _judge(self.document.written(span))
+        self.refused[position] = [
+            self._problem(position, fault, case_id)
+            for fault in found or [Fault((), "unreadable", reason)]
+        ]
+
+    def _problem(self, position: int, fault: Fault, case_id: str | None) -> Problem:
+        below = Fault(("cases", position, *fault.keys), fault.code, fault.message)
+        return self.document.problem(below, case_id, self.document.cases[position])
+
+    def _refuse_twins(self) -> None:
+        first: dict[str, int] = {}
+        for position, case in list(self.good.items()):
+            other = first.setdefault(case.case_id, position)
+            if other != position:
+                del self.good[position]
+                message = (
+                    f"case_id {shown(case.case_id)} stands twice, first at"
+                    f" /cases/{other}: rounds of one case belong into one `rounds`"
+                )
+                fault = Fault(("case_id",), "duplicate_case", message)
+                self.refused[position] = [self._problem(position, fault, case.case_id)]
+
+    def _drop_twin_rounds(self, position: int) -> None:
+        """Keep the first of rounds with one id, and tell of the others."""
+        case = self.good[position]
+        kept: dict[str, Any] = {}
+        for place, one in enumerate(case.rounds):
+            if one.round_id in kept:
+                message = (
+                    f"round_id {shown(one.round_id)} stands twice in the case:"
+                    " the first is kept, this one is left out"
+                )
+                fault = Fault(("rounds", place, "round_id"), "duplicate_round", message)
+                problem = self._problem(position, fault, case.case_id)
+                self.warnings.append(
+                    replace(problem, severity="warning", raw_text=None)
+                )
+            kept.setdefault(one.round_id, one)
+        case.rounds = list(kept.values())
+
+    def _rows(self) -> Reading:
+        while True:
+            positions = list(self.good)
+            try:
+                return task_reading(self.head, list(self.good.values()), positions)
+            except DoubtfulCases as error:
+                for place in error.places:
+                    self._refuse(positions[place], "a value that cannot be stored")
+
+
+def _judge(text: str) -> tuple[str | None, list[Fault]]:
+    """Return the id of a case and all that is wrong with it."""
+    found = [
+        Fault(tuple(keys_at(text, 0, place)), code, message)
+        for place, code, message in flaws(text)
+    ]
+    try:
+        value = json.loads(text)
+    except (RecursionError, ValueError):
+        return _case_id(text), found or [_TOO_DEEP]
+    try:
+        TestCaseBundle.model_validate(value)
+    except ValidationError as error:
+        known = {fault.keys for fault in found}
+        found += [each for each in faults(error, value) if each.keys not in known]
+    return _case_id(text), found
+
+
+def _case_id(text: str) -> str | None:
+    place = locate(text, 0, ("case_id",))
+    if place == 0 or not text.startswith('"', place):
+        return None
+    return str(json.loads(text[place : value_end(text, place)]))
+
+
+@cache
+def _closed_case() -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(struct_of(TestCaseBundle, closed=True))
+
+
+@cache
+def _open_case() -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(struct_of(TestCaseBundle))

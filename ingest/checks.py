@@ -1,0 +1,276 @@
+"""A case's expectations as flat checks: one per leaf and per container.
+
+Each check is judged on its own: by ``path`` the actual value is taken from the output
+of the check's scope, and ``matcher`` with ``operand`` says what it must be (semantics
+section 3). Which output a path starts from:
+
+========== ============================ ===================================
+scope      ``path`` is relative to      ``pointer`` starts at
+========== ============================ ===================================
+intermed.  the output of ``step_id``    that output
+aggregat.  the aggregation's output     that output
+final      the actual value of          the final output: ``/<field>…``
+           ``field``
+========== ============================ ===================================
+
+Under ``strict_mode`` the final scope has one more check, on the final output itself
+(``field`` null, path ``$``, pointer ``""``), which names the keys it may have.
+
+A path is a JSONPath with quoted keys. The empty key and ``*`` cannot be written in one;
+where one of them is on the way, ``path`` is the JSON Pointer instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ingest.json_text import dump
+from promptlab.contracts.testset import TestCase
+from promptlab.patterns import text_check, translate
+
+#: Characters of an expected object or list that a check repeats; a longer one stands in
+#: the case itself, and its check says so in a sentence.
+LONGEST_EXPECTED = 10_000
+
+
+class Check(NamedTuple):
+    """One check, named as the columns of ``raw.expectations``."""
+
+    scope: str
+    step_id: str | None
+    field: str | None
+    path: str
+    pointer: str
+    matcher: str
+    expected: str
+    operand: str | None = None
+    operand_ascii: str | None = None
+    number: float | None = None
+    length: int | None = None
+    allowed: str | None = None
+
+
+class Remark(NamedTuple):
+    """Something to tell about one expected text; its check stands all the same."""
+
+    scope: str
+    step_id: str | None
+    pointer: str
+    code: str
+    message: str
+
+
+class ExpectationTooLargeError(ValueError):
+    """Flat, the expectations would be many times the size of their file."""
+
+
+class Flattener:
+    """Turns cases into checks.
+
+    Args:
+        limit: Characters of paths and repeated values that all cases together may take.
+            Deep nesting multiplies: a value under 1,000 keys has a path of them all.
+    """
+
+    def __init__(self, limit: int = 1 << 28) -> None:
+        self._left = limit
+
+    def flatten(self, case: TestCase) -> tuple[list[Check], list[Remark]]:
+        """Return the case's checks in the order of its fields, and what to tell.
+
+        Scopes come as intermediate, aggregation, final; only those that the case's
+        ``evaluation_config`` leaves on and that expect something. ``{}`` expected of a
+        step is a check; an empty ``expected_outputs`` and a null aggregation are none.
+
+        Raises:
+            ExpectationTooLargeError: The limit is reached.
+        """
+        options = case.options
+        ignored = options.ignore_fields
+        found = _Scope(options.strict_mode, ignored, self._left)
+        if options.evaluate_intermediate:
+            for step_id, expected in case.intermediate_expectations.items():
+                found.add(expected, "intermediate", step_id, None)
+        if options.evaluate_aggregation and case.expected_aggregation is not None:
+            found.add(case.expected_aggregation, "aggregation", None, None)
+        if options.evaluate_final:
+            fields = [key for key in case.expected_outputs if key not in ignored]
+            if fields and options.strict_mode:
+                found.add_final_root(case.expected_outputs, fields)
+            for key in fields:
+                found.add(case.expected_outputs[key], "final", None, key)
+        self._left = found.left
+        return found.checks, found.remarks
+
+
+class _Scope:
+    """Collects the checks of one case."""
+
+    def __init__(self, strict: bool, ignored: list[str], left: int) -> None:
+        self.checks: list[Check] = []
+        self.remarks: list[Remark] = []
+        self.left = left
+        self._strict = strict
+        self._ignored = frozenset(ignored)
+        self._ignored_names = ignored
+
+    def add_final_root(self, expected: dict[str, Any], fields: list[str]) -> None:
+        text = _text_of(expected, _long_ones(expected))
+        allowed = self._allowed(fields)
+        self.checks.append(
+            Check("final", None, None, "$", "", "object", text, allowed=allowed)
+        )
+
+    def add(
+        self, expected: Any, scope: str, step_id: str | None, field: str | None
+    ) -> None:
+        """Add the checks below one step's, the aggregation's or one field's value."""
+        base = "" if field is None else "/" + _escaped(field)
+        checks = self.checks
+        long_ones = _long_ones(expected)
+        # value, path, pointer below base, whether a pointer must stand in for the path
+        stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
+        while stack:
+            value, path, pointer, odd = stack.pop()
+            place = (scope, step_id, field, path, base + pointer)
+            if type(value) is str:
+                self._add_text(value, place)
+            elif type(value) is dict:
+                self._add_object(value, place, long_ones)
+                self._spend(path, pointer, len(value))
+                for key in reversed(value):
+                    if key in self._ignored:
+                        continue
+                    below = f"{pointer}/{_escaped(key)}"
+                    if odd or key in ("", "*"):
+                        stack.append((value[key], below, below, True))
+                    else:
+                        deeper = f'{path}."{_quoted(key)}"'
+                        stack.append((value[key], deeper, below, False))
+            elif type(value) is list:
+                text = _text_of(value, long_ones)
+                size = len(value)
+                checks.append(Check(*place, "array", text, length=size))
+                self._spend(path, pointer, size)
+                for index in range(size - 1, -1, -1):
+                    below = f"{pointer}/{index}"
+                    deeper = below if odd else f"{path}[{index}]"
+                    stack.append((value[index], deeper, below, odd))
+            elif value is None:
+                checks.append(Check(*place, "null", "null"))
+            elif value is True or value is False:
+                text = "true" if value else "false"
+                checks.append(Check(*place, "bool", text, text))
+            else:
+                text = dump(value)
+                number = _double(value)
+                checks.append(Check(*place, "number", text, text, None, number))
+
+    def _add_text(
+        self, value: str, place: tuple[str, str | None, str | None, str, str]
+    ) -> None:
+        written = dump(value)
+        matcher, operand = text_check(value)
+        if matcher != "regex":
+            if not operand and matcher == "contains":
+                self._remark(
+                    place, "empty_needle", "contains: alone matches every text"
+                )
+            self.checks.append(Check(*place, matcher, written, operand))
+            return
+        pattern = translate(operand)
+        if pattern.error:
+            message = f"{pattern.error} The check stays unevaluated"
+            self._remark(place, "invalid_pattern", message)
+        for warning in pattern.warnings:
+            self._remark(place, "doubtful_pattern", warning)
+        self.checks.append(
+            Check(*place, matcher, written, pattern.translated, pattern.ascii)
+        )
+
+    def _add_object(
+        self,
+        value: dict[str, Any],
+        place: tuple[str, str | None, str | None, str, str],
+        long_ones: set[int],
+    ) -> None:
+        text = _text_of(value, long_ones)
+        allowed = None
+        if self._strict:
+            keys = [key for key in value if key not in self._ignored]
+            allowed = self._allowed(keys)
+        self.checks.append(Check(*place, "object", text, allowed=allowed))
+
+    def _allowed(self, keys: Iterable[str]) -> str:
+        text = dump([*keys, *self._ignored_names])
+        self._spend(text, "", 1)
+        return text
+
+    def _spend(self, path: str, pointer: str, times: int) -> None:
+        self.left -= (len(path) + len(pointer)) * times
+        if self.left < 0:
+            raise ExpectationTooLargeError
+
+    def _remark(
+        self,
+        place: tuple[str, str | None, str | None, str, str],
+        code: str,
+        message: str,
+    ) -> None:
+        scope, step_id, _, _, pointer = place
+        self.remarks.append(Remark(scope, step_id, pointer, code, message))
+
+
+def _escaped(key: str) -> str:
+    """Write a key as a part of a JSON Pointer."""
+    if "~" in key or "/" in key:
+        return key.replace("~", "~0").replace("/", "~1")
+    return key
+
+
+def _quoted(key: str) -> str:
+    """Write a key as it stands between the quotes of a JSONPath."""
+    if '"' in key or "\\" in key:
+        return key.replace("\\", "\\\\").replace('"', '\\"')
+    return key
+
+
+def _double(number: int | float) -> float | None:
+    try:
+        return float(number)
+    except OverflowError:
+        return None
+
+
+def _text_of(value: Any, long_ones: set[int]) -> str:
+    """Write an expected container, or a sentence about one that is too long."""
+    if id(value) not in long_ones:
+        return dump(value)
+    kind = f"an object of {len(value)} keys" if isinstance(value, dict) else (
+        f"a list of {len(value)} elements"
+    )
+    return dump(f"{kind}, too long to repeat here: see the test case")
+
+
+def _long_ones(root: Any) -> set[int]:
+    """Return the ids of the containers below *root* whose text would be too long."""
+    if not isinstance(root, (dict, list)) or len(dump(root)) <= LONGEST_EXPECTED:
+        return set()
+    order = [root]
+    for container in order:  # grows while it is walked: parents before children
+        order.extend(
+            child for child in _children(container) if isinstance(child, (dict, list))
+        )
+    sizes: dict[int, int] = {}
+    for container in reversed(order):
+        keys = sum(map(len, container)) if isinstance(container, dict) else 0
+        sizes[id(container)] = keys + sum(
+            sizes[id(child)] if isinstance(child, (dict, list)) else len(str(child)) + 4
+            for child in _children(container)
+        )
+    return {key for key, size in sizes.items() if size > LONGEST_EXPECTED}
+
+
+def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
+    return container.values() if isinstance(container, dict) else container

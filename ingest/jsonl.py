@@ -1,0 +1,259 @@
+"""JSONL: a file's bytes cut into records, exactly as semantics section 2 says.
+
+- Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
+- Blank lines, and lines whose first non-blank is ``//``, are skipped, also inside a
+  record that spans lines.
+- A line is a record of its own, or opens one that goes on in the next lines: only if
+  its text ran out outside a string. Any other fault rejects the line.
+- An open record is rejected at its first line when a later line alone is an object
+  with an ``id``, when the file ends, or when its text goes wrong further down. Reading
+  resumes after that first line. Lines that cannot begin a record belong to the
+  rejected one; a record can begin with an object that has an ``id`` in one line, or
+  with ``{`` that is indented no deeper than the rejected record was.
+- A record that opens with ``[`` is no open record in this sense: a whole file that is
+  one JSON list stays one record, for the reader to reject with one sentence.
+
+Linear time: each open record is read once, line by line, by a reader that keeps its
+state. When it fails, that reader has noted which whole objects on lines of their own it
+passed; only those are read again, each once. All other candidates before the failure
+would run into the same failure, and reading goes on behind it. So no line is read more
+than four times, whatever the file holds.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ingest.json_messages import printable
+from ingest.json_reader import JsonReader, Span
+from ingest.json_text import parse_fast
+from ingest.problems import Problem
+
+Parse = Callable[[str], Any]
+"""Reads the text of one line fast; ``ValueError`` or ``RecursionError`` where it will
+not, and the exact reader takes over."""
+
+
+class Record(NamedTuple):
+    """One record of a file."""
+
+    line: int
+    """Its first line, from 1."""
+
+    text: str
+    """As written, without skipped lines and outer white space."""
+
+    value: Any
+    """What it holds; any JSON value."""
+
+
+class Rejected(NamedTuple):
+    """A record that is left out."""
+
+    line: int
+    """Its first line, from 1."""
+
+    problems: list[Problem]
+    """All its faults, each with line, column (in characters), pointer and its text."""
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+
+
+def read_records(
+    data: bytes, *, parse: Parse = parse_fast, strict: bool = True
+) -> Iterator[Record | Rejected]:
+    """Read the records of a JSONL file, in the order of the file.
+
+    Args:
+        data: The file's bytes.
+        parse: How to read a line that is a whole record; it must refuse what
+            *strict* forbids.
+        strict: Whether a key twice in one object and a number beyond a double reject
+            the record too; if not, the first of two equal keys counts.
+
+    Yields:
+        A ``Record`` for each good record, a ``Rejected`` for each bad one.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        message = "the file is UTF-16, not UTF-8. Save it as UTF-8."
+        yield Rejected(1, [Problem("bad_utf8", message, line=1, column=1)])
+        return
+    yield from _Splitter(data, parse, strict).records()
+
+
+@dataclass
+class _Splitter:
+    data: bytes
+    parse: Parse
+    strict: bool
+
+    def records(self) -> Iterator[Record | Rejected]:
+        lines = _Lines(self.data)
+        for line in lines:
+            try:
+                yield Record(line.number, line.text.strip(), self.parse(line.text))
+                continue
+            except (ValueError, RecursionError):
+                pass
+            reader = JsonReader(line.number, self.strict)
+            reader.feed(line.text)
+            if reader.complete or reader.broken:
+                yield _result(reader, [line])
+            else:
+                yield from self._open_record(reader, line, lines)
+
+    def _open_record(
+        self, reader: JsonReader, first: _Line, lines: _Lines
+    ) -> Iterator[Record | Rejected]:
+        """Read on until the record that opens in line *first* is whole, or fails."""
+        block = [first]
+        is_list = first.text.lstrip().startswith("[")
+        stopped_by = ""
+        for line in lines:
+            if not is_list and _is_object_with_id(line):
+                stopped_by = f"line {line.number} is a record of its own"
+                lines.push_back(line)
+                break
+            # Numbers of skipped lines are skipped by the reader too.
+            reader.line = line.number
+            reader.feed(line.text)
+            block.append(line)
+            if reader.complete:
+                yield _result(reader, block)
+                return
+            if reader.broken:
+                break
+        yield from self._give_up(reader, block, stopped_by, lines)
+
+    def _give_up(
+        self, reader: JsonReader, block: list[_Line], stopped_by: str, lines: _Lines
+    ) -> Iterator[Record | Rejected]:
+        """Reject an open record and go on with the next one inside or behind it."""
+        column = len(block[0].text) - len(block[0].text.lstrip())
+        if reader.broken and len(block) > 1 and _may_begin(block[-1], column):
+            lines.push_back(block.pop())
+        own, inner = _split(block, reader.spans)
+        for line in lines:
+            if _may_begin(line, column) or _is_object_with_id(line):
+                lines.push_back(line)
+                break
+            own.append(line)
+        yield _rejected(reader, own, stopped_by)
+        for whole in inner:
+            again = JsonReader(strict=self.strict)
+            for line in whole:
+                again.line = line.number
+                again.feed(line.text)
+            yield _result(again, whole)
+
+
+class _Lines:
+    """The lines of a file that are neither blank nor comments; one can be put back."""
+
+    def __init__(self, data: bytes) -> None:
+        self._source = self._read(data.removeprefix(b"\xef\xbb\xbf"))
+        self._back: _Line | None = None
+
+    def __iter__(self) -> Iterator[_Line]:
+        return self
+
+    def __next__(self) -> _Line:
+        if self._back is not None:
+            line, self._back = self._back, None
+            return line
+        return next(self._source)
+
+    def push_back(self, line: _Line) -> None:
+        self._back = line
+
+    @staticmethod
+    def _read(data: bytes) -> Iterator[_Line]:
+        for number, line in enumerate(io.BytesIO(data), 1):
+            content = line.strip()
+            if content and not content.startswith(b"//"):
+                text = line.decode("utf-8", "surrogateescape")
+                yield _Line(number, text.rstrip("\r\n"))
+
+
+def _split(
+    block: list[_Line], spans: list[Span]
+) -> tuple[list[_Line], list[list[_Line]]]:
+    """Part a failed block: its own lines, and those of each whole object inside it."""
+    own: list[_Line] = []
+    inner: list[list[_Line]] = [[] for _ in spans]
+    at = 0
+    for line in block:
+        while at < len(spans) and spans[at].last_line < line.number:
+            at += 1
+        inside = at < len(spans) and spans[at].first_line <= line.number
+        (inner[at] if inside else own).append(line)
+    return own, inner
+
+
+def _result(reader: JsonReader, block: list[_Line]) -> Record | Rejected:
+    """Return what a reader that came to an end has read, or what it found wrong."""
+    if reader.problems:
+        return _rejected(reader, block, "")
+    return Record(block[0].number, _text(block), reader.value)
+
+
+def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Rejected:
+    first = block[0]
+    if not (reader.broken or reader.complete):
+        reader.finish()
+        fault = reader.problems.pop()
+        why = stopped_by or "the file ends"
+        reader.problems.append(
+            replace(
+                fault,
+                code="unclosed_record",
+                message=f"the record that opens here is not closed: {why}, and "
+                f"{fault.message}",
+                line=first.number,
+                column=len(first.text) - len(first.text.lstrip()) + 1,
+            )
+        )
+    record_id = _id_of(reader.root)
+    text = _text(block)
+    problems = []
+    for problem in reader.problems:
+        message = problem.message
+        if problem.line != first.number:
+            message = f"in the record that opens in line {first.number}: {message}"
+        problems.append(
+            replace(problem, message=message, record_id=record_id, raw_text=text)
+        )
+    return Rejected(first.number, problems)
+
+
+def _text(block: list[_Line]) -> str:
+    return printable("\n".join(line.text for line in block).strip())
+
+
+def _id_of(value: Any) -> str | None:
+    found = value.get("id") if isinstance(value, dict) else None
+    return printable(found) if isinstance(found, str) else None
+
+
+def _may_begin(line: _Line, column: int) -> bool:
+    """Say whether a line begins with ``{``, indented by no more than *column*."""
+    content = line.text.lstrip()
+    return content.startswith("{") and len(line.text) - len(content) <= column
+
+
+def _is_object_with_id(line: _Line) -> bool:
+    """Say whether a line alone is a JSON object that has the key ``id``."""
+    content = line.text.strip()
+    if not (content.startswith("{") and content.endswith("}") and '"id"' in content):
+        return False
+    try:
+        value = parse_fast(content)
+    except (ValueError, RecursionError):
+        return False
+    return "id" in value

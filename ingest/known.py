@@ -1,0 +1,96 @@
+"""What the warehouse has read before, so that the same bytes change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ingest.problems import Problem
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ingest.readers import Source
+
+# What these files say does not depend on where they lie.
+_SAME_ANYWHERE = {"analysis", "scores", "pipeline"}
+_TAKES_TESTSET = {"analysis", "results"}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of one file, as far as it decides what would be loaded."""
+
+    kind: str
+    place: str
+    sha256: str
+    testset: str | None
+
+
+@dataclass
+class Known:
+    """Versions that need not be read again, each with its status and problems.
+
+    A version is known where its rows are live or its rejects are kept; and where it is
+    the last that was read from its path: of two files that describe one task the later
+    one wins, and reading the same folder again must not bring the earlier one back.
+    """
+
+    versions: dict[Version, tuple[str, list[Problem]]] = field(default_factory=dict)
+
+    def find(self, *versions: Version) -> tuple[str, list[Problem]] | None:
+        """Status and problems of the first version that is known."""
+        return next((self.versions[v] for v in versions if v in self.versions), None)
+
+    def add(
+        self, versions: tuple[Version, ...], status: str, problems: list[Problem]
+    ) -> None:
+        """Remember versions that were just read."""
+        self.versions.update(dict.fromkeys(versions, (status, problems)))
+
+
+def versions_of(
+    kind: str, source: Source, sha256: str, testset: str | None
+) -> tuple[Version, Version]:
+    """The version by what it says, and the version by where it lies."""
+    testset = testset if kind in _TAKES_TESTSET else None
+    name = "" if kind in _SAME_ANYWHERE else source.name
+    return (
+        Version(kind, f"name:{name}", sha256, testset),
+        Version(kind, f"path:{source.uri}", sha256, testset),
+    )
+
+
+def known_files(con: duckdb.DuckDBPyConnection) -> Known:
+    """Everything that the load log knows."""
+    problems: dict[int, list[Problem]] = {}
+    for load_id, *fields in con.execute(
+        'select load_id, code, message, severity, "line", "column", record_id, pointer'
+        " from raw.rejects order by load_id, rowid"
+    ).fetchall():
+        problems.setdefault(load_id, []).append(Problem(*fields))
+    known = Known()
+    for load_id, kind, name, uri, sha256, testset, status, is_last in con.execute(
+        "select load_id, kind, source_name, file_uri, sha256, testset_override, status,"
+        " load_id = max(load_id) over (partition by file_uri) from raw.loads"
+        " order by load_id"
+    ).fetchall():
+        entry = (status, problems.get(load_id, []))
+        if status != "replaced" and kind != "unknown":
+            place = "" if kind in _SAME_ANYWHERE else name
+            known.versions[Version(kind, f"name:{place}", sha256, testset)] = entry
+        if is_last:
+            known.versions[Version(kind, f"path:{uri}", sha256, testset)] = entry
+    return known
+
+
+def known_steps(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
+    """Step ids by the default testset of their pipeline, as the pipelines name it."""
+    steps: dict[str, list[str]] = {}
+    for testset, step_id in con.execute(
+        "select default_testset, step_id from raw.pipelines"
+        " join raw.pipeline_steps using (pipeline_id)"
+        " where default_testset is not null order by pipeline_id, position"
+    ).fetchall():
+        steps.setdefault(testset, []).append(step_id)
+    return steps

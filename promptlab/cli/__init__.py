@@ -1,0 +1,98 @@
+"""The command line: one module per command, loaded when it is called.
+
+Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 gate failed or
+regression, 2 usage or config, 3 input rejected, 4 inconclusive, 5 nothing to do,
+70 internal error.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from promptlab.errors import PromptlabError
+
+COMMANDS = {
+    "init": "init",
+    "run": "run",
+    "validate": "validate",
+    "ingest": "ingest",
+    "build": "build",
+    "report": "report",
+    "runs": "runs",
+    "show": "show",
+    "query": "query",
+    "doctor": "doctor",
+    "schema": "schema",
+}
+"""Command → module of this package that defines it, in the order of ``--help``."""
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
+        if name not in COMMANDS:
+            return None
+        module = import_module(f"promptlab.cli.{COMMANDS[name]}")
+        command: click.Command = module.command
+        return command
+
+
+def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from promptlab import __version__
+
+        click.echo(f"promptlab {__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version and exit.",
+)
+def cli() -> None:
+    """The warehouse for prompt evaluation.
+
+    Files in, a DuckDB warehouse with tested dbt models in the middle, answers out:
+    SQL over all history, AnalysisResult JSON, HTML reports.
+    """
+
+
+def run_cli(args: list[str] | None = None) -> int:
+    """Run one command; returns the exit code, never raises for a foreseen fault."""
+    verbose = bool({"--verbose", "-v"} & set(sys.argv[1:] if args is None else args))
+    try:
+        code = cli.main(args=args, prog_name="promptlab", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Abort:
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except PromptlabError as error:
+        click.echo(f"promptlab: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        # the reader of our output has seen enough
+        sys.stderr.close()
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:  # the last resort: no traceback for users
+        if verbose:
+            raise
+        click.echo(
+            f"promptlab: internal error: {type(error).__name__}: {error}\n"
+            "This is a fault of promptlab; --verbose shows where it happened.",
+            err=True,
+        )
+        return 70

@@ -1,0 +1,114 @@
+"""``promptlab ingest``: files into the warehouse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from ingest.load import FileLoad
+    from promptlab.pipeline import Ingested, Warehouse
+
+KIND_CHOICES = (
+    "auto",
+    "pipeline",
+    "testset",
+    "analysis",
+    "results",
+    "scores",
+    "memory",
+)
+
+
+@click.command("ingest")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(KIND_CHOICES),
+    default="auto",
+    help="What the files are; auto recognises each by its content.",
+)
+@click.option("--testset", help="Testset of every task in these files.")
+@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@common()
+def command(
+    call: Call, paths: tuple[Path, ...], kind: str, testset: str | None, strict: bool
+) -> int:
+    """Load files and folders into the warehouse.
+
+    Folders are walked, hidden ones too; a file's kind comes from its content. The same
+    bytes again change nothing; new content of a task replaces the old.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.pipeline import Warehouse
+
+    ingested = ingest_with_progress(
+        Warehouse(call.settings.db, settings=call.settings), call, paths, kind, testset
+    )
+    print_rows(
+        ("file", "kind", "status", "records", "rejected", "warnings"),
+        [_row(file) for file in ingested.files],
+        call.format,
+    )
+    return exit_code(ingested, strict=strict)
+
+
+def ingest_with_progress(
+    warehouse: Warehouse,
+    call: Call,
+    paths: tuple[Path, ...],
+    kind: str = "auto",
+    testset: str | None = None,
+) -> Ingested:
+    """Ingest with a bar on a terminal; problems go to stderr, line by line."""
+    from contextlib import ExitStack
+
+    from promptlab.cli.problems import print_problems
+    from promptlab.cli.progress import file_progress
+
+    with ExitStack() as stack:
+        advance = [lambda path, size: None]
+
+        def start(files: int, size: int) -> None:
+            advance[0] = stack.enter_context(
+                file_progress(files, size, quiet=call.quiet)
+            )
+
+        ingested = warehouse.ingest(
+            *paths,
+            kind=kind,
+            testset=testset,
+            on_start=start,
+            on_progress=lambda path, size: advance[0](path, size),
+        )
+    if not call.quiet:
+        print_problems(
+            [
+                (file.path, problem)
+                for file in ingested.files
+                for problem in file.problems
+            ]
+        )
+    return ingested
+
+
+def exit_code(ingested: Ingested, *, strict: bool) -> int:
+    """3 where a whole file could not be read or, if strict, a record was rejected."""
+    bad = ingested.n_rejected or (strict and ingested.n_rejected_records)
+    return 3 if bad else 0
+
+
+def _row(file: FileLoad) -> tuple[str, str, str, int, int, int]:
+    severities = [problem.severity for problem in file.problems]
+    return (
+        str(file.path),
+        file.kind,
+        file.status,
+        file.records_loaded,
+        file.records_rejected,
+        severities.count("warning"),
+    )

@@ -1,0 +1,110 @@
+"""Options that every command has, and what they become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from promptlab.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FORMATS = ("table", "json", "csv")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a command: its settings and how it is to speak."""
+
+    settings: Settings
+    quiet: bool
+    verbose: bool
+    format: str
+
+    def say(self, message: str) -> None:
+        """A line of progress, to stderr; nothing with ``--quiet``."""
+        if not self.quiet:
+            click.echo(message, err=True)
+
+
+def common(
+    *settings_options: str, formats: tuple[str, ...] | None = FORMATS
+) -> Callable[[F], F]:
+    """Give a command the common options and, as its first argument, a ``Call``.
+
+    Args:
+        settings_options: names of the command's own options that are settings too.
+        formats: choices of ``--format``; ``None`` where the command has its own.
+    """
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def wrapper(**values: Any) -> Any:
+            from promptlab.settings import load_settings
+
+            options = {
+                name: values.pop(name) if name in _COMMON else values[name]
+                for name in (*_COMMON, *settings_options)
+            }
+            settings = load_settings(options, config=values.pop("config"))
+            for name in settings_options:
+                values[name] = getattr(settings, name)
+            call = Call(
+                settings=settings,
+                quiet=values.pop("quiet"),
+                verbose=values.pop("verbose"),
+                format=values.pop("format_") if formats else "",
+            )
+            return function(call, **values)
+
+        return _with_options(wrapper, formats)  # type: ignore[return-value]
+
+    return decorate
+
+
+_COMMON = ("db", "lock_timeout", "threads", "memory_limit")
+
+
+def _with_options(
+    function: Callable[..., Any], formats: tuple[str, ...] | None
+) -> Callable[..., Any]:
+    options = [
+        click.option(
+            "--db",
+            type=click.Path(path_type=Path),
+            help="The warehouse file [default: promptlab.duckdb; env PROMPTLAB_DB].",
+        ),
+        click.option(
+            "--config",
+            type=click.Path(path_type=Path),
+            help="Config file [default: promptlab.toml, or pyproject.toml].",
+        ),
+        click.option(
+            "--lock-timeout",
+            type=float,
+            help="Seconds to wait for a warehouse that another process holds.",
+        ),
+        click.option("--threads", type=int, help="Models that dbt builds at a time."),
+        click.option("--memory-limit", help="DuckDB's memory limit, such as 4GB."),
+        click.option("--quiet", "-q", is_flag=True, help="Only results and errors."),
+        click.option("--verbose", "-v", is_flag=True, help="Say more; tracebacks."),
+    ]
+    if formats:
+        options.append(
+            click.option(
+                "--format",
+                "format_",
+                type=click.Choice(formats),
+                default=formats[0],
+                help="Form of what goes to stdout.",
+            )
+        )
+    for option in reversed(options):
+        function = option(function)
+    return function

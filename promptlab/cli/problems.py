@@ -1,0 +1,45 @@
+"""Problems of input files, as people read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from ingest.problems import Problem
+
+SHOWN_PER_FILE = 20
+
+
+def line_of(path: Path, problem: Problem) -> str:
+    """``file:line:column: pointer: message``, without the parts that are unknown."""
+    place = str(path)
+    if problem.line is not None:
+        place += f":{problem.line}"
+        if problem.column is not None:
+            place += f":{problem.column}"
+    pointer = f" {problem.pointer}:" if problem.pointer else ""
+    mark = "" if problem.severity == "reject" else " (warning)"
+    return f"{place}:{pointer} {problem.message}{mark}"
+
+
+def print_problems(
+    found: Sequence[tuple[Path, Problem]], *, limit: int | None = SHOWN_PER_FILE
+) -> None:
+    """Every problem to stderr, at most ``limit`` a file, with how many more there are."""
+    shown: Counter[Path] = Counter()
+    total = Counter(path for path, _ in found)
+    for path, problem in found:
+        shown[path] += 1
+        if limit is None or shown[path] <= limit:
+            click.echo(line_of(path, problem), err=True)
+        elif shown[path] == total[path]:
+            click.echo(
+                f"{path}: and {total[path] - limit} more; `promptlab validate {path}`"
+                " prints all",
+                err=True,
+            )

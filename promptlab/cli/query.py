@@ -1,0 +1,30 @@
+"""``promptlab query``: SQL over the warehouse."""
+
+from __future__ import annotations
+
+import click
+
+from promptlab.cli.options import Call, common
+
+
+@click.command("query")
+@click.argument("sql")
+@common()
+def command(call: Call, sql: str) -> int:
+    """Run one read-only SQL query over the whole warehouse.
+
+    `promptlab query "select * from marts.fct_task_summaries"`; a lone `-` reads the
+    query from stdin. The tables are described in docs/tables.md.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.errors import UsageError
+    from promptlab.pipeline import Warehouse, run_query
+
+    if sql == "-":
+        sql = click.get_text_stream("stdin").read()
+    with Warehouse(call.settings.db, settings=call.settings).connect() as con:
+        result = run_query(con, sql)
+        if result is None:
+            raise UsageError("query: the statement returns no rows")
+        print_rows(result.columns, result.fetchall(), call.format)
+    return 0

@@ -1,0 +1,80 @@
+"""``promptlab report``: files for people, from what is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from promptlab.cli.options import Call, common
+
+DEFAULT_FORMATS = "json,html"
+
+
+def report_options(function):  # type: ignore[no-untyped-def]  # a click decorator
+    """The options of every command that writes reports."""
+    for option in (
+        click.option(
+            "--templates",
+            type=click.Path(path_type=Path),
+            help="Folder of templates that replace built-in ones of the same name.",
+        ),
+        click.option(
+            "--lang", type=click.Choice(("zh", "en")), help="Language of the reports."
+        ),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder to write below [default: out].",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command("report")
+@click.argument("task", default="latest")
+@click.option("--all", "all_tasks", is_flag=True, help="Every task of the warehouse.")
+@click.option(
+    "--format",
+    "formats",
+    default=DEFAULT_FORMATS,
+    show_default=True,
+    help="Comma-separated list of forms.",
+)
+@report_options
+@common("out", "lang", "templates", formats=None)
+def command(
+    call: Call,
+    task: str,
+    all_tasks: bool,
+    formats: str,
+    out: Path,
+    lang: str,
+    templates: Path | None,
+) -> int:
+    """Write the report of a stored task; nothing is run again.
+
+    TASK is an id, a unique prefix of one, `latest` or `previous`.
+    """
+    from promptlab.errors import NothingToDo
+    from promptlab.pipeline import Warehouse
+    from promptlab.task_ids import resolve_task
+
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    with warehouse.built() as con:
+        ids = (
+            [
+                row[0]
+                for row in con.execute("select task_id from marts.dim_tasks").fetchall()
+            ]
+            if all_tasks
+            else [resolve_task(con, task)]
+        )
+    if not ids:
+        raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
+    for path in warehouse.report(
+        ids, out, formats=formats.split(","), lang=lang, templates=templates
+    ):
+        click.echo(path)
+    return 0

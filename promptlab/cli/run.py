@@ -1,0 +1,54 @@
+"""``promptlab run``: the main job, from files to reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from promptlab.cli.options import Call, common
+from promptlab.cli.report import report_options
+
+
+@click.command("run")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--testset", help="Testset of every task in these files.")
+@click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@report_options
+@common("out", "lang", "templates")
+def command(
+    call: Call,
+    paths: tuple[Path, ...],
+    testset: str | None,
+    strict: bool,
+    out: Path,
+    lang: str,
+    templates: Path | None,
+) -> int:
+    """Ingest files, build the warehouse, report on every task that is new or changed.
+
+    The main job: `promptlab run examples --out out`. Prints where the reports are.
+    """
+    from promptlab.cli.ingest import exit_code, ingest_with_progress
+    from promptlab.cli.output import print_rows
+    from promptlab.pipeline import Warehouse
+
+    call.settings.db.parent.mkdir(parents=True, exist_ok=True)
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    before = warehouse.last_load_id()
+    ingested = ingest_with_progress(warehouse, call, paths, testset=testset)
+    call.say(
+        f"{ingested.n_loaded} files loaded, {ingested.n_unchanged} unchanged,"
+        f" {ingested.n_rejected} rejected, {ingested.n_skipped} skipped;"
+        f" {ingested.n_rejected_records} records rejected"
+    )
+    call.say("building …")
+    warehouse.build(verbose=call.verbose)
+    tasks = warehouse.tasks_after(before)
+    written = warehouse.report(tasks, out, lang=lang, templates=templates)
+    call.say(
+        f"{len(tasks)} tasks new or changed; {call.settings.db} answers"
+        " `promptlab runs`, `promptlab query`"
+    )
+    print_rows(("report",), [(str(path),) for path in written], call.format)
+    return exit_code(ingested, strict=strict)

@@ -1,0 +1,55 @@
+"""``promptlab validate``: every problem of input files; writes nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from promptlab.cli.options import Call, common
+
+
+@click.command("validate")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@common()
+def command(call: Call, paths: tuple[Path, ...]) -> int:
+    """Check files and print every problem with its place; nothing is written.
+
+    One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
+    any record would be rejected.
+    """
+    from ingest.load import read_files
+    from ingest.plan import plan
+    from promptlab.cli.output import print_rows
+    from promptlab.cli.problems import line_of
+
+    found = [
+        (source.path, problem)
+        for source, reading in read_files(plan(list(paths)))
+        for problem in reading.problems
+    ]
+    if call.format == "table":
+        for path, problem in found:
+            click.echo(line_of(path, problem))
+        counts = Counter((p.severity, p.code) for _, p in found)
+        for (severity, code), n in sorted(counts.items()):
+            call.say(f"{n} × {code} ({severity})")
+        if not found:
+            call.say("no problems")
+    else:
+        names = (
+            "line",
+            "column",
+            "pointer",
+            "severity",
+            "code",
+            "message",
+            "record_id",
+        )
+        print_rows(
+            ("file", *names),
+            [(str(f), *(getattr(p, name) for name in names)) for f, p in found],
+            call.format,
+        )
+    return 3 if any(p.severity == "reject" for _, p in found) else 0

@@ -1,0 +1,49 @@
+"""A pipeline as its YAML file describes it (``pipeline-evaluation.md``).
+
+Only what evaluation needs is named; every other key (agents, flows, variants, …) is
+kept as it was written.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from promptlab.contracts.base import Input, NonBlank
+
+
+class PipelineStep(Input):
+    """One step of a pipeline."""
+
+    id: NonBlank
+    """Identifies the step, unique in the pipeline."""
+
+    output_key: NonBlank | None = None
+    """Name under which the step's output is kept; ``None``: only the step id."""
+
+    type: str | None = None
+    """Kind of step, such as ``batch_aggregator``; ``None``: an ordinary one."""
+
+    required: bool = True
+    """Whether a round is an error when this step fails; false only where written."""
+
+
+class Pipeline(Input):
+    """A pipeline: its steps in order, and which of them is judged as the final one."""
+
+    id: NonBlank
+    """Identifies the pipeline."""
+
+    name: str | None = None
+    """Title for people."""
+
+    steps: Annotated[list[PipelineStep], Field(min_length=1)]
+    """In the order they run."""
+
+    evaluation_target: NonBlank | None = None
+    """Step id or output key of the step whose output is the final one; ``None``: the
+    last step."""
+
+    default_testset: NonBlank | None = None
+    """Id or file name of the testset that belongs to this pipeline."""

@@ -1,0 +1,92 @@
+"""A test case of a pipeline testset (``testset-format.md``), version 2.0 of the format.
+
+Records of version 1.0 become this shape when they are read (``ingest.testsets``). Types
+are checked here; what spans fields or needs the file is checked there.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
+
+from promptlab.contracts.base import Input, JsonObject, NonBlank
+
+Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A number of at least 0; ``true`` is no number."""
+
+
+class EvaluationOptions(Input):
+    """How a case is judged: its ``evaluation_config`` with every default filled in."""
+
+    evaluate_intermediate: bool = True
+    """Judge the steps that have an expectation. Only an explicit false turns it off."""
+
+    evaluate_final: bool = True
+    """Judge the final output where ``expected_outputs`` names any field."""
+
+    evaluate_aggregation: bool = True
+    """Judge the aggregation where ``expected_aggregation`` is given."""
+
+    strict_mode: bool = False
+    """Whether objects may have no other keys than the expected ones, at every depth."""
+
+    tolerance: Tolerance = 0.0
+    """How far a number may be off: absolute, inclusive; 0 means equal."""
+
+    ignore_fields: list[str] = Field(default_factory=list)
+    """Names of keys that are left out at every depth, in expected and actual."""
+
+
+_DEFAULT_OPTIONS = EvaluationOptions()
+
+
+def _check_config(config: JsonObject) -> JsonObject:
+    if config:
+        EvaluationOptions.model_validate(config)
+    return config
+
+
+class TestCase(Input):
+    """One test case: what goes into a pipeline and what is expected to come out."""
+
+    __test__ = False  # its name looks like a test to pytest
+
+    id: NonBlank
+    """Identifies the case, unique in its testset; any text that is not blank."""
+
+    tags: list[str] = Field(default_factory=list)
+    """Labels to filter and group by."""
+
+    inputs: JsonObject = Field(default_factory=dict)
+    """Input of the whole pipeline, given to its first step."""
+
+    step_inputs: dict[str, JsonObject] = Field(default_factory=dict)
+    """Step id → further input of that step."""
+
+    batch_items: list[JsonObject] | None = None
+    """Items that a batch step takes one by one; ``None``: no batch."""
+
+    expected_outputs: JsonObject = Field(default_factory=dict)
+    """Field of the final output → what is expected of it."""
+
+    expected_aggregation: Any = None
+    """What is expected of the aggregation step; ``None``: nothing."""
+
+    intermediate_expectations: JsonObject = Field(default_factory=dict)
+    """Step id → what is expected of that step's output."""
+
+    evaluation_config: Annotated[JsonObject, AfterValidator(_check_config)] = Field(
+        default_factory=dict
+    )
+    """How to judge, as written; ``options`` has it with the defaults filled in."""
+
+    raw_data: JsonObject = Field(default_factory=dict)
+    """The record as written, fields unknown to the format included."""
+
+    @property
+    def options(self) -> EvaluationOptions:
+        """How this case is judged, every default filled in."""
+        if not self.evaluation_config:
+            return _DEFAULT_OPTIONS
+        return EvaluationOptions.model_validate(self.evaluation_config)

@@ -1,0 +1,87 @@
+"""All verdicts of one sample, and what they come to.
+
+The status of a sample is the worst of its verdicts: error, then fail, then unevaluated,
+then pass. Verdicts come from the scopes of its case, from the rules (only those of
+severity ``must`` can fail it) and from the judge's must-haves; a judge that was asked
+and failed is an unevaluated verdict. A sample without any verdict is unevaluated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from promptlab.evaluator.judges import Judgement
+from promptlab.evaluator.models import AGGREGATION, FINAL, INTERMEDIATE, ResultStatus
+from promptlab.evaluator.rules import MUST
+from promptlab.evaluator.scopes import ScopeResult
+
+VERDICT_KEYS: Final = (INTERMEDIATE, AGGREGATION, FINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All verdicts of one sample."""
+
+    intermediate: dict[str, ScopeResult]
+    aggregation: ScopeResult | None
+    final: ScopeResult | None
+    has_rules: bool
+    violations: list[dict[str, Any]]
+    is_error: bool
+    failed_required: bool
+    judgement: Judgement | None = None
+
+    @property
+    def scopes(self) -> list[ScopeResult]:
+        """Every scope's verdict."""
+        others = [scope for scope in (self.aggregation, self.final) if scope]
+        return [*self.intermediate.values(), *others]
+
+    @property
+    def by_key(self) -> dict[str, Any]:
+        """The verdicts as ``step_outputs`` keeps them; scopes not judged are absent."""
+        every = (self.intermediate, self.aggregation, self.final)
+        return {
+            key: verdict
+            for key, verdict in zip(VERDICT_KEYS, every, strict=True)
+            if verdict
+        }
+
+    @property
+    def status(self) -> ResultStatus:
+        """The worst verdict."""
+        verdicts = [scope["status"] for scope in self.scopes]
+        if self.has_rules:
+            verdicts.append("fail" if self.breaks_must else "pass")
+        if self.judgement is not None and self.judgement.status == "unevaluated":
+            verdicts.append("unevaluated")
+        if self.judgement is not None and self.judgement.must_have is not None:
+            verdicts.append("pass" if self.judgement.must_have else "fail")
+        if self.is_error or self.failed_required:
+            return "error"
+        for status in ("fail", "unevaluated"):
+            if status in verdicts:
+                return status
+        return "pass" if verdicts else "unevaluated"
+
+    @property
+    def breaks_must(self) -> bool:
+        """A rule of severity ``must`` does not hold."""
+        return any(broken["severity"] == MUST for broken in self.violations)
+
+    @property
+    def must_have_pass(self) -> bool | None:
+        """Every part that was evaluated is met; ``None`` when no part was.
+
+        The judge can fail a sample whose checks all matched, never the other way.
+        """
+        parts = [scope["matched"] for scope in self.scopes]
+        if self.has_rules:
+            parts.append(not self.breaks_must)
+        if self.failed_required:
+            parts.append(False)
+        if self.judgement is not None:
+            parts.append(self.judgement.must_have)
+        evaluated = [part for part in parts if part is not None]
+        return all(evaluated) if evaluated else None

@@ -1,0 +1,195 @@
+"""The evaluator of a pipeline on many samples.
+
+Running the pipeline is the caller's: a ``runner`` is called with a sample (and with the
+variant, if it takes two arguments) and returns a ``PipelineRun``, a mapping with
+``step_outputs``, or bare step outputs. Samples that carry their own outputs are judged
+as they are. A runner that raises makes its sample an error, and the others go on.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from promptlab.errors import UsageError
+from promptlab.evaluator.cases import case_fields
+from promptlab.evaluator.json_values import copy_json
+from promptlab.evaluator.judges import Judge
+from promptlab.evaluator.models import (
+    EvaluationConfig,
+    EvaluationResult,
+    PipelineEvaluationResult,
+    PipelineRun,
+    RunInfo,
+)
+from promptlab.evaluator.pipelines import Pipeline
+from promptlab.evaluator.unified import UnifiedEvaluator
+from promptlab.evaluator.wording import Language
+
+Runner = Callable[..., PipelineRun | Mapping[str, Any]]
+
+OUTPUT_FIELDS: Final = (
+    "step_outputs",
+    "final_output",
+    "parsed_output",
+    "raw_output",
+    "error",
+)
+"""A sample that has one of these was already run."""
+
+
+class PipelineEvaluator:
+    """Evaluates a pipeline; what a sample expects is found out from the sample.
+
+    Args:
+        pipeline_config: From ``load_pipeline_config``, or a mapping with ``id`` and
+            ``steps``. Its ``runner``, if it has one, runs the samples.
+        runner: Runs the pipeline on a sample; goes before the configuration's.
+        config: Rules and judge; default: no rules, and the judge if one is given.
+        judge: The judge (see ``promptlab.evaluator.judges``).
+        lang: Language of ``details`` and messages: ``zh`` or ``en``.
+        clock: Gives seconds; the time around a runner that measures none itself.
+    """
+
+    def __init__(
+        self,
+        pipeline_config: Any,
+        runner: Runner | None = None,
+        *,
+        config: EvaluationConfig | None = None,
+        judge: Judge | None = None,
+        lang: Language = "zh",
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.pipeline = Pipeline.of(pipeline_config)
+        self.runner: Runner | None = runner or _runner_of(pipeline_config)
+        self.evaluator = UnifiedEvaluator(
+            config or EvaluationConfig(judge_enabled=judge is not None),
+            judge=judge,
+            pipeline=self.pipeline,
+            lang=lang,
+        )
+        self._clock = clock
+
+    def evaluate_pipeline(
+        self,
+        samples: Iterable[Any],
+        variant: str = "baseline",
+        apply_rules: bool = True,
+        apply_judge: bool = True,
+        *,
+        info: RunInfo | None = None,
+    ) -> PipelineEvaluationResult:
+        """Evaluate every sample.
+
+        Args:
+            samples: Test cases, as mappings or ``TestCase``; never changed.
+            variant: The pipeline's variant; also the runner's second argument.
+            apply_rules: False: leave the rules out.
+            apply_judge: False: leave the judge out.
+            info: What is known of the run: run id, testset, model, …
+
+        Returns:
+            A result per sample, in their order, and ``overall_stats``.
+
+        Raises:
+            UsageError: A sample has no outputs and there is no runner, or a sample is
+                not in the format.
+        """
+        results = [
+            self.evaluator.evaluate_run(
+                self.pipeline.id,
+                variant,
+                sample,
+                self._run(sample, variant),
+                apply_rules=apply_rules,
+                apply_judge=apply_judge,
+                info=info,
+            )
+            for sample in samples
+        ]
+        return PipelineEvaluationResult(
+            self.pipeline.id, variant, results, overall_stats(results)
+        )
+
+    def _run(self, sample: Any, variant: str) -> PipelineRun:
+        if isinstance(sample, Mapping) and any(
+            sample.get(name) is not None for name in OUTPUT_FIELDS
+        ):
+            return PipelineRun.from_fields(sample)
+        if self.runner is None:
+            name = case_fields(sample).get("id")
+            raise UsageError(
+                f"sample {name!r} has no step_outputs, and there is no runner. Pass "
+                "PipelineEvaluator(config, runner=…) to run the pipeline, or put "
+                '"step_outputs": {…} into the sample to judge what it gave before'
+            )
+        copied = copy_json(sample, "sample") if isinstance(sample, Mapping) else sample
+        arguments = (copied, variant)
+        started = self._clock()
+        try:
+            output = self.runner(*arguments[: _arguments_of(self.runner)])
+            run = PipelineRun.of(output)
+            copy_json(run.step_outputs, "step_outputs")
+            copy_json([run.final_output, run.parsed_output], "final_output")
+        except Exception as error:  # noqa: BLE001  # the runner is foreign code
+            run = PipelineRun(error=f"{type(error).__name__}: {error}")
+        if run.execution_time is not None:
+            return run
+        return replace(run, execution_time=self._clock() - started)
+
+
+def overall_stats(results: Sequence[EvaluationResult]) -> dict[str, Any]:
+    """Count and average the results of a run.
+
+    Returns:
+        ``success_rate`` is pass / (pass + fail + error), ``must_have_pass_rate`` of the
+        samples that have the verdict, ``average_score`` of those with a score (0–10),
+        ``average_execution_time`` in seconds of those with a time. Over nothing:
+        ``nan``.
+    """
+    counts = Counter(result.status for result in results)
+    judged = counts["pass"] + counts["fail"] + counts["error"]
+    must_have = [result.must_have_pass for result in results]
+    broken = Counter(
+        str(violation["rule"])
+        for result in results
+        for violation in result.rule_violations
+    )
+    return {
+        "total_samples": len(results),
+        "successful_samples": counts["pass"],
+        "failed_samples": counts["fail"],
+        "error_samples": counts["error"],
+        "unevaluated_samples": counts["unevaluated"],
+        "success_rate": counts["pass"] / judged if judged else math.nan,
+        "must_have_pass_rate": _mean(must_have),
+        "average_score": _mean([result.overall_score for result in results]),
+        "average_execution_time": _mean([result.execution_time for result in results]),
+        "rule_violations": dict(broken),
+    }
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known else math.nan
+
+
+def _runner_of(pipeline_config: Any) -> Runner | None:
+    if isinstance(pipeline_config, Mapping):
+        return pipeline_config.get("runner")
+    return getattr(pipeline_config, "runner", None)
+
+
+def _arguments_of(runner: Runner) -> int:
+    """Return how many arguments a runner takes: the sample, or the variant too."""
+    try:
+        inspect.signature(runner).bind(None, None)
+    except (TypeError, ValueError):
+        return 1
+    return 2

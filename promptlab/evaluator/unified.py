@@ -1,0 +1,362 @@
+"""The evaluator of one sample: steps, aggregation, final output, rules, judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from promptlab.errors import UsageError
+from promptlab.evaluator.cases import Case, case_fields, read_case
+from promptlab.evaluator.evaluation import VERDICT_KEYS, Evaluation
+from promptlab.evaluator.json_values import compact_text, copy_json
+from promptlab.evaluator.judges import Judge, Judgement, ask
+from promptlab.evaluator.models import (
+    EvaluationConfig,
+    EvaluationResult,
+    PipelineRun,
+    RunInfo,
+    utc_text,
+)
+from promptlab.evaluator.outputs import (
+    AGGREGATION_OUTPUT,
+    FinalOutput,
+    Found,
+    aggregation,
+    final_output,
+    visible,
+)
+from promptlab.evaluator.pipelines import Pipeline
+from promptlab.evaluator.rules import broken_rules
+from promptlab.evaluator.scopes import (
+    ScopeResult,
+    aggregation_result,
+    final_result,
+    intermediate_results,
+)
+from promptlab.evaluator.wording import Language
+
+ERROR_ANSWER: Final = "[ERROR]"
+"""The answer some tools write in place of one."""
+
+ERROR_FEEDBACK: Final = "Pipeline 执行失败"
+"""How ``judge_feedback`` begins when the pipeline failed; the warehouse knows it."""
+
+
+class UnifiedEvaluator:
+    """Judges what a pipeline gave for one sample. Holds no state between samples.
+
+    Args:
+        config: Rules, and whether the judge is to be asked.
+        judge: The judge (see ``promptlab.evaluator.judges``).
+        pipeline: The pipeline's configuration: a mapping with ``id`` and ``steps``, or
+            an object of such fields. Without it, steps are known by their keys alone.
+        lang: Language of ``details`` and messages: ``zh`` or ``en``.
+    """
+
+    def __init__(
+        self,
+        config: EvaluationConfig | None = None,
+        *,
+        judge: Judge | None = None,
+        pipeline: Any = None,
+        lang: Language = "zh",
+    ) -> None:
+        if lang not in ("zh", "en"):
+            raise UsageError(f"lang is {lang!r}; choose zh or en")
+        self.config = config or EvaluationConfig()
+        self.judge = judge
+        self.pipeline = None if pipeline is None else Pipeline.of(pipeline)
+        self.lang: Language = lang
+
+    def evaluate_intermediate_steps(
+        self,
+        pipeline_id: str,
+        variant: str,
+        test_case: Any,
+        step_outputs: Mapping[str, Any],
+    ) -> dict[str, ScopeResult]:
+        """Compare each expected step with its output.
+
+        Args:
+            pipeline_id: Of the caller's, for the record.
+            variant: Likewise.
+            test_case: A case with ``intermediate_expectations``.
+            step_outputs: Step id or output key → output.
+
+        Returns:
+            Step id → ``matched`` (``None``: unevaluated), ``expected``, ``actual``
+            (``None`` where missing), ``details``, ``status``, ``failures``,
+            ``actual_source``, ``checks_total``, ``checks_failed``. Empty when nothing
+            is expected, or the case's ``evaluate_intermediate`` is false.
+
+        Raises:
+            UsageError: The case, or an output, is not in the format.
+        """
+        del pipeline_id, variant
+        steps = visible(_outputs(step_outputs))
+        return intermediate_results(
+            read_case(test_case), steps, self.pipeline, self.lang
+        )
+
+    def evaluate_aggregation_result(
+        self,
+        pipeline_id: str,
+        variant: str,
+        test_case: Any,
+        aggregation_output: Any,
+    ) -> ScopeResult:
+        """Compare the expected aggregation with an output.
+
+        Args:
+            pipeline_id: Of the caller's, for the record.
+            variant: Likewise.
+            test_case: A case with ``expected_aggregation``.
+            aggregation_output: The aggregation, any JSON value.
+
+        Returns:
+            One verdict, of the shape that a step has; empty when nothing is expected,
+            or the case's ``evaluate_aggregation`` is false.
+
+        Raises:
+            UsageError: The case, or the output, is not in the format.
+        """
+        del pipeline_id, variant
+        output = copy_json(aggregation_output, "aggregation_output")
+        found = Found(output, AGGREGATION_OUTPUT)
+        return aggregation_result(read_case(test_case), found, self.lang) or {}
+
+    def evaluate_pipeline_output(
+        self,
+        pipeline_id: str,
+        variant: str,
+        test_case: Any,
+        step_outputs: Mapping[str, Any],
+        final_output: Any = None,
+        execution_time: float | None = None,
+        evaluation_target: str | None = None,
+        evaluate_intermediate: bool = True,
+        evaluate_aggregation: bool = True,
+        evaluate_final: bool = True,
+    ) -> EvaluationResult:
+        """Evaluate everything that a case expects, with rules and judge.
+
+        What is not expected is not evaluated; a false here or in the case's
+        ``evaluation_config`` switches a scope off.
+
+        Args:
+            pipeline_id: Becomes ``entity_id``.
+            variant: Becomes ``variant``.
+            test_case: The case; it needs an ``id``.
+            step_outputs: Step id or output key → output; never changed.
+            final_output: Any JSON value; ``None``: the evaluation target's output.
+            execution_time: Seconds.
+            evaluation_target: Step id or output key; default: the pipeline's.
+            evaluate_intermediate: False: leave the steps out.
+            evaluate_aggregation: False: leave the aggregation out.
+            evaluate_final: False: leave the final output out.
+
+        Raises:
+            UsageError: The case, or an output, is not in the format.
+        """
+        switched_off = {
+            f"evaluate_{scope}": False
+            for scope, is_on in (
+                ("intermediate", evaluate_intermediate),
+                ("aggregation", evaluate_aggregation),
+                ("final", evaluate_final),
+            )
+            if not is_on
+        }
+        return self.evaluate_run(
+            pipeline_id,
+            variant,
+            test_case,
+            PipelineRun(
+                step_outputs=step_outputs,
+                final_output=final_output,
+                execution_time=execution_time,
+            ),
+            evaluation_target=evaluation_target,
+            config=switched_off,
+        )
+
+    def evaluate_run(
+        self,
+        pipeline_id: str,
+        variant: str,
+        test_case: Any,
+        run: PipelineRun,
+        *,
+        evaluation_target: str | None = None,
+        config: Mapping[str, Any] | None = None,
+        apply_rules: bool = True,
+        apply_judge: bool = True,
+        info: RunInfo | None = None,
+    ) -> EvaluationResult:
+        """Evaluate a run with all that is known of it (tokens, errors, failed steps).
+
+        Args:
+            pipeline_id: Becomes ``entity_id``.
+            variant: Becomes ``variant``.
+            test_case: The case; it needs an ``id``.
+            run: What the pipeline gave; never changed.
+            evaluation_target: Step id or output key; default: the pipeline's.
+            config: Overrides of the case's ``evaluation_config``.
+            apply_rules: False: leave the rules out.
+            apply_judge: False: leave the judge out.
+            info: What is known of the whole run; goes into the result.
+
+        Raises:
+            UsageError: The case, or an output, is not in the format.
+        """
+        case = read_case(_with_config(test_case, config or {}))
+        if case.id is None:
+            raise UsageError("test case: id: missing; a result needs it as sample_id")
+        outputs = _outputs(run.step_outputs)
+        run = replace(
+            run,
+            step_outputs=outputs,
+            final_output=copy_json(run.final_output, "final_output"),
+            parsed_output=copy_json(run.parsed_output, "parsed_output"),
+            error=_error(run.error),
+        )
+        final = final_output(
+            run.final_output,
+            visible(outputs),
+            target=evaluation_target,
+            pipeline=self.pipeline,
+            parsed_output=run.parsed_output,
+            raw_output=run.raw_output,
+        )
+        evaluation = self._checked(case, run, final, apply_rules)
+        if apply_judge and self.config.judge_enabled:
+            judgement = self._judged(
+                case, test_case, run, final, evaluation, pipeline_id, variant
+            )
+            evaluation = replace(evaluation, judgement=judgement)
+        return self._result(case, run, evaluation, pipeline_id, variant, info)
+
+    def _checked(
+        self, case: Case, run: PipelineRun, final: FinalOutput, apply_rules: bool
+    ) -> Evaluation:
+        steps = visible(run.step_outputs)
+        rules = self.config.rules if apply_rules else ()
+        return Evaluation(
+            intermediate=intermediate_results(case, steps, self.pipeline, self.lang),
+            aggregation=aggregation_result(case, aggregation(steps, final), self.lang),
+            final=final_result(case, final, steps, self.lang),
+            has_rules=bool(rules),
+            violations=broken_rules(
+                rules,
+                final,
+                steps,
+                output_tokens=run.output_tokens,
+                lang=self.lang,
+            ),
+            is_error=run.error is not None or final.value == ERROR_ANSWER,
+            failed_required=any(
+                self.pipeline is None or self.pipeline.requires(step)
+                for step in run.failed_steps
+            ),
+        )
+
+    def _judged(
+        self,
+        case: Case,
+        test_case: Any,
+        run: PipelineRun,
+        final: FinalOutput,
+        evaluation: Evaluation,
+        pipeline_id: str,
+        variant: str,
+    ) -> Judgement:
+        if evaluation.is_error:
+            return Judgement("not_run", reason="error")
+        return ask(
+            self.judge,
+            {
+                "sample_id": str(case.id),
+                "pipeline_id": pipeline_id,
+                "variant": variant,
+                "test_case": copy_json(case_fields(test_case), "test case"),
+                "step_outputs": copy_json(visible(run.step_outputs)),
+                "final_output": None if final.is_missing else copy_json(final.value),
+                "evaluations": copy_json(evaluation.by_key),
+                "judge_agent_id": self.config.judge_agent_id,
+                "judge_flow": self.config.judge_flow,
+            },
+            self.lang,
+        )
+
+    def _result(
+        self,
+        case: Case,
+        run: PipelineRun,
+        evaluation: Evaluation,
+        pipeline_id: str,
+        variant: str,
+        info: RunInfo | None,
+    ) -> EvaluationResult:
+        judgement = evaluation.judgement
+        feedback = None if judgement is None else judgement.feedback
+        if run.error is not None:
+            said = run.error if isinstance(run.error, str) else compact_text(run.error)
+            feedback = f"{ERROR_FEEDBACK}: {said}"
+        earlier = {
+            key: value
+            for key, value in run.step_outputs.items()
+            if key not in VERDICT_KEYS
+        }
+        known = asdict(info or RunInfo())
+        return EvaluationResult(
+            sample_id=str(case.id),
+            entity_type="pipeline",
+            entity_id=pipeline_id,
+            variant=variant,
+            overall_score=None if judgement is None else judgement.score,
+            must_have_pass=evaluation.must_have_pass,
+            judge_feedback=feedback,
+            execution_time=run.execution_time,
+            step_outputs=earlier | evaluation.by_key,
+            failed_steps=list(run.failed_steps),
+            status=evaluation.status,
+            rule_violations=list(evaluation.violations),
+            judge=None if judgement is None else judgement.to_dict(),
+            tags=case.tags,
+            final_output=run.final_output,
+            raw_output=run.raw_output,
+            error=run.error,
+            input_tokens=run.input_tokens,
+            output_tokens=run.output_tokens,
+            executed_at=utc_text(run.executed_at),
+            pipeline=None if self.pipeline is None else self.pipeline.id,
+            **known | {"created_at": utc_text(known["created_at"])},
+        )
+
+
+def _outputs(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Copy the step outputs, and see that they are an object of JSON values."""
+    outputs = copy_json(step_outputs, "step_outputs")
+    if not isinstance(outputs, dict):
+        raise UsageError(
+            f"step_outputs is {type(step_outputs).__name__}; "
+            "pass an object: step → output"
+        )
+    return outputs
+
+
+def _error(error: Any) -> str | dict[str, Any] | None:
+    """Return an error as text or object; null, "", false and 0 are none."""
+    if error is None or error in ("", False, 0):
+        return None
+    copied = copy_json(error, "error")
+    return copied if isinstance(copied, str | dict) else compact_text(copied)
+
+
+def _with_config(test_case: Any, overrides: Mapping[str, Any]) -> Any:
+    if not overrides:
+        return test_case
+    fields = case_fields(test_case)
+    config = {**(fields.get("evaluation_config") or {}), **overrides}
+    return {**fields, "evaluation_config": config}

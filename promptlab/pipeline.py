@@ -1,0 +1,298 @@
+"""The whole road: ingest, build, report; what the command line and Python call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptlab.errors import NothingToDo, UsageError
+from promptlab.settings import Settings
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from ingest.load import FileLoad
+    from promptlab.contracts.analysis_result import AnalysisResult
+
+OnProgress = Callable[[Path, int], None]
+
+
+@dataclass(frozen=True)
+class Ingested:
+    """What an ingest did, file by file."""
+
+    files: list[FileLoad]
+
+    @property
+    def n_loaded(self) -> int:
+        """Files that brought something new."""
+        return self._count("loaded")
+
+    @property
+    def n_unchanged(self) -> int:
+        """Files that were there before, byte by byte."""
+        return self._count("unchanged")
+
+    @property
+    def n_rejected(self) -> int:
+        """Files of which nothing could be used."""
+        return self._count("rejected")
+
+    @property
+    def n_skipped(self) -> int:
+        """Files of no known kind."""
+        return self._count("skipped")
+
+    @property
+    def n_rejected_records(self) -> int:
+        """Records left out of files that were loaded."""
+        return sum(
+            1
+            for file in self.files
+            if file.status != "rejected"
+            for problem in file.problems
+            if problem.severity == "reject"
+        )
+
+    def _count(self, status: str) -> int:
+        return sum(file.status == status for file in self.files)
+
+
+class Warehouse:
+    """One warehouse file.
+
+    Example:
+        >>> warehouse = Warehouse("promptlab.duckdb")
+        >>> warehouse.ingest("examples")
+        >>> warehouse.build()
+        >>> warehouse.result("latest").summary.overall_score
+    """
+
+    def __init__(
+        self,
+        db: str | Path = "promptlab.duckdb",
+        *,
+        settings: Settings | None = None,
+    ) -> None:
+        """Name the file; it is opened for each call and never kept open.
+
+        Args:
+            db: the DuckDB file; ``ingest`` makes it.
+            settings: everything else; its own ``db`` does not count.
+        """
+        self.settings = (settings or Settings()).model_copy(update={"db": Path(db)})
+
+    def ingest(
+        self,
+        *paths: str | Path,
+        kind: str = "auto",
+        testset: str | None = None,
+        on_start: Callable[[int, int], None] = lambda files, size: None,
+        on_progress: OnProgress = lambda path, size: None,
+    ) -> Ingested:
+        """Load files and folders into the raw tables; whole files only.
+
+        Args:
+            paths: files, or folders to walk (hidden ones too).
+            kind: ``auto`` recognises files by their content.
+            testset: testset of every task loaded here, whatever the files say.
+            on_start: called with the number of files and their bytes.
+            on_progress: called after each file with its path and bytes.
+
+        Raises:
+            InputError: a path that cannot be read, or a file named itself that is of
+                no known kind.
+            NothingToDo: there is no file below ``paths``.
+        """
+        from ingest import raw
+        from ingest.load import ingest
+        from ingest.plan import plan
+        from promptlab import __version__
+
+        planned = plan([Path(path) for path in paths], kind)
+        if not planned:
+            raise NothingToDo(f"no files below {', '.join(map(str, paths))}")
+        on_start(len(planned), sum(f.path.stat().st_size for f, _ in planned))
+        with self._connect(read_only=False) as con:
+            raw.ensure_schema(con, ingest_version=__version__)
+            files = ingest(
+                con,
+                planned,
+                ingest_version=__version__,
+                testset=testset,
+                on_progress=on_progress,
+            )
+        return Ingested(files)
+
+    def build(self, args: Sequence[str] = (), *, verbose: bool = False) -> None:
+        """Run ``dbt build`` on the bundled project: every number, and its tests.
+
+        Args:
+            args: passed on to dbt.
+            verbose: let dbt's log through to stderr.
+
+        Raises:
+            SettingsError: there is no warehouse yet.
+            BuildError: names the nodes that failed.
+        """
+        from promptlab.build import build
+
+        with self._connect(read_only=True):
+            pass  # says in words what dbt would say in a traceback
+        build(self.settings, args, verbose=verbose)
+
+    def report(
+        self,
+        task_ids: Sequence[str],
+        out: Path,
+        *,
+        formats: Sequence[str] = ("json", "html"),
+        lang: str | None = None,
+        templates: Path | None = None,
+        generated_at: datetime | None = None,
+    ) -> list[Path]:
+        """Write the reports of stored tasks, of every memory run, and the index.
+
+        Nothing is run again: everything is read from the marts.
+
+        Args:
+            task_ids: whole ids.
+            out: folder to write below; nothing is written anywhere else.
+            formats: names of ``reports.FORMATS``.
+            lang: ``zh`` or ``en``.
+            templates: folder of templates that replace built-in ones.
+            generated_at: the time that the reports carry; now, when not given.
+
+        Returns:
+            Every file written, the index last.
+        """
+        import reports
+
+        with self.built() as con:
+            return reports.write_all(
+                con,
+                task_ids,
+                out,
+                formats=formats,
+                lang=lang or self.settings.lang,
+                templates=templates or self.settings.templates,
+                generated_at=generated_at or datetime.now(UTC),
+            )
+
+    def result(
+        self, task: str = "latest", *, lang: str | None = None
+    ) -> AnalysisResult:
+        """The AnalysisResult of a stored task.
+
+        Args:
+            task: an id, a unique prefix, ``latest`` or ``previous``.
+            lang: language of its sentences, ``zh`` or ``en``.
+        """
+        import reports
+        from promptlab.task_ids import resolve_task
+
+        with self.built() as con:
+            return reports.analysis_result(
+                con,
+                resolve_task(con, task),
+                lang=lang or self.settings.lang,
+                generated_at=datetime.now(UTC),
+            )
+
+    def sql(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+        """Run one read-only query over the whole warehouse.
+
+        The query sees the warehouse and nothing else: no file, no network.
+
+        Raises:
+            UsageError: the query is wrong, or would write.
+        """
+        import polars as pl
+
+        with self.connect() as con:
+            return pl.DataFrame(run_query(con, query, parameters))
+
+    def tasks_after(self, load_id: int) -> list[str]:
+        """Tasks that loads after ``load_id`` brought, changed or re-judged."""
+        with self.built() as con:
+            rows = con.execute(
+                "select task_id from marts.dim_tasks"
+                " where load_id > $1"
+                " or task_id in (select task_id from raw.scores where load_id > $1)"
+                " or testset_id in"
+                " (select testset_id from raw.testsets where load_id > $1)"
+                " or pipeline_id in"
+                " (select pipeline_id from raw.pipelines where load_id > $1)"
+                " order by created_at, task_id",
+                [load_id],
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def last_load_id(self) -> int:
+        """Number of the newest load; 0 where there is no warehouse yet."""
+        from ingest import raw
+
+        if not self.settings.db.exists():
+            return 0
+        with self._connect(read_only=True) as con:
+            if raw.schema_version(con) is None:
+                return 0
+            row = con.execute("select max(load_id) from raw.loads").fetchone()
+        return 0 if row is None or row[0] is None else int(row[0])
+
+    @contextmanager
+    def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection that reaches nothing but the warehouse."""
+        with self._connect(read_only=True) as con:
+            con.execute("set enable_external_access = false")
+            con.execute("set lock_configuration = true")
+            yield con
+
+    @contextmanager
+    def built(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection to a warehouse whose marts are there.
+
+        Raises:
+            NothingToDo: the marts were never built.
+        """
+        with self.connect() as con:
+            there = con.execute(
+                "select 1 from duckdb_tables() where schema_name = 'marts'"
+                " and table_name = 'fct_task_summaries'"
+            ).fetchone()
+            if there is None:
+                raise NothingToDo(
+                    f"{self.settings.db}: nothing has been built yet; `promptlab build`"
+                )
+            yield con
+
+    @contextmanager
+    def _connect(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+        from promptlab.warehouse import connect
+
+        with connect(
+            self.settings.db,
+            read_only=read_only,
+            lock_timeout=self.settings.lock_timeout,
+            memory_limit=self.settings.memory_limit,
+        ) as con:
+            yield con
+
+
+def run_query(
+    con: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any]
+) -> duckdb.DuckDBPyRelation:
+    import duckdb
+
+    try:
+        statements = con.extract_statements(query)
+        if len(statements) != 1:
+            raise UsageError(f"expected one statement, found {len(statements)}")
+        return con.sql(query, params=list(parameters) or None)
+    except duckdb.Error as error:
+        raise UsageError(f"query: {error}") from None

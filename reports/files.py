@@ -1,0 +1,81 @@
+"""Where reports are written: names made safe, files replaced whole.
+
+Nothing is ever written outside the output folder, whatever a task is called.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import unicodedata
+from pathlib import Path
+
+from promptlab.errors import UsageError
+
+_LONGEST = 120  # bytes of a folder's name; file systems stop at 255
+_SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+# Names that Windows keeps for devices, with any suffix, and our own beside the tasks.
+_TAKEN = frozenset(
+    {"con", "prn", "aux", "nul", "memory", "index.html"}
+    | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
+)
+
+
+def folder_name(identifier: str) -> str:
+    """Return a folder's name for a task or run id: one for each id, safe anywhere.
+
+    A plain id (ASCII letters, digits, ``_ . -``) is its own name. Any other is
+    written as near as may be, followed by ``~`` and a short hash of the whole id.
+    As no plain id holds a ``~``, two ids never share a name.
+    """
+    plain = (
+        _SAFE.fullmatch(identifier)
+        and len(identifier) <= _LONGEST
+        and not identifier.endswith(".")
+        and not _is_taken(identifier)
+    )
+    if plain:
+        return identifier
+    digest = hashlib.sha256(identifier.encode("utf-8", "surrogatepass")).hexdigest()
+    readable = _UNSAFE.sub("-", unicodedata.normalize("NFC", identifier)).strip("-.")
+    return f"{_cut(readable, _LONGEST - 13)}~{digest[:12]}"
+
+
+def write_file(out: Path, folder: str, name: str, data: bytes) -> Path:
+    """Write *data* to ``out/folder/name``, whole or not at all.
+
+    Args:
+        out: The output folder; made if it is not there.
+        folder: Below *out*, with ``/`` between its parts; empty for *out* itself.
+        name: The file's name.
+        data: What it will hold.
+
+    Raises:
+        UsageError: the folder leads out of *out*, say by a symbolic link.
+    """
+    target = out / folder / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if not target.parent.resolve().is_relative_to(out.resolve()):
+        raise UsageError(f"{target}: leads out of the output folder {out}")
+    part = target.with_name(f".{name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    try:
+        with part.open("xb") as file:
+            file.write(data)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _is_taken(name: str) -> bool:
+    lower = name.lower()
+    return lower in _TAKEN or lower.split(".")[0] in _TAKEN - {"memory"}
+
+
+def _cut(text: str, most: int) -> str:
+    """Cut *text* to at most *most* bytes of UTF-8, between characters."""
+    return text.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore")

@@ -1,0 +1,16 @@
+"""The files a task's report can be written as, one module each.
+
+To add one, write a module with a ``FORMAT`` and list it here.
+"""
+
+from __future__ import annotations
+
+from reports.formats import report_html, result_json
+from reports.formats.base import Format, Options
+
+FORMATS: dict[str, Format] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (result_json, report_html)
+}
+
+__all__ = ["FORMATS", "Format", "Options"]

@@ -1,0 +1,33 @@
+"""What a format is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from reports.catalogue import Lang
+from reports.limits import Limits
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a person may choose about every format."""
+
+    lang: Lang = "zh"
+    templates: Path | None = None
+    """Folder whose files replace the built-in templates of the same name."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of file."""
+
+    name: str
+    """As on the command line: ``json``."""
+    file_name: str
+    """As in the task's folder: ``result.json``."""
+    limits: Limits
+    """How much of the task it lists."""
+    render: Callable[[AnalysisResult, Options], bytes]

@@ -1,0 +1,15 @@
+"""``report.html``: the full report, one self-contained page."""
+
+from __future__ import annotations
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from reports.formats.base import Format, Options
+from reports.limits import SHOWN
+from reports.render import to_html
+
+
+def _render(result: AnalysisResult, options: Options) -> bytes:
+    return to_html(result, lang=options.lang, templates=options.templates).encode()
+
+
+FORMAT = Format("html", "report.html", SHOWN, _render)

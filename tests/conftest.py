@@ -1,0 +1,102 @@
+"""What many tests share: the example warehouse, golden files, hypothesis profile."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import duckdb
+import pytest
+from hypothesis import HealthCheck, settings
+
+from promptlab.pipeline import Warehouse
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = ROOT / "examples"
+GOLDEN = Path(__file__).parent / "golden"
+ACTUAL = Path(__file__).parent / "actual"
+
+settings.register_profile(
+    "promptlab",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("promptlab")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="Write what the renderers give now as the golden files.",
+    )
+
+
+def pytest_report_header() -> str:
+    import polars
+
+    return f"duckdb {duckdb.__version__}, polars {polars.__version__}"
+
+
+class Golden:
+    """Whole files to open and compare: ``tests/golden/<name>``."""
+
+    def __init__(self, update: bool) -> None:
+        self._update = update
+
+    def check(self, name: str, text: str) -> None:
+        """The text is the golden file; a different one is kept in tests/actual."""
+        expected = GOLDEN / name
+        if self._update:
+            expected.parent.mkdir(parents=True, exist_ok=True)
+            expected.write_text(text, "utf-8")
+            return
+        known = expected.read_text("utf-8") if expected.exists() else None
+        if text != known:
+            actual = ACTUAL / name
+            actual.parent.mkdir(parents=True, exist_ok=True)
+            actual.write_text(text, "utf-8")
+        assert text == known, (
+            f"differs from {expected}; the new text is {ACTUAL / name},"
+            " `make golden` accepts it"
+        )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Golden:
+    return Golden(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="session")
+def example_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of ``examples/``, built once; open it read-only."""
+    db = tmp_path_factory.mktemp("examples") / "examples.duckdb"
+    warehouse = Warehouse(db)
+    warehouse.ingest(EXAMPLES)
+    warehouse.build()
+    return db
+
+
+@pytest.fixture(scope="session")
+def example_warehouse(example_db: Path) -> Warehouse:
+    return Warehouse(example_db)
+
+
+@pytest.fixture
+def writable_example_db(example_db: Path, tmp_path: Path) -> Path:
+    """A copy of the example warehouse for a test that changes it."""
+    return Path(shutil.copy(example_db, tmp_path / "copy.duckdb"))
+
+
+@pytest.fixture(scope="session")
+def rows(example_db: Path) -> Callable[..., list[tuple]]:
+    """Run a query on the example warehouse: ``rows("select …", parameters)``."""
+
+    def run(query: str, *parameters: object) -> list[tuple]:
+        with duckdb.connect(str(example_db), read_only=True) as con:
+            con.execute("set TimeZone = 'UTC'")
+            return con.execute(query, list(parameters) or None).fetchall()
+
+    return run

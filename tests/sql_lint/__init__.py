@@ -1,0 +1,17 @@
+"""What dbt gives a template and the linter does not: `adapter.dispatch` and `return`.
+
+The linter only looks at layout, so a dispatched macro stands as a call of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class _Adapter:
+    def dispatch(self, name: str, package: str | None = None) -> Callable[..., str]:
+        return lambda *args: f"{name}({', '.join(map(str, args))})"
+
+
+adapter = _Adapter()
+globals()["return"] = lambda value: value
