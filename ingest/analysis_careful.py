@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from json import JSONDecodeError
 from typing import Any
@@ -19,12 +19,13 @@ from ingest.faults import Fault, faults, shown
 from ingest.json_places import (
     Key,
     Lines,
+    Span,
     after_space,
     flaws,
-    inside,
     keys_at,
     locate,
     pointer,
+    spans,
     value_end,
 )
 from ingest.problems import Problem
@@ -66,20 +67,14 @@ def _sound(text: str | None) -> str | None:
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    start: int
-    end: int
-
-
 class _Document:
     """The file's text, and where its parts stand in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.lines = Lines(text)
-        self.top: dict[Key, _Span] = {}
-        self.cases: list[_Span] = []
+        self.top: dict[Key, Span] = {}
+        self.cases: list[Span] = []
 
     def split(self) -> None:
         """Find the members of the file and its cases.
@@ -91,25 +86,20 @@ class _Document:
         start = after_space(self.text, 0)
         if start == len(self.text):
             raise JSONDecodeError("the file is empty", self.text, start)
-        ends: list[int] = []
-        starts = list(inside(self.text, start, step=self._end_of, ends=ends))
-        end = after_space(self.text, ends[-1] if ends else value_end(self.text, start))
+        found, end = spans(self.text, start, self._end_of)
+        end = after_space(self.text, end)
         if end < len(self.text):
             raise JSONDecodeError("Extra data", self.text, end)
         if not self.text.startswith("{", start):
             message = "expected an object with `task` and `cases`"
             raise HeadFaults([Fault((), "wrong_type", message)], None)
-        self.top = {
-            key: _Span(at, end) for (key, at), end in zip(starts, ends, strict=False)
-        }
+        self.top = {span.key: span for span in found}
 
     def _end_of(self, key: Key, start: int) -> int:
         if key != "cases" or not self.text.startswith("[", start):
             return value_end(self.text, start)
-        ends: list[int] = []
-        starts = [at for _, at in inside(self.text, start, ends=ends)]
-        self.cases = [_Span(*each) for each in zip(starts, ends, strict=False)]
-        return ends[-1]
+        self.cases, end = spans(self.text, start)
+        return end
 
     def parts(self) -> dict[str, str]:
         """Return the JSON of what stands beside the cases."""
@@ -123,12 +113,12 @@ class _Document:
             parts["cases"] = "[]"
         return parts
 
-    def written(self, span: _Span) -> str:
+    def written(self, span: Span) -> str:
         """Return a value as the file has it."""
         return self.text[span.start : span.end]
 
     def problem(
-        self, fault: Fault, record_id: str | None, record: _Span | None = None
+        self, fault: Fault, record_id: str | None, record: Span | None = None
     ) -> Problem:
         """Place a fault; its keys start at the top of the file."""
         first, *rest = fault.keys or ("",)
@@ -153,7 +143,7 @@ class _Document:
         """Tell where the file stops to be JSON."""
         line, column = self.lines.place(error.pos)
         found = self.text[error.pos : error.pos + 1]
-        code, message = "not_json", error.msg
+        code, message = "syntax", error.msg
         if "\udc80" <= found <= "\udcff":
             code, message = "bad_utf8", "bytes that are not UTF-8"
         elif found:
@@ -195,7 +185,7 @@ class _Cases:
         reading.records_rejected = len(self.refused)
         return reading
 
-    def _decode(self, position: int, span: _Span) -> None:
+    def _decode(self, position: int, span: Span) -> None:
         written = self.document.written(span).encode("utf-8", "surrogateescape")
         try:
             self.good[position] = _closed_case().decode(written)

@@ -11,6 +11,7 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from json import JSONDecodeError
 from math import inf
@@ -28,6 +29,15 @@ _STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
 
 Key = str | int
 FlawCode = Literal["bad_utf8", "lone_surrogate", "not_a_number", "number_out_of_range"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One member or element: its key, and where its value starts and ends."""
+
+    key: Key
+    start: int
+    end: int
 
 
 def value_end(text: str, start: int) -> int:
@@ -54,25 +64,43 @@ def _end_by_brackets(text: str, start: int) -> int:
     raise JSONDecodeError("Unterminated array or object", text, start)
 
 
+def spans(
+    text: str, start: int, step: Callable[[Key, int], int] | None = None
+) -> tuple[list[Span], int]:
+    """Return what is in the object or array at *start*, and where that ends.
+
+    Args:
+        text: The JSON text.
+        start: Where the value starts; one that is neither holds nothing.
+        step: Given key and start of a value inside, finds its end.
+
+    Raises:
+        JSONDecodeError: The text is broken, around the values inside or in them.
+    """
+    ends: list[int] = []
+    starts = list(inside(text, start, step, ends))
+    if not ends:
+        return [], value_end(text, start)
+    found = zip(starts, ends[:-1], strict=True)
+    return [Span(key, at, end) for (key, at), end in found], ends[-1]
+
+
+members = elements = spans
+
+
 def inside(
     text: str,
     start: int,
-    *,
     step: Callable[[Key, int], int] | None = None,
     ends: list[int] | None = None,
 ) -> Iterator[tuple[Key, int]]:
     """Yield key and start of every value in the object or array at *start*.
 
-    Nothing is read further than asked for; a value that is neither has none.
-
-    Args:
-        text: The JSON text.
-        start: Where the value starts.
-        step: Given key and start of a value inside, finds its end.
-        ends: Takes the end of every value inside, and last that of the whole.
+    Nothing is read further than asked for. The other arguments are those of `spans`;
+    *ends* takes the end of every value inside, and last that of the whole.
 
     Raises:
-        JSONDecodeError: The text is broken, around its values or in them.
+        JSONDecodeError: As `spans`.
     """
     closing = {"{": "}", "[": "]"}.get(text[start : start + 1])
     if closing is None:

@@ -87,7 +87,13 @@ def parse_fast(text: str) -> Any:
         ValueError: The text is at fault, or this way of reading cannot tell.
         RecursionError: It is nested too deeply for this way of reading.
     """
-    value = _decode(text)
+    text = text.strip(" \t\r\n")
+    try:
+        value, end = _scan(text, 0)
+    except StopIteration:
+        raise _RefusedError from None
+    if end != len(text):
+        raise _RefusedError
     if "\\u" in text and _SURROGATE_ESCAPE.search(text):
         msgspec.json.encode(value)  # refuses a lone surrogate with a ValueError
     if not text.isascii():
@@ -100,7 +106,7 @@ def parse_fast(text: str) -> Any:
 def dump(value: Any) -> str:
     """Write *value* as compact JSON: keys in their order, non-ASCII as it is."""
     try:
-        return msgspec.json.encode(value).decode()
+        return _encode(value).decode()
     except RecursionError:
         return "".join(_pieces(value, sort=False))
 
@@ -113,6 +119,7 @@ def canonical(value: Any) -> bytes:
         return "".join(_pieces(value, sort=True)).encode()
 
 
+_encode = msgspec.json.Encoder().encode
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -138,9 +145,9 @@ def _no_constant(_: str) -> NoReturn:
     raise _RefusedError
 
 
-_decode = json.JSONDecoder(
+_scan = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant
-).decode
+).scan_once
 
 
 def _depth(value: Any) -> int:

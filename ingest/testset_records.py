@@ -32,6 +32,7 @@ PIPELINE_FIELDS = (
 """The fields that make a record one of version 2.0."""
 
 _PIPELINE_FIELDS = frozenset(PIPELINE_FIELDS)
+_KNOWN = _PIPELINE_FIELDS | {"id", "tags", "expected_output"}
 _OPTIONS = frozenset(EvaluationOptions.model_fields)
 
 _HINTS = {
@@ -121,8 +122,7 @@ def read_case(record: Record) -> CaseRecord:
     except ValidationError as error:
         _reject_faults(error, fields, result)
         return result
-    if value is not fields:  # always, and cheap: keeps the common path in one place
-        _warn(value, result)
+    _warn(value, result.case, result)
     return result
 
 
@@ -157,12 +157,10 @@ def _is_short_form(key: str, value: dict[str, Any]) -> bool:
 def _from_version_2(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]:
     """Read a pipeline record: its known fields, and the short form of an output."""
     result.format_version = "2.0"
-    fields = {key: value[key] for key in value.keys() & _PIPELINE_FIELDS}
-    for key in ("id", "tags"):
-        if key in value:
-            fields[key] = value[key]
+    fields = {key: item for key, item in value.items() if key in _KNOWN}
+    short_form = fields.pop("expected_output", None)
     if "expected_output" in value and "expected_outputs" not in value:
-        fields["expected_outputs"] = {"output": value["expected_output"]}
+        fields["expected_outputs"] = {"output": short_form}
         result.fields_at["output"] = "expected_output"
     fields["raw_data"] = value
     return fields
@@ -186,10 +184,8 @@ def _reject_faults(
         )
 
 
-def _warn(value: dict[str, Any], result: CaseRecord) -> None:
+def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
     """Tell what is allowed and yet likely a slip."""
-    case = result.case
-    assert case is not None
     if type(value["id"]) is int:
         result.warn(
             "integer_id", "/id", f'the id is a number; read as "{case.id}". Quote it.'
@@ -212,15 +208,17 @@ def _warn(value: dict[str, Any], result: CaseRecord) -> None:
             "batch items without expected_aggregation: what becomes of the batch is "
             "not judged. Add one.",
         )
-    for key in value.keys() - TestCase.model_fields.keys():
-        meant = _slip(key)
+    for key in value:
+        meant = None if key in _KNOWN else _slip(key)
         if meant:
             result.warn(
                 "unknown_field",
                 pointer([key]),
                 f"unknown, so only kept in raw_data; did you mean {meant}?",
             )
-    for key in case.evaluation_config.keys() - _OPTIONS:
+    for key in case.evaluation_config:
+        if key in _OPTIONS:
+            continue
         close = get_close_matches(key, sorted(_OPTIONS), n=1)
         meant = f"; did you mean {close[0]}?" if close else ""
         result.warn(
@@ -233,7 +231,5 @@ def _warn(value: dict[str, Any], result: CaseRecord) -> None:
 @lru_cache(maxsize=1024)
 def _slip(key: str) -> str | None:
     """Return the field that an unknown key is likely to mean."""
-    if key == "expected_output":
-        return None
     known = ("tags", *PIPELINE_FIELDS)
     return next(iter(get_close_matches(key, known, n=1, cutoff=0.85)), None)

@@ -109,6 +109,17 @@ class Filters:
         scope = difference.step_id or self.catalogue.label("scope", difference.scope)
         return f"{scope} {difference.pointer or self._missing('pointer')}"
 
+    def sentence(self, difference: CheckDifference) -> str:
+        """One check that did not hold, on one line."""
+        nothing = self._missing("nothing")
+        return self.catalogue.text(
+            "difference.sentence",
+            place=self.place(difference),
+            reason=self.label(difference.reason, "reason"),
+            expected=nothing if difference.expected is None else difference.expected,
+            actual=nothing if difference.actual is None else difference.actual,
+        )
+
     def label(self, code: str, group: str) -> str:
         """The catalogue's word for a code, or the code itself."""
         return self.catalogue.label(group, code)

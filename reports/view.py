@@ -245,6 +245,20 @@ def first(items: Sequence[T], most: int | None) -> Sequence[T]:
     return items if most is None else items[:most]
 
 
+def question(context: dict[str, Any]) -> str | None:
+    """Return what was asked, if *context* has a text that says so."""
+    texts = {k: v for k, v in context.items() if isinstance(v, str) and v.strip()}
+    for key in _QUESTION_KEYS:
+        if key in texts:
+            return texts[key]
+    return next(iter(texts.values()), None)
+
+
+def first_error(case: CaseResult) -> RoundOutcome | None:
+    """Return the first round of *case* that gave no usable answer."""
+    return next((r for r in case.rounds if r.status == "error"), None)
+
+
 def bar(
     score: float | None,
     low: float | None,
@@ -352,9 +366,9 @@ class _Page:
         return CaseView(
             case=case,
             anchor=self.anchors[case.case_id],
-            question=_question(case.context),
+            question=question(case.context),
             first_difference=next(iter(case.differences), None),
-            first_error=next((r for r in rounds if r.status == "error"), None),
+            first_error=first_error(case),
             first_evidence=next(iter(case.evidences), None),
             scores=[
                 Field(self.names.get(d, d), score)
@@ -395,14 +409,6 @@ def fewer_cases(limits: Limits, share: float) -> Limits:
 def _dimension_rank(dimension: DimensionResult) -> int:
     """Missed targets first; otherwise as configured."""
     return _TARGET_ORDER[dimension.target_status]
-
-
-def _question(context: dict[str, Any]) -> str | None:
-    texts = {k: v for k, v in context.items() if isinstance(v, str) and v.strip()}
-    for key in _QUESTION_KEYS:
-        if key in texts:
-            return texts[key]
-    return next(iter(texts.values()), None)
 
 
 def _taken(payload: dict[str, Any], key: str) -> str | None:

@@ -1,0 +1,182 @@
+-- One row per task and dimension: what the scored rounds' metrics look like, whatever the
+-- score makes of them.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+round_scores as (
+
+    select * from {{ ref('fct_round_scores') }}
+
+),
+
+cases as (
+
+    select * from {{ ref('stg_tasks__cases') }}
+
+),
+
+scored_rounds as (
+
+    select
+        round_scores.task_id,
+        round_scores.dimension_id,
+        round_scores.metric,
+        round_scores.reason = 'error_round' as is_error,
+        dimensions.is_share,
+        dimensions.scorer,
+        dimensions.trim_share,
+        dimensions.lower_limit,
+        dimensions.upper_limit,
+        row_number() over in_order as metric_rank,
+        count(*) over (
+            partition by round_scores.task_id, round_scores.dimension_id
+        ) as n_metrics,
+        cast(floor(n_metrics * dimensions.trim_share + 1e-9) as bigint) as n_cut
+
+    from round_scores
+    inner join dimensions
+        on
+            round_scores.task_id = dimensions.task_id
+            and round_scores.dimension_id = dimensions.dimension_id
+    where round_scores.score is not null
+    window in_order as (
+        partition by round_scores.task_id, round_scores.dimension_id
+        order by round_scores.metric
+    )
+
+),
+
+measured as (
+
+    select
+        task_id,
+        dimension_id,
+        -- shares add up exactly; see exact_sum
+        case
+            when bool_and(is_share) then {{ exact_mean('case when is_share then metric end') }}
+            else avg(metric)
+        end as mean,
+        stddev_samp(metric) as sd,
+        median(metric) as median,
+        min(metric) as lowest,
+        max(metric) as highest,
+        percentile_cont(0.05) within group (order by metric) as p05,
+        percentile_cont(0.25) within group (order by metric) as p25,
+        percentile_cont(0.75) within group (order by metric) as p75,
+        percentile_cont(0.95) within group (order by metric) as p95,
+        avg(metric) filter (
+            where metric_rank > n_cut and metric_rank <= n_metrics - n_cut
+        ) as trimmed_mean,
+        count(*) filter (where metric = 1) as n_ones,
+        count(*) filter (where coalesce(metric < lower_limit, false)) as n_below_limit,
+        count(*) filter (where coalesce(metric > upper_limit, false)) as n_above_limit,
+        count(*) filter (where is_error) as n_error_rounds,
+        count(*) as n_scored_rounds
+
+    from scored_rounds
+    group by task_id, dimension_id
+
+),
+
+deviations as (
+
+    select
+        scored_rounds.task_id,
+        scored_rounds.dimension_id,
+        median(abs(scored_rounds.metric - measured.median)) as mad
+
+    from scored_rounds
+    inner join measured
+        on
+            scored_rounds.task_id = measured.task_id
+            and scored_rounds.dimension_id = measured.dimension_id
+    group by scored_rounds.task_id, scored_rounds.dimension_id
+
+),
+
+totals as (
+
+    select
+        cases.task_id,
+        count(*) as n_cases
+
+    from cases
+    group by cases.task_id
+
+),
+
+round_totals as (
+
+    select
+        task_id,
+        dimension_id,
+        count(*) as n_rounds
+
+    from round_scores
+    group by task_id, dimension_id
+
+),
+
+metrics as (
+
+    select
+
+        ---------- ids
+        dimensions.task_id,
+        dimensions.dimension_id,
+
+        ---------- numerics
+        coalesce(totals.n_cases, 0) as n_cases,
+        coalesce(round_totals.n_rounds, 0) as n_rounds,
+        coalesce(measured.n_scored_rounds, 0) as n_scored_rounds,
+        round(measured.mean, 6) as mean,
+        round(measured.sd, 6) as sd,
+        round(measured.median, 6) as median,
+        round(deviations.mad, 6) as mad,
+        round(measured.lowest, 6) as lowest,
+        round(measured.highest, 6) as highest,
+        round(measured.p05, 6) as p05,
+        round(measured.p25, 6) as p25,
+        round(measured.p75, 6) as p75,
+        round(measured.p95, 6) as p95,
+        round(measured.trimmed_mean, 6) as trimmed_mean,
+        coalesce(measured.n_below_limit, 0) as n_below_limit,
+        coalesce(measured.n_above_limit, 0) as n_above_limit,
+        coalesce(measured.n_error_rounds, 0) as n_error_rounds,
+        case
+            when dimensions.is_share and dimensions.scorer <> 'error_rate'
+                then round(cast(measured.n_ones as double) / measured.n_scored_rounds, 6)
+        end as correct_ratio,
+        case
+            when not dimensions.is_share
+                then round(
+                    1.0
+                    - cast(measured.n_below_limit + measured.n_above_limit as double)
+                    / measured.n_scored_rounds,
+                    6
+                )
+        end as within_target_ratio
+
+    from dimensions
+    left join totals on dimensions.task_id = totals.task_id
+    left join round_totals
+        on
+            dimensions.task_id = round_totals.task_id
+            and dimensions.dimension_id = round_totals.dimension_id
+    left join measured
+        on
+            dimensions.task_id = measured.task_id
+            and dimensions.dimension_id = measured.dimension_id
+    left join deviations
+        on
+            dimensions.task_id = deviations.task_id
+            and dimensions.dimension_id = deviations.dimension_id
+
+)
+
+select * from metrics

@@ -1,0 +1,184 @@
+-- One row per task: the overall score, its 95 % interval over cases, and how much of the
+-- task was scored.
+with
+
+tasks as (
+
+    select * from {{ ref('int_tasks_resolved') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+weights as (
+
+    select * from {{ ref('int_dimension_weights') }}
+
+),
+
+centres as (
+
+    select * from {{ ref('int_dimension_centres') }}
+
+),
+
+case_scores as (
+
+    select * from {{ ref('int_case_scores') }}
+    where score is not null
+
+),
+
+round_scores as (
+
+    select * from {{ ref('fct_round_scores') }}
+
+),
+
+rounds as (
+
+    select * from {{ ref('stg_tasks__rounds') }}
+
+),
+
+overall as (
+
+    select
+        weights.task_id,
+        round(
+            sum(weights.weight_used * weights.score) filter (where weights.weight_used > 0), 6
+        ) as overall_score,
+        coalesce(max(weights.task_weight_scored) < max(weights.task_weight_configured) / 2, false)
+            as is_mostly_unscored,
+        bool_or(
+            weights.weight_used > 0
+            and (centres.is_confidence_weighted or centres.aggregation <> 'mean')
+        ) as has_no_interval
+
+    from weights
+    inner join centres
+        on weights.task_id = centres.task_id and weights.dimension_id = centres.dimension_id
+    group by weights.task_id
+
+),
+
+-- how far each case pulls the overall score from where it is
+pulls as (
+
+    select
+        case_scores.task_id,
+        case_scores.case_id,
+        sum(
+            weights.weight_used * (case_scores.score - centres.centre) / centres.n_cases
+        ) as pull
+
+    from case_scores
+    inner join weights
+        on
+            case_scores.task_id = weights.task_id
+            and case_scores.dimension_id = weights.dimension_id
+    inner join centres
+        on
+            case_scores.task_id = centres.task_id
+            and case_scores.dimension_id = centres.dimension_id
+    where weights.weight_used > 0
+    group by case_scores.task_id, case_scores.case_id
+
+),
+
+half_widths as (
+
+    select
+        task_id,
+        count(*) as n_cases,
+        -- sd of N * pull, over the root of N
+        {{ t_quantile('(count(*) - 1)') }} * stddev_samp(pull) * sqrt(cast(count(*) as double))
+            as half_width
+
+    from pulls
+    group by task_id
+
+),
+
+scored_rounds as (
+
+    select
+        round_scores.task_id,
+        count(distinct (round_scores.case_id, round_scores.round_id)) as n_scored_rounds
+
+    from round_scores
+    inner join weights
+        on
+            round_scores.task_id = weights.task_id
+            and round_scores.dimension_id = weights.dimension_id
+    where weights.weight_used > 0 and round_scores.score is not null
+    group by round_scores.task_id
+
+),
+
+counted_rounds as (
+
+    select
+        task_id,
+        count(*) as n_rounds
+
+    from rounds
+    group by task_id
+
+),
+
+joined as (
+
+    select
+
+        ---------- ids
+        tasks.task_id,
+
+        ---------- numerics
+        overall.overall_score,
+        round(greatest(0.0, overall.overall_score - half_widths.half_width), 6) as low,
+        round(least(1.0, overall.overall_score + half_widths.half_width), 6) as high,
+        coalesce(counted_rounds.n_rounds, 0) as n_rounds,
+        coalesce(scored_rounds.n_scored_rounds, 0) as n_scored_rounds,
+        round(
+            cast(coalesce(scored_rounds.n_scored_rounds, 0) as double) / counted_rounds.n_rounds, 6
+        ) as coverage,
+        half_widths.n_cases as n_scored_cases,
+
+        ---------- booleans
+        coalesce(overall.is_mostly_unscored, false) as is_mostly_unscored,
+        overall.overall_score is not null
+        and not overall.has_no_interval
+        and half_widths.half_width is not null
+        and low < high as has_interval
+
+    from tasks
+    left join overall on tasks.task_id = overall.task_id
+    left join half_widths on tasks.task_id = half_widths.task_id
+    left join scored_rounds on tasks.task_id = scored_rounds.task_id
+    left join counted_rounds on tasks.task_id = counted_rounds.task_id
+
+),
+
+scored as (
+
+    select
+        task_id,
+        overall_score,
+        coverage,
+        case when has_interval then low end as ci_low,
+        case when has_interval then high end as ci_high,
+        n_rounds,
+        n_scored_rounds,
+        coalesce(n_scored_cases, 0) as n_scored_cases,
+        is_mostly_unscored
+
+    from joined
+
+)
+
+select * from scored

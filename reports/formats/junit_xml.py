@@ -1,0 +1,75 @@
+"""``junit.xml``: the cases as tests, for continuous integration.
+
+A failed case is a failure, an error case an error, an unevaluated one skipped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
+from reports.catalogue import Lang, catalogue
+from reports.filters import Filters
+from reports.formats.base import Format, Options
+from reports.limits import WHOLE
+from reports.render import environment, language_of, render
+from reports.view import first_error
+from reports.visible import clip
+
+MOST_DIFFERENCES = 20
+"""Differences listed in the text of one failure."""
+
+
+@dataclass(frozen=True)
+class TestCase:
+    """One case as a test."""
+
+    name: str
+    seconds: str | None
+    """Time of its rounds; ``None`` where one was not measured."""
+    status: str
+    message: str
+    lines: list[str]
+
+
+def to_junit(
+    result: AnalysisResult, *, lang: Lang | None = None, templates: Path | None = None
+) -> str:
+    """Return the cases of *result* as JUnit XML."""
+    lang = lang or language_of(result)
+    cases = [_test_case(case, Filters(catalogue(lang))) for case in result.case_results]
+    env = environment(lang, templates)
+    return render(env, "junit.xml.j2", result=result, cases=cases)
+
+
+def _test_case(case: CaseResult, filters: Filters) -> TestCase:
+    lines = [filters.sentence(d) for d in case.differences[:MOST_DIFFERENCES]]
+    error = first_error(case)
+    if error is not None:
+        message = error.error_code or ""
+    elif lines:
+        message = lines[0]
+    else:
+        message = next((e.summary for e in case.evidences), "")
+    return TestCase(
+        name=case.case_id,
+        seconds=_seconds(case),
+        status=case.status,
+        message=clip(message, 300),
+        lines=lines,
+    )
+
+
+def _seconds(case: CaseResult) -> str | None:
+    times = [r.latency_ms for r in case.rounds if r.latency_ms is not None]
+    if not times or len(times) < len(case.rounds):
+        return None
+    return f"{sum(times) / 1000:.3f}"
+
+
+def _render(result: AnalysisResult, options: Options) -> bytes:
+    return to_junit(result, lang=options.lang, templates=options.templates).encode()
+
+
+FORMAT = Format("junit", "junit.xml", WHOLE, _render)

@@ -1,0 +1,48 @@
+"""``report.md``: a summary for a step of continuous integration, at most 60 KB."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from reports.catalogue import Lang
+from reports.formats.base import Format, Options
+from reports.limits import SHOWN, Limits
+from reports.render import environment, language_of, render
+from reports.view import arrange
+from reports.visible import visible
+
+MOST_BYTES = 60_000
+_CASES = (50, 25, 10, 5, 0)
+
+# What Markdown or GitHub would act on; < > & and quotes are escaped as HTML.
+_ACTIVE = re.compile(r"([\\`*_{}\[\]#|~!@$]|:(?=//)|(?<=www)\.)")
+
+
+def to_markdown(
+    result: AnalysisResult, *, lang: Lang | None = None, templates: Path | None = None
+) -> str:
+    """Return a summary of *result* as Markdown; texts of others stay plain text."""
+    env = environment(lang or language_of(result), templates)
+    env.filters["plain"] = plain
+    for cases in _CASES:
+        limits = Limits(cases=cases, rounds=SHOWN.rounds, checks=SHOWN.checks)
+        view = arrange(result, limits)
+        page = render(env, "report.md.j2", result=result, view=view)
+        if len(page.encode()) <= MOST_BYTES:
+            break
+    return page
+
+
+def plain(text: object) -> str:
+    """Return *text* on one line with nothing in it that Markdown acts on."""
+    return _ACTIVE.sub(r"\\\1", " ".join(visible(text).split()))
+
+
+def _render(result: AnalysisResult, options: Options) -> bytes:
+    text = to_markdown(result, lang=options.lang, templates=options.templates)
+    return text.encode()
+
+
+FORMAT = Format("md", "report.md", SHOWN, _render)

@@ -1,0 +1,239 @@
+"""The loader: whole files only, the same bytes once, replacement in one transaction."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from ingest import raw
+from ingest import write as write_module
+from promptlab.errors import InputError, NothingToDo
+from promptlab.pipeline import Warehouse
+
+
+def task(task_id: str = "t1", answer: str = "yes", cases: int = 1) -> dict[str, Any]:
+    return {
+        "task": {
+            "task_id": task_id,
+            "title": "T",
+            "prompt_version": "v1",
+            "model": "m",
+            "triggered_by": "ci",
+            "env": {},
+            "created_at": "2026-01-01T00:00:00Z",
+        },
+        "cases": [
+            {
+                "case_id": f"c{n}",
+                "context": {},
+                "rounds": [
+                    {
+                        "round_id": f"c{n}-1",
+                        "run_index": 1,
+                        "raw_output": answer,
+                        "parsed_output": None,
+                        "metadata": {},
+                        "executed_at": "2026-01-01T00:00:01Z",
+                    }
+                ],
+                "baselines": [],
+                "tags": [],
+            }
+            for n in range(cases)
+        ],
+        "dimensions": [],
+        "extras": {},
+    }
+
+
+def write(path: Path, *records: object) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(
+        "\n".join(r if isinstance(r, str) else json.dumps(r) for r in records), "utf-8"
+    )
+    return path
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    return Warehouse(tmp_path / "w.duckdb")
+
+
+def query(warehouse: Warehouse, sql: str) -> list[tuple]:
+    with warehouse.connect() as con:
+        return con.execute(sql).fetchall()
+
+
+def statuses(warehouse: Warehouse) -> list[tuple]:
+    return query(warehouse, "select kind, status from raw.loads order by load_id")
+
+
+def test_all_raw_tables_exist_after_the_first_load_even_when_empty(tmp_path, warehouse):
+    warehouse.ingest(write(tmp_path / "a.json", task()))
+    tables = query(
+        warehouse,
+        "select table_name from duckdb_tables() where schema_name = 'raw' order by 1",
+    )
+    assert {name for (name,) in tables} >= {
+        "baselines", "cases", "dimension_configs", "expectations", "loads",
+        "memory_answers", "memory_invalid_questions", "memory_runs", "memory_tests",
+        "memory_timings", "named_baselines", "pipeline_steps", "pipelines", "rejects",
+        "rounds", "scores", "tasks", "test_cases", "testsets",
+    }  # fmt: skip
+
+
+def test_the_same_bytes_again_change_nothing(tmp_path, warehouse):
+    file = write(tmp_path / "in" / "a.json", task())
+    assert warehouse.ingest(file.parent).n_loaded == 1
+    before = query(warehouse, "select * from raw.loads")
+    assert warehouse.ingest(file.parent).n_unchanged == 1
+    copied = write(tmp_path / "elsewhere" / "copy.json", task())
+    assert warehouse.ingest(copied).n_unchanged == 1
+    assert query(warehouse, "select * from raw.loads") == before
+
+
+def test_new_content_of_a_task_replaces_the_old_and_the_log_says_so(
+    tmp_path, warehouse
+):
+    file = write(tmp_path / "a.json", task(answer="old", cases=3))
+    warehouse.ingest(file)
+    write(file, task(answer="new", cases=1))
+    warehouse.ingest(file)
+    assert query(warehouse, "select raw_output from raw.rounds") == [("new",)]
+    assert statuses(warehouse) == [("analysis", "replaced"), ("analysis", "loaded")]
+    assert query(
+        warehouse, "select replaced from raw.loads where status = 'loaded'"
+    ) == [('["t1"]',)]
+
+
+def test_a_file_changed_back_is_loaded_again(tmp_path, warehouse):
+    file = write(tmp_path / "a.json", task(answer="one"))
+    for answer in ("one", "two", "one"):
+        write(file, task(answer=answer))
+        warehouse.ingest(file)
+    assert query(warehouse, "select raw_output from raw.rounds") == [("one",)]
+
+
+def test_two_files_of_one_task_settle_and_reading_them_again_changes_nothing(
+    tmp_path, warehouse
+):
+    write(tmp_path / "in" / "a.json", task(answer="first"))
+    write(tmp_path / "in" / "b.json", task(answer="second"))
+    warehouse.ingest(tmp_path / "in")
+    assert query(warehouse, "select raw_output from raw.rounds") == [("second",)]
+    again = warehouse.ingest(tmp_path / "in")
+    assert again.n_loaded == 0
+    assert query(warehouse, "select raw_output from raw.rounds") == [("second",)]
+
+
+def test_another_testset_option_is_another_load(tmp_path, warehouse):
+    file = write(tmp_path / "a.json", task())
+    warehouse.ingest(file)
+    assert warehouse.ingest(file, testset="other").n_loaded == 1
+    assert query(
+        warehouse, "select testset_override from raw.loads where status = 'loaded'"
+    ) == [("other",)]
+
+
+def test_a_batch_that_fails_leaves_the_warehouse_as_it_was(
+    tmp_path, warehouse, monkeypatch
+):
+    warehouse.ingest(write(tmp_path / "a.json", task(answer="kept")))
+    real = raw.append
+
+    def fail_at_rounds(con, table, parts):
+        if table == "rounds":
+            raise duckdb.IOException("disk full")
+        return real(con, table, parts)
+
+    monkeypatch.setattr(write_module.raw, "append", fail_at_rounds)
+    write(tmp_path / "a.json", task(answer="new"))
+    with pytest.raises(duckdb.IOException):
+        warehouse.ingest(tmp_path / "a.json")
+    monkeypatch.undo()
+    assert query(warehouse, "select raw_output from raw.rounds") == [("kept",)]
+    assert statuses(warehouse) == [("analysis", "loaded")]
+
+
+def test_a_rejected_file_keeps_its_rejects_and_the_live_version(tmp_path, warehouse):
+    file = write(tmp_path / "a.json", task(answer="good"))
+    warehouse.ingest(file)
+    broken = task(answer="bad")
+    broken["dimensions"] = [{"dimension_id": "x"}]
+    write(file, broken)
+    for _ in range(2):  # a second reading says the same and adds nothing
+        ingested = warehouse.ingest(file)
+        assert ingested.n_rejected == 1
+        assert ingested.files[0].problems
+    assert statuses(warehouse) == [("analysis", "loaded"), ("analysis", "rejected")]
+    assert query(warehouse, "select raw_output from raw.rounds") == [("good",)]
+    assert query(warehouse, "select count(*) > 0 from raw.rejects") == [(True,)]
+
+
+def test_a_walked_file_of_no_known_kind_is_skipped_once(tmp_path, warehouse):
+    write(tmp_path / "in" / "notes.txt", "hello")
+    write(tmp_path / "in" / "a.json", task())
+    warehouse.ingest(tmp_path / "in")
+    assert warehouse.ingest(tmp_path / "in").n_skipped == 1
+    assert sorted(statuses(warehouse)) == [
+        ("analysis", "loaded"),
+        ("unknown", "skipped"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("empty.json", b"", "is empty"),
+        ("blank.json", b"  \n", "is empty"),
+        ("notes.txt", b"hello", "is of no known kind"),
+        ("image.json", b"\x89PNG\x00\x00", "is of no known kind"),
+    ],
+)
+def test_a_file_named_itself_must_be_of_a_known_kind(
+    tmp_path, warehouse, name, content, message
+):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        warehouse.ingest(tmp_path / name)
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path, warehouse):
+    with pytest.raises(InputError, match=r"gone\.json: cannot be read: No such file"):
+        warehouse.ingest(tmp_path / "gone.json")
+
+
+def test_an_empty_folder_is_nothing_to_do(tmp_path, warehouse):
+    (tmp_path / "in").mkdir()
+    with pytest.raises(NothingToDo, match="no files below"):
+        warehouse.ingest(tmp_path / "in")
+
+
+def test_a_loop_of_links_and_a_pipe_among_the_inputs_stop_nothing(tmp_path, warehouse):
+    import os
+
+    write(tmp_path / "in" / "a.json", task())
+    (tmp_path / "in" / "loop").symlink_to(tmp_path / "in")
+    (tmp_path / "in" / "dangling").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(tmp_path / "in" / "pipe")
+    assert warehouse.ingest(tmp_path / "in").n_loaded == 1
+
+
+def test_hidden_folders_are_walked(tmp_path, warehouse):
+    write(tmp_path / "in" / ".sage" / "a.json", task())
+    assert warehouse.ingest(tmp_path / "in").n_loaded == 1
+
+
+def test_a_database_of_a_newer_schema_is_refused(tmp_path, warehouse):
+    from promptlab.errors import WarehouseError
+
+    file = write(tmp_path / "a.json", task())
+    warehouse.ingest(file)
+    with duckdb.connect(str(warehouse.settings.db)) as con:
+        con.execute("insert into raw.schema_versions values (999, now(), 'future')")
+    with pytest.raises(WarehouseError, match="install a newer promptlab"):
+        warehouse.ingest(file)
