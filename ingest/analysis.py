@@ -15,11 +15,12 @@ from typing import Any
 import msgspec
 
 from ingest.analysis_careful import read_carefully
-from ingest.analysis_head import HeadFaults, read_head
+from ingest.analysis_head import Head, HeadFaults, read_head
 from ingest.analysis_rows import DoubtfulCases, Twins, task_reading
-from ingest.analysis_warnings import UnknownKeys, placed
+from ingest.analysis_warnings import Members, UnknownKeys, placed
 from ingest.columns import no_garbage_collection
 from ingest.fast_structs import EMPTY, struct_of
+from ingest.problems import Problem
 from ingest.reading import Reading
 from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
 
@@ -52,13 +53,13 @@ def read_analysis(data: bytes) -> Reading:
 
 
 def _read_at_once(data: bytes) -> Reading:
-    unknown = None
+    is_closed = True
     try:
         file = _decoder(closed=True).decode(data)
     except msgspec.ValidationError:
         # Perhaps only for a key that the contract does not know.
         file = _decoder(closed=False).decode(data)
-        unknown = UnknownKeys()
+        is_closed = False
     parts = {
         "task": str(file.task, "utf-8"),
         "cases": "[]",
@@ -67,17 +68,25 @@ def _read_at_once(data: bytes) -> Reading:
     }
     head = read_head(parts)
     reading = task_reading(head, file.cases, range(len(file.cases)))
-    if unknown is not None:
-        top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
-        unknown.see_head(top, head)
-        cases = msgspec.json.decode(top["cases"], type=list[msgspec.Raw])
-        for position, case in enumerate(cases):
-            unknown.see_case(position, case)
-        reading.problems += unknown.problems()
+    reading.problems = [
+        *_unknown_keys(head, None if is_closed else data),
+        *reading.problems,
+    ]
     if reading.problems:
         text = data.decode("utf-8", "surrogateescape")
         reading.problems = placed(reading.problems, text)
     return reading
+
+
+def _unknown_keys(head: Head, data: bytes | None) -> list[Problem]:
+    """Return the warnings of the head and, unless there are none, of the cases."""
+    unknown = UnknownKeys()
+    top = {} if data is None else msgspec.json.decode(data, type=Members)
+    unknown.see_head(top, head)
+    cases = msgspec.json.decode(top.get("cases", b"[]"), type=list[msgspec.Raw])
+    for position, case in enumerate(cases):
+        unknown.see_case(position, case)
+    return unknown.problems()
 
 
 @cache

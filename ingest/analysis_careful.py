@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import cache
 from json import JSONDecodeError
 from typing import Any
 
 import msgspec
-from pydantic import ValidationError
 
 from ingest.analysis_head import Head, HeadFaults, read_head
 from ingest.analysis_rows import DoubtfulCases, task_reading
 from ingest.analysis_warnings import UnknownKeys, placed
 from ingest.fast_structs import struct_of
-from ingest.faults import Fault, faults, shown
+from ingest.faults import Fault, judge, shown, text_member
+from ingest.json_messages import printable
 from ingest.json_places import (
     Key,
     Lines,
     Span,
     after_space,
-    flaws,
-    keys_at,
     locate,
     pointer,
     spans,
     value_end,
 )
+from ingest.json_syntax import syntax_problem
 from ingest.problems import Problem
 from ingest.reading import Reading
-from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
+from promptlab.contracts.analysis_input import TestCaseBundle
 
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_TOO_DEEP = Fault((), "too_deep", "nested too deeply to be read")
 
 
 def read_carefully(data: bytes) -> Reading:
@@ -47,7 +44,7 @@ def read_carefully(data: bytes) -> Reading:
         document.split()
         head = read_head(document.parts())
     except JSONDecodeError as error:
-        return _rejected([document.syntax_problem(error)])
+        return _rejected([syntax_problem(error, document.text)])
     except HeadFaults as error:
         return _rejected(
             [document.problem(each, error.task_id) for each in error.faults],
@@ -58,13 +55,6 @@ def read_carefully(data: bytes) -> Reading:
 
 def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
     return Reading(rows={}, problems=problems, records_rejected=cases, rejected=True)
-
-
-def _sound(text: str | None) -> str | None:
-    """Make a text fit for a database: no halves of surrogate pairs."""
-    if text is None or text.isascii():
-        return text
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 class _Document:
@@ -84,8 +74,6 @@ class _Document:
             HeadFaults: It is, but no object.
         """
         start = after_space(self.text, 0)
-        if start == len(self.text):
-            raise JSONDecodeError("the file is empty", self.text, start)
         found, end = spans(self.text, start, self._end_of)
         end = after_space(self.text, end)
         if end < len(self.text):
@@ -103,12 +91,7 @@ class _Document:
 
     def parts(self) -> dict[str, str]:
         """Return the JSON of what stands beside the cases."""
-        parts = {
-            str(key): self.written(span)
-            if key in AnalysisInput.model_fields
-            else "null"
-            for key, span in self.top.items()
-        }
+        parts = {str(key): self.written(span) for key, span in self.top.items()}
         if parts.get("cases", "").startswith("["):
             parts["cases"] = "[]"
         return parts
@@ -131,28 +114,12 @@ class _Document:
         record = record or self.top.get(first)
         return Problem(
             code=fault.code,
-            message=fault.message,
+            message=printable(fault.message),
             line=line,
             column=column,
-            record_id=_sound(record_id),
-            pointer=_sound(pointer(fault.keys)),
-            raw_text=_sound(self.written(record)) if record else None,
-        )
-
-    def syntax_problem(self, error: JSONDecodeError) -> Problem:
-        """Tell where the file stops to be JSON."""
-        line, column = self.lines.place(error.pos)
-        found = self.text[error.pos : error.pos + 1]
-        code, message = "syntax", error.msg
-        if "\udc80" <= found <= "\udcff":
-            code, message = "bad_utf8", "bytes that are not UTF-8"
-        elif found:
-            message = f"{message}, found {shown(found)}"
-        return Problem(
-            code=code,
-            message=f"{message}: the file cannot be read, nothing of it was loaded",
-            line=line,
-            column=column,
+            record_id=record_id and printable(record_id),
+            pointer=printable(pointer(fault.keys)),
+            raw_text=printable(self.written(record)) if record else None,
         )
 
 
@@ -200,9 +167,10 @@ class _Cases:
         """Name every fault of a case that did not pass; *reason* is the last resort."""
         self.good.pop(position, None)
         span = self.document.cases[position]
-        case_id, found = _judge(self.document.written(span))
+        text = self.document.written(span)
+        found = judge(TestCaseBundle, text)
         self.refused[position] = [
-            self._problem(position, fault, case_id)
+            self._problem(position, fault, text_member(text, "case_id"))
             for fault in found or [Fault((), "unreadable", reason)]
         ]
 
@@ -249,31 +217,6 @@ class _Cases:
             except DoubtfulCases as error:
                 for place in error.places:
                     self._refuse(positions[place], "a value that cannot be stored")
-
-
-def _judge(text: str) -> tuple[str | None, list[Fault]]:
-    """Return the id of a case and all that is wrong with it."""
-    found = [
-        Fault(tuple(keys_at(text, 0, place)), code, message)
-        for place, code, message in flaws(text)
-    ]
-    try:
-        value = json.loads(text)
-    except (RecursionError, ValueError):
-        return _case_id(text), found or [_TOO_DEEP]
-    try:
-        TestCaseBundle.model_validate(value)
-    except ValidationError as error:
-        known = {fault.keys for fault in found}
-        found += [each for each in faults(error, value) if each.keys not in known]
-    return _case_id(text), found
-
-
-def _case_id(text: str) -> str | None:
-    place = locate(text, 0, ("case_id",))
-    if place == 0 or not text.startswith('"', place):
-        return None
-    return str(json.loads(text[place : value_end(text, place)]))
 
 
 @cache

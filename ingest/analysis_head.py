@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ingest.faults import Fault, faults
-from ingest.json_places import flaws, keys_at
+from ingest.json_places import NOT_JSON, flaws, keys_at
 from ingest.rows import Columns, Rows
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.contracts.times import read_time
@@ -51,10 +51,12 @@ def read_head(parts: Mapping[str, str]) -> Head:
     found: list[Fault] = []
     values: dict[str, Any] = {}
     for key, text in parts.items():
+        is_stored = key in AnalysisInput.model_fields
         for place, code, message in flaws(text):
-            found.append(Fault((key, *keys_at(text, 0, place)), code, message))
+            if is_stored or code in NOT_JSON:
+                found.append(Fault((key, *keys_at(text, 0, place)), code, message))
         try:
-            values[key] = json.loads(text)
+            values[key] = json.loads(text) if is_stored else None
         except (RecursionError, ValueError):
             found.append(Fault((key,), "too_deep", "nested too deeply to be read"))
     try:

@@ -24,7 +24,8 @@ from promptlab.contracts.analysis_input import (
 if TYPE_CHECKING:
     from ingest.analysis_head import Head
 
-Member = dict[str, msgspec.Raw]
+Members = dict[str, msgspec.Raw]
+"""An object whose values stay as they are written."""
 
 _ROOM: dict[type[BaseModel], str] = {
     AnalysisInput: "`extras`",
@@ -60,11 +61,13 @@ class UnknownKeys:
 
     def see_case(self, position: int, case: bytes | msgspec.Raw) -> None:
         """Note those of a case, its rounds and its baselines."""
-        members = msgspec.json.decode(case, type=Member)
+        members = msgspec.json.decode(case, type=Members)
         self.see(TestCaseBundle, members, "cases", position)
         for name, model in (("rounds", RoundRun), ("baselines", BaselineSpec)):
             parts = members.get(name, b"[]")
-            for place, part in enumerate(msgspec.json.decode(parts, type=list[Member])):
+            for place, part in enumerate(
+                msgspec.json.decode(parts, type=list[Members])
+            ):
                 self.see(model, part, "cases", position, name, place)
 
     def problems(self) -> list[Problem]:
@@ -119,11 +122,16 @@ def zone_warnings(head: Head, rounds: int, first_round: str | None) -> list[Prob
 
 def zone_warning(where: str, count: int, record_id: str | None) -> Problem:
     """Tell of *count* times without a zone, the first of them at *where*."""
-    what = "a time" if count == 1 else f"{count} times, this one first,"
     return Problem(
         code="time_without_zone",
         severity="warning",
         record_id=record_id,
         pointer=where,
-        message=f"{what} without a zone, read as UTC: write 2024-10-24T12:30:00Z",
+        message=zone_message(count),
     )
+
+
+def zone_message(count: int) -> str:
+    """Tell of *count* times without a zone; the place is that of the first."""
+    what = "a time" if count == 1 else f"{count} times, this one first,"
+    return f"{what} without a zone, read as UTC: write 2024-10-24T12:30:00Z"

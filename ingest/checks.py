@@ -51,6 +51,10 @@ class Check(NamedTuple):
     allowed: str | None = None
 
 
+_Place = tuple[str, str | None, str | None, str, str]
+"""The first five columns of a check: scope, step, field, path, pointer."""
+
+
 class Remark(NamedTuple):
     """Something to tell about one expected text; its check stands all the same."""
 
@@ -127,18 +131,15 @@ class _Scope:
     ) -> None:
         """Add the checks below one step's, the aggregation's or one field's value."""
         base = "" if field is None else "/" + _escaped(field)
-        checks = self.checks
         long_ones = _long_ones(expected)
         # value, path, pointer below base, whether a pointer must stand in for the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
         while stack:
             value, path, pointer, odd = stack.pop()
             place = (scope, step_id, field, path, base + pointer)
-            if type(value) is str:
-                self._add_text(value, place)
-            elif type(value) is dict:
+            if type(value) is dict:
                 self._add_object(value, place, long_ones)
-                self._spend(path, pointer, len(value))
+                self._spend(path + pointer, len(value))
                 for key in reversed(value):
                     if key in self._ignored:
                         continue
@@ -150,52 +151,56 @@ class _Scope:
                         stack.append((value[key], deeper, below, False))
             elif type(value) is list:
                 text = _text_of(value, long_ones)
+                self._spend(text)
                 size = len(value)
-                checks.append(Check(*place, "array", text, length=size))
-                self._spend(path, pointer, size)
+                self.checks.append(Check(*place, "array", text, length=size))
+                self._spend(path + pointer, size)
                 for index in range(size - 1, -1, -1):
                     below = f"{pointer}/{index}"
                     deeper = below if odd else f"{path}[{index}]"
                     stack.append((value[index], deeper, below, odd))
-            elif value is None:
-                checks.append(Check(*place, "null", "null"))
-            elif value is True or value is False:
-                text = "true" if value else "false"
-                checks.append(Check(*place, "bool", text, text))
             else:
-                text = dump(value)
-                number = _double(value)
-                checks.append(Check(*place, "number", text, text, None, number))
+                self._add_leaf(value, place)
 
-    def _add_text(
-        self, value: str, place: tuple[str, str | None, str | None, str, str]
-    ) -> None:
+    def _add_leaf(self, value: Any, place: _Place) -> None:
+        if type(value) is str:
+            self._add_text(value, place)
+        elif value is None:
+            self.checks.append(Check(*place, "null", "null"))
+        elif value is True or value is False:
+            text = "true" if value else "false"
+            self.checks.append(Check(*place, "bool", text, text))
+        else:
+            text = dump(value)
+            number = _double(value)
+            self.checks.append(Check(*place, "number", text, text, None, number))
+
+    def _add_text(self, value: str, place: _Place) -> None:
         written = dump(value)
         matcher, operand = text_check(value)
-        if matcher != "regex":
-            if not operand and matcher == "contains":
-                self._remark(
-                    place, "empty_needle", "contains: alone matches every text"
-                )
-            self.checks.append(Check(*place, matcher, written, operand))
+        if matcher == "regex":
+            pattern = translate(operand)
+            if pattern.error:
+                message = f"{pattern.error} The check stays unevaluated."
+                self._remark(place, "invalid_pattern", message)
+            for warning in pattern.warnings:
+                self._remark(place, "doubtful_pattern", warning)
+            self.checks.append(
+                Check(*place, matcher, written, pattern.translated, pattern.ascii)
+            )
             return
-        pattern = translate(operand)
-        if pattern.error:
-            message = f"{pattern.error} The check stays unevaluated"
-            self._remark(place, "invalid_pattern", message)
-        for warning in pattern.warnings:
-            self._remark(place, "doubtful_pattern", warning)
-        self.checks.append(
-            Check(*place, matcher, written, pattern.translated, pattern.ascii)
-        )
+        if matcher == "contains" and not operand:
+            self._remark(place, "empty_needle", "contains: alone matches every text.")
+        self.checks.append(Check(*place, matcher, written, operand))
 
     def _add_object(
         self,
         value: dict[str, Any],
-        place: tuple[str, str | None, str | None, str, str],
-        long_ones: set[int],
+        place: _Place,
+        long_ones: frozenset[int],
     ) -> None:
         text = _text_of(value, long_ones)
+        self._spend(text)
         allowed = None
         if self._strict:
             keys = [key for key in value if key not in self._ignored]
@@ -204,17 +209,17 @@ class _Scope:
 
     def _allowed(self, keys: Iterable[str]) -> str:
         text = dump([*keys, *self._ignored_names])
-        self._spend(text, "", 1)
+        self._spend(text)
         return text
 
-    def _spend(self, path: str, pointer: str, times: int) -> None:
-        self.left -= (len(path) + len(pointer)) * times
+    def _spend(self, text: str, times: int = 1) -> None:
+        self.left -= len(text) * times
         if self.left < 0:
             raise ExpectationTooLargeError
 
     def _remark(
         self,
-        place: tuple[str, str | None, str | None, str, str],
+        place: _Place,
         code: str,
         message: str,
     ) -> None:
@@ -243,20 +248,25 @@ def _double(number: int | float) -> float | None:
         return None
 
 
-def _text_of(value: Any, long_ones: set[int]) -> str:
+def _text_of(value: Any, long_ones: frozenset[int]) -> str:
     """Write an expected container, or a sentence about one that is too long."""
     if id(value) not in long_ones:
         return dump(value)
-    kind = f"an object of {len(value)} keys" if isinstance(value, dict) else (
-        f"a list of {len(value)} elements"
+    kind = (
+        f"an object of {len(value)} keys"
+        if isinstance(value, dict)
+        else (f"a list of {len(value)} elements")
     )
     return dump(f"{kind}, too long to repeat here: see the test case")
 
 
-def _long_ones(root: Any) -> set[int]:
+_NONE: frozenset[int] = frozenset()
+
+
+def _long_ones(root: Any) -> frozenset[int]:
     """Return the ids of the containers below *root* whose text would be too long."""
     if not isinstance(root, (dict, list)) or len(dump(root)) <= LONGEST_EXPECTED:
-        return set()
+        return _NONE
     order = [root]
     for container in order:  # grows while it is walked: parents before children
         order.extend(
@@ -269,7 +279,7 @@ def _long_ones(root: Any) -> set[int]:
             sizes[id(child)] if isinstance(child, (dict, list)) else len(str(child)) + 4
             for child in _children(container)
         )
-    return {key for key, size in sizes.items() if size > LONGEST_EXPECTED}
+    return frozenset(key for key, size in sizes.items() if size > LONGEST_EXPECTED)
 
 
 def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:

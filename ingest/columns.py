@@ -61,6 +61,11 @@ def doubles(values: Sequence[float | None]) -> pl.Series:
     return pl.Series(values, dtype=pl.Float64, strict=False)
 
 
+def booleans(values: Sequence[bool | None]) -> pl.Series:
+    """Return a column of truth values."""
+    return pl.Series(values, dtype=pl.Boolean)
+
+
 def json_values(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON as text.
 
@@ -92,14 +97,23 @@ def json_objects(raws: Sequence[msgspec.Raw]) -> pl.Series:
     return column
 
 
+def json_values_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON as text, null for JSON null.
+
+    Raises:
+        Doubtful: As `json_values`.
+    """
+    column = json_values(raws)
+    return column.set(column == "null", None)
+
+
 def json_objects_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON objects as text, null for JSON null.
 
     Raises:
         Doubtful: As `json_objects`.
     """
-    column = json_values(raws)
-    column = column.set(column == "null", None)
+    column = json_values_or_null(raws)
     objects = column.str.starts_with("{")
     if not objects.all():  # nulls are left out
         raise Doubtful((~objects).arg_true().to_list())

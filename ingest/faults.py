@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
+from pydantic import BaseModel, ValidationError
 
-Key = str | int
+from ingest.json_messages import printable
+from ingest.json_places import Key, flaws, keys_at, locate, value_end
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 _EXPECTED = {
     "string_type": "text",
@@ -58,6 +60,37 @@ def faults(error: ValidationError, value: Any) -> list[Fault]:
     return [
         Fault(keys, code, _joined(messages)) for (keys, code), messages in found.items()
     ]
+
+
+def judge(model: type[BaseModel], text: str) -> list[Fault]:
+    """Return all that is wrong with a record, none if its contract accepts it.
+
+    Args:
+        model: The contract.
+        text: The record's JSON, decoded with `surrogateescape`; its grammar is right.
+    """
+    found = [
+        Fault(tuple(keys_at(text, 0, place)), code, message)
+        for place, code, message in flaws(text)
+    ]
+    try:
+        value = json.loads(text)
+    except (RecursionError, ValueError):
+        return found or [Fault((), "too_deep", "nested too deeply to be read")]
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        known = {fault.keys for fault in found}
+        found += [each for each in faults(error, value) if each.keys not in known]
+    return found
+
+
+def text_member(text: str, key: str) -> str | None:
+    """Return a member of the object in *text*, if there is one and it is a text."""
+    place = locate(text, 0, (key,))
+    if place == 0 or not text.startswith('"', place):
+        return None
+    return printable(str(json.loads(text[place : value_end(text, place)])))
 
 
 def shown(value: Any) -> str:
@@ -114,7 +147,7 @@ def _say(details: ErrorDetails) -> tuple[str, str]:
 
 
 def _joined(messages: list[str]) -> str:
-    """Join what the branches of a union say: ``expected text or an object, found 5``."""
+    """Join what the branches of a union say: ``expected text or null, found 5``."""
     first = messages[0]
     head, middle, tail = first.partition(", found ")
     others = [each.partition(", found ")[0] for each in messages[1:]]

@@ -70,10 +70,11 @@ def string_fault(error: JSONDecodeError, text: str) -> tuple[str, int, str]:
             f"a bare control character (U+{ord(found):04X}) in a text. "
             f"Write it as {escape}.",
         )
+    start = text.rindex("\\", 0, error.pos + 1)  # Python points at the u of \\u12g4
     return (
         "bad_escape",
-        error.pos,
-        f"{text[error.pos : error.pos + 2]} is no JSON escape. "
+        start,
+        f"{text[start : start + 2]} is no JSON escape. "
         "Write a backslash itself as \\\\.",
     )
 

@@ -29,6 +29,8 @@ _STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
 
 Key = str | int
 FlawCode = Literal["bad_utf8", "lone_surrogate", "not_a_number", "number_out_of_range"]
+NOT_JSON = ("lone_surrogate", "not_a_number")
+"""Flaws that no reader lets through, even where the value is not stored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def parse_fast(text: str) -> Any:
     if end != len(text):
         raise _RefusedError
     if "\\u" in text and _SURROGATE_ESCAPE.search(text):
-        msgspec.json.encode(value)  # refuses a lone surrogate with a ValueError
+        _encode(value)  # refuses a lone surrogate with a ValueError
     if not text.isascii():
         text.encode()  # so does this, for bytes that were not UTF-8
     if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
@@ -114,12 +114,13 @@ def dump(value: Any) -> str:
 def canonical(value: Any) -> bytes:
     """Write *value* so that equal values give equal bytes: keys sorted, UTF-8."""
     try:
-        return msgspec.json.encode(value, order="deterministic")
+        return _encode_sorted(value)
     except RecursionError:
         return "".join(_pieces(value, sort=True)).encode()
 
 
 _encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ingest.problems import Problem
+from promptlab.contracts.pipeline import Pipeline
 
 if TYPE_CHECKING:
     import duckdb
@@ -84,13 +85,9 @@ def known_files(con: duckdb.DuckDBPyConnection) -> Known:
     return known
 
 
-def known_steps(con: duckdb.DuckDBPyConnection) -> dict[str, list[str]]:
-    """Step ids by the default testset of their pipeline, as the pipelines name it."""
-    steps: dict[str, list[str]] = {}
-    for testset, step_id in con.execute(
-        "select default_testset, step_id from raw.pipelines"
-        " join raw.pipeline_steps using (pipeline_id)"
-        " where default_testset is not null order by pipeline_id, position"
-    ).fetchall():
-        steps.setdefault(testset, []).append(step_id)
-    return steps
+def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:
+    """The pipelines that testsets are checked against."""
+    rows = con.execute(
+        "select raw_data from raw.pipelines order by pipeline_id"
+    ).fetchall()
+    return [Pipeline.model_validate_json(raw_data) for (raw_data,) in rows]

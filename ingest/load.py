@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.files import Found
-from ingest.known import Known, known_files, versions_of
+from ingest.known import Known, known_files, known_pipelines, versions_of
 from ingest.problems import Problem
 from ingest.readers import Source, read
 from ingest.reading import Reading
-from ingest.rows import Rows
 from ingest.write import ReadFile, write_batch
+from promptlab.contracts.pipeline import Pipeline
 from promptlab.errors import InputError
 
 if TYPE_CHECKING:
@@ -52,10 +52,13 @@ def read_files(
     planned: Iterable[tuple[Found, str | None]],
 ) -> Iterator[tuple[Source, Reading]]:
     """Read every planned file of a known kind; nothing is written."""
+    pipelines: list[Pipeline] = []
     for found, kind in planned:
         if kind is not None:
-            source = _source(found)
-            yield source, read(kind, source)
+            source = _source(found, pipelines)
+            reading = read(kind, source)
+            pipelines += _pipelines_in(reading)
+            yield source, reading
 
 
 def ingest(
@@ -78,11 +81,13 @@ def ingest(
     Returns:
         One ``FileLoad`` per file, in the order they were read.
     """
-    known = known_files(con)
+    known, pipelines = known_files(con), known_pipelines(con)
     loads: list[FileLoad] = []
     with ThreadPoolExecutor(max_workers=1) as writer:
         writing: Future[None] | None = None
-        for batch in _batches(_pending(planned, known, testset, loads, on_progress)):
+        for batch in _batches(
+            _pending(planned, known, pipelines, testset, loads, on_progress)
+        ):
             if writing is not None:
                 writing.result()
             writing = writer.submit(
@@ -93,7 +98,9 @@ def ingest(
     return loads
 
 
-def _source(found: Found, *, with_data: bool = True) -> Source:
+def _source(
+    found: Found, pipelines: Sequence[Pipeline], *, with_data: bool = True
+) -> Source:
     try:
         data = found.path.read_bytes() if with_data else b""
         modified = datetime.fromtimestamp(found.path.stat().st_mtime, UTC)
@@ -105,6 +112,7 @@ def _source(found: Found, *, with_data: bool = True) -> Source:
         path=found.path,
         uri=found.path.resolve().as_posix(),
         modified_at=modified,
+        pipelines=pipelines,
     )
 
 
@@ -125,13 +133,14 @@ def _unreadable(found: Found, error: OSError) -> InputError:
 def _pending(
     planned: Iterable[tuple[Found, str | None]],
     known: Known,
+    pipelines: list[Pipeline],
     testset: str | None,
     loads: list[FileLoad],
     on_progress: OnProgress,
 ) -> Iterator[ReadFile]:
     for found, kind in planned:
         started_at = datetime.now(UTC)
-        source = _source(found, with_data=kind is not None)
+        source = _source(found, pipelines, with_data=kind is not None)
         sha256 = _sha256(found, source)
         versions = versions_of(kind or "unknown", source, sha256, testset)
         load = FileLoad(found.path, kind or "unknown", "loaded")
@@ -141,7 +150,8 @@ def _pending(
             status, load.problems = before
             load.status = status if status in {"rejected", "skipped"} else "unchanged"
         else:
-            reading = Reading(rows=Rows()) if kind is None else read(kind, source)
+            reading = Reading(rows={}) if kind is None else read(kind, source)
+            pipelines += _pipelines_in(reading)
             _describe(load, reading, kind)
             known.add(versions, load.status, load.problems)
             yield ReadFile(
@@ -156,6 +166,11 @@ def _pending(
                 finished_at=datetime.now(UTC),
             )
         on_progress(found.path, found.path.stat().st_size)
+
+
+def _pipelines_in(reading: Reading) -> list[Pipeline]:
+    written = reading.rows.get("pipelines", {}).get("raw_data", ())
+    return [Pipeline.model_validate_json(raw_data) for raw_data in written]
 
 
 def _describe(load: FileLoad, reading: Reading, kind: str | None) -> None:

@@ -14,6 +14,8 @@ from ingest.problems import Problem
 
 Keys = tuple[Key, ...]
 
+_WHOLE_FILE = object()
+
 
 def json_text(value: Any) -> str:
     """Write a value that was read from JSON as compact JSON."""
@@ -46,10 +48,10 @@ class Findings:
         keys: Keys = (),
         *,
         record_id: str | None = None,
-        record: Any = None,
+        record: Any = _WHOLE_FILE,
     ) -> None:
-        """Note why a record, or the whole file where there is none, is left out."""
-        raw_text = None if record is None else json_text(record)
+        """Note why a record, or the whole file where none is given, is left out."""
+        raw_text = None if record is _WHOLE_FILE else json_text(record)
         self._add(code, message, keys, "reject", record_id, raw_text)
 
     def warn(

@@ -21,7 +21,7 @@ from pathlib import PurePath
 UNDATED = "undated"
 
 _STAMP = re.compile(r"\d{6}(_\d{4})?")
-_FILE_STAMP = re.compile(r"(?P<task>.+)_(?P<stamp>\d{6}_\d{4}|\d{6}|\d{4})")
+_FILE_STAMP = re.compile(r"(?P<task>.+?)_(?P<stamp>\d{6}_\d{4}|\d{6}|\d{4})")
 _CLOCK = re.compile(r"\d{4}")
 
 
@@ -81,12 +81,9 @@ def _split_stem(stem: str, task_id: str | None) -> tuple[str, str | None]:
     if stem == task_id:
         return stem, None
     found = _FILE_STAMP.fullmatch(stem)
-    if not found:
+    if not found or not (_CLOCK.fullmatch(found["stamp"]) or _moment(found["stamp"])):
         return stem, None
-    stamp = found["stamp"]
-    if not _CLOCK.fullmatch(stamp) and not _moment(stamp):
-        return stem, None
-    return found["task"], stamp
+    return found["task"], found["stamp"]
 
 
 def _moment(stamp: str, clock: str | None = None) -> datetime | None:

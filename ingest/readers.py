@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from ingest.reading import Reading
+from promptlab.contracts.pipeline import Pipeline
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,8 @@ class Source:
     """Absolute path, as it is kept in the warehouse."""
     modified_at: datetime
     """Of the file; UTC."""
+    pipelines: Sequence[Pipeline] = ()
+    """Known when the file is read; testsets are checked against their steps."""
 
 
 def read(kind: str, source: Source) -> Reading:
@@ -46,7 +49,7 @@ def _pipeline(source: Source) -> Reading:
 def _testset(source: Source) -> Reading:
     from ingest.testsets import read_testset
 
-    return read_testset(source.data, source.name)
+    return read_testset(source.data, source.name, pipelines=source.pipelines)
 
 
 def _analysis(source: Source) -> Reading:
@@ -58,19 +61,19 @@ def _analysis(source: Source) -> Reading:
 def _results(source: Source) -> Reading:
     from ingest.results import read_results
 
-    return read_results(source.data, source.name)
+    return read_results(source.data, source.name, modified_at=source.modified_at)
 
 
 def _scores(source: Source) -> Reading:
     from ingest.scores import read_scores
 
-    return read_scores(source.data, source.name)
+    return read_scores(source.data, source.uri)
 
 
 def _memory(source: Source) -> Reading:
     from ingest.memory import read_memory
 
-    return read_memory(source.data)
+    return read_memory(source.data, PurePath(source.uri))
 
 
 _READERS: dict[str, Callable[[Source], Reading]] = {

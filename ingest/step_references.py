@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
+from ingest.faults import nearest, shown
 from ingest.json_places import pointer
 from ingest.problems import Problem
 from ingest.testset_records import CaseRecord
 from promptlab.contracts.pipeline import Pipeline
+from promptlab.contracts.testset import TestCase
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 
@@ -26,62 +27,66 @@ def pipelines_of(testset_id: str, pipelines: Iterable[Pipeline]) -> list[Pipelin
     ]
 
 
+class StepReferences:
+    """Knows the steps of a testset's pipelines and warns of step ids that are none.
+
+    Args:
+        pipelines: Those of this testset (``pipelines_of``); none: nothing to check.
+    """
+
+    def __init__(self, pipelines: Sequence[Pipeline]) -> None:
+        steps = [step for one in pipelines for step in one.steps]
+        ids = [step.id for step in steps]
+        self._step_of = {step.output_key: step.id for step in steps if step.output_key}
+        # An expectation may name a step by its output key too; an input may not.
+        self._known = {
+            "step_inputs": ids,
+            "intermediate_expectations": [*ids, *self._step_of],
+        }
+        self._pipelines = ", ".join(one.id for one in pipelines)
+
+    def check(self, case: TestCase, line: int) -> list[Problem]:
+        """Return a warning for each unknown step of a case."""
+        if not self._pipelines:
+            return []
+        return [
+            Problem(
+                "unknown_step",
+                f"pipeline {self._pipelines} has no step {shown(step_id)}"
+                f"{self._suggestion(step_id, known)}",
+                severity="warning",
+                line=line,
+                record_id=case.id,
+                pointer=pointer([key, step_id]),
+            )
+            for key, known in self._known.items()
+            for step_id in getattr(case, key)
+            if step_id not in known
+        ]
+
+    def _suggestion(self, step_id: str, known: Sequence[str]) -> str:
+        if step_id in self._step_of:
+            return f"; that is the output of step {shown(self._step_of[step_id])}"
+        listed = ", ".join(map(shown, known))
+        return nearest(step_id, known) or f"; it has {listed}"
+
+
 def check_step_references(
     cases: Iterable[CaseRecord], pipelines: Sequence[Pipeline]
 ) -> list[Problem]:
-    """Warn of step ids that none of the testset's pipelines has.
+    """Return a warning for each step id that none of *pipelines* has.
 
     Args:
-        cases: The testset's records; rejected ones are passed over.
-        pipelines: Those of this testset (``pipelines_of``); none: nothing to check.
-
-    Returns:
-        A warning per unknown step, in the order of the file. An expectation may also
-        name a step by its output key; an input may not.
+        cases: The records of one testset; rejected ones are passed over.
+        pipelines: Those of this testset (``pipelines_of``).
     """
-    if not pipelines:
-        return []
-    step_ids = {step.id: None for one in pipelines for step in one.steps}
-    outputs = {
-        step.output_key: None
-        for one in pipelines
-        for step in one.steps
-        if step.output_key
-    }
-    names = ", ".join(one.id for one in pipelines)
-    problems = []
-    for record in cases:
-        if record.case is None:
-            continue
-        for key, ids, known in (
-            ("step_inputs", record.case.step_inputs, step_ids),
-            (
-                "intermediate_expectations",
-                record.case.intermediate_expectations,
-                step_ids | outputs,
-            ),
-        ):
-            problems += [
-                Problem(
-                    "unknown_step",
-                    f'pipeline {names} has no step "{step_id}"; '
-                    + _suggestion(step_id, list(known)),
-                    severity="warning",
-                    line=record.line,
-                    record_id=record.case.id,
-                    pointer=pointer([key, step_id]),
-                )
-                for step_id in ids
-                if step_id not in known
-            ]
-    return problems
-
-
-def _suggestion(step_id: str, known: list[str]) -> str:
-    close = get_close_matches(step_id, known, n=1)
-    if close:
-        return f'did you mean "{close[0]}"?'
-    return "it has " + ", ".join(f'"{name}"' for name in known)
+    references = StepReferences(pipelines)
+    return [
+        problem
+        for record in cases
+        if record.case is not None
+        for problem in references.check(record.case, record.line)
+    ]
 
 
 def _names(reference: str, testset_id: str) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ingest.problems import Problem
-from ingest.testsets import TestsetReading, read_testset
+from ingest.testset_records import CaseRecord
+from ingest.testsets import read_cases
 from promptlab.contracts.testset import TestCase
 from promptlab.errors import InputError
 
@@ -24,11 +25,16 @@ def load_testset(path: str | Path) -> list[TestCase]:
         InputError: The file cannot be read, or any record is at fault; the message
             lists every fault as ``file:line:column: pointer: message``.
     """
-    reading = _read(path)
-    rejects = [one for one in reading.problems if one.severity == "reject"]
+    records = _read(path)
+    rejects = [
+        problem
+        for record in records
+        for problem in record.problems
+        if problem.severity == "reject"
+    ]
     if rejects:
         raise InputError("\n".join(_line(path, one) for one in rejects))
-    return [record.case for record in reading.cases if record.case is not None]
+    return [record.case for record in records if record.case is not None]
 
 
 def validate_testset(path: str | Path) -> list[Problem]:
@@ -37,7 +43,7 @@ def validate_testset(path: str | Path) -> list[Problem]:
     Raises:
         InputError: The file cannot be read.
     """
-    return _read(path).problems
+    return [problem for record in _read(path) for problem in record.problems]
 
 
 def filter_by_tags(
@@ -66,14 +72,14 @@ def _tags(tags: Collection[str]) -> Collection[str]:
     return [tags] if isinstance(tags, str) else tags
 
 
-def _read(path: str | Path) -> TestsetReading:
+def _read(path: str | Path) -> list[CaseRecord]:
     file = Path(path)
     try:
         data = file.read_bytes()
     except OSError as error:
         reason = error.strerror or error
         raise InputError(f"{file}: cannot be read: {reason}") from None
-    return read_testset(data, file.stem)
+    return list(read_cases(data))
 
 
 def _line(path: str | Path, problem: Problem) -> str:

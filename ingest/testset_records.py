@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ingest.checks import Check
 from ingest.faults import faults
 from ingest.json_places import pointer
 from ingest.jsonl import Record
@@ -60,6 +61,9 @@ class CaseRecord:
     case: TestCase | None = None
     format_version: str = ""
     """``1.0`` or ``2.0``."""
+
+    checks: list[Check] = field(default_factory=list)
+    """What is expected, flattened; empty where that was not asked for."""
 
     problems: list[Problem] = field(default_factory=list)
     """Rejects if there is no case, else warnings."""
@@ -136,12 +140,7 @@ def _from_version_1(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]
         if key in ("id", "tags"):
             fields[key] = item
             continue
-        if key in ("expected_output", "expected"):
-            name = "output" if _is_short_form(key, value) else ""
-        elif key.startswith("expected_"):
-            name = key.removeprefix("expected_")
-        else:
-            name = ""
+        name = _expected_output(key, value)
         if name:
             expected[name] = item
             result.fields_at[name] = key
@@ -150,8 +149,11 @@ def _from_version_1(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]
     return fields
 
 
-def _is_short_form(key: str, value: dict[str, Any]) -> bool:
-    return key == "expected_output" or "expected_output" not in value
+def _expected_output(key: str, value: dict[str, Any]) -> str:
+    """Return the output of which a key of a simple record says what is expected."""
+    if key == "expected":
+        return "" if "expected_output" in value else "output"
+    return key.removeprefix("expected_") if key.startswith("expected_") else ""
 
 
 def _from_version_2(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]:

@@ -8,41 +8,31 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ingest.checks import Check, ExpectationTooLargeError, Flattener, Remark
+from ingest.faults import shown
 from ingest.garbage import no_garbage_collection
 from ingest.json_places import pointer
 from ingest.json_text import canonical, dump
-from ingest.jsonl import Record, Rejected, read_records
+from ingest.jsonl import Rejected, read_records
 from ingest.problems import Problem
 from ingest.reading import Reading
-from ingest.rows import Rows, columns_of
-from ingest.step_references import check_step_references, pipelines_of
+from ingest.rows import Columns, Rows, columns_of, height
+from ingest.step_references import StepReferences, check_step_references, pipelines_of
 from ingest.testset_records import CaseRecord, read_case
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
 
 __all__ = [
     "TestsetName",
-    "TestsetReading",
     "check_step_references",
     "content_hash",
     "pipelines_of",
+    "read_cases",
     "read_testset",
 ]
-
-
-@dataclass
-class TestsetReading(Reading):
-    """A testset file, read."""
-
-    __test__ = False
-
-    cases: list[CaseRecord] = field(default_factory=list)
-    """The good records, in the order of the file."""
 
 
 class TestsetName(NamedTuple):
@@ -71,7 +61,7 @@ _ROOM_PER_BYTE = 50
 
 def read_testset(
     data: bytes, name: str, *, pipelines: Sequence[Pipeline] = ()
-) -> TestsetReading:
+) -> Reading:
     """Read one testset file.
 
     Args:
@@ -83,14 +73,57 @@ def read_testset(
 
     Returns:
         Rows of ``testsets``, ``test_cases`` and ``expectations``, and the problems in
-        the order of the file; warnings about step ids come last. A file without any
-        good record is rejected as a whole.
+        the order of the file. A file without any good record is rejected as a whole.
     """
-    reader = _TestsetReader(name, Flattener(_LEAST_ROOM + _ROOM_PER_BYTE * len(data)))
+    reading = Reading({}, keys=[("testset", name)])
+    rows = _TestsetRows(name)
+    references = StepReferences(pipelines_of(name, pipelines))
     with no_garbage_collection():
-        for item in read_records(data):
-            reader.take(item)
-    return reader.finish(pipelines)
+        for record in read_cases(data):
+            reading.problems += record.problems
+            if record.case is None:
+                reading.records_rejected += 1
+            else:
+                reading.problems += references.check(record.case, record.line)
+                reading.records_loaded += 1
+                rows.add(record.case, record)
+    if reading.records_loaded:
+        reading.rows = rows.tables()
+        return reading
+    if not reading.records_rejected:
+        message = "the file has no test case. Write one JSON object per line."
+        reading.problems.append(Problem("empty_file", message, line=1))
+    reading.keys = []
+    reading.rejected = True
+    return reading
+
+
+def read_cases(data: bytes) -> Iterator[CaseRecord]:
+    """Read the records of a testset file, good and bad, in the order of the file.
+
+    Good ones have an id of their own and their expectations flattened; bad ones have
+    no case, and every fault among their problems.
+    """
+    flattener = Flattener(_LEAST_ROOM + _ROOM_PER_BYTE * len(data))
+    lines: dict[str, int] = {}  # of the ids so far
+    for item in read_records(data):
+        if isinstance(item, Rejected):
+            yield CaseRecord(item.line, "", problems=item.problems)
+            continue
+        record = read_case(item)
+        case = record.case
+        if case is not None and case.id in lines:
+            record.reject(
+                "duplicate_id",
+                "/id",
+                f"{shown(case.id)} is already the id of the case in line "
+                f"{lines[case.id]}. Give each case its own.",
+            )
+        elif case is not None:
+            _flatten(case, record, flattener)
+            if record.case is not None:
+                lines[case.id] = record.line
+        yield record
 
 
 def content_hash(case: TestCase) -> str:
@@ -129,67 +162,24 @@ _CASE_COLUMNS = (
 )
 
 
-class _TestsetReader:
-    """Collects the cases of one file."""
+class _TestsetRows:
+    """Collects the rows of one testset."""
 
-    def __init__(self, testset_id: str, flattener: Flattener) -> None:
+    def __init__(self, testset_id: str) -> None:
         self._testset_id = testset_id
-        self._flattener = flattener
-        self._lines: dict[str, int] = {}  # of the ids so far
-        self._cases: list[CaseRecord] = []
-        self._rejected = 0
-        self._problems: list[Problem] = []
-        self._case_rows: list[tuple[Any, ...]] = []
+        self._cases: list[tuple[Any, ...]] = []
         self._checks: list[Check] = []
-        self._checks_of_case: list[int] = []
+        self._of_checks: dict[str, list[Any]] = {
+            "case_id": [],
+            "line": [],
+            "check_no": [],
+            "tolerance": [],
+        }
 
-    def take(self, item: Record | Rejected) -> None:
-        """Take the next record of the file."""
-        if isinstance(item, Rejected):
-            self._rejected += 1
-            self._problems += item.problems
-            return
-        record = read_case(item)
-        self._check_id(record)
-        if record.case is not None:
-            self._flatten(record.case, record)
-        self._problems += record.problems
-        if record.case is None:
-            self._rejected += 1
-        else:
-            self._add(record.case, record)
-
-    def _check_id(self, record: CaseRecord) -> None:
-        if record.case is None:
-            return
-        first = self._lines.get(record.case.id)
-        if first is not None:
-            record.reject(
-                "duplicate_id",
-                "/id",
-                f'"{record.case.id}" is already the id of the case in line {first}. '
-                "Give each case its own.",
-            )
-
-    def _flatten(self, case: TestCase, record: CaseRecord) -> None:
-        try:
-            checks, remarks = self._flattener.flatten(case)
-        except ExpectationTooLargeError:
-            record.reject(
-                "expectation_too_large",
-                "",
-                "flattened, the expectations up to here are far larger than the file. "
-                "Nest them less deeply.",
-            )
-            return
-        self._checks += checks
-        self._checks_of_case.append(len(checks))
-        for remark in remarks:
-            record.warn(remark.code, _place_of(remark, record), remark.message)
-
-    def _add(self, case: TestCase, record: CaseRecord) -> None:
-        self._lines[case.id] = record.line
-        self._case_rows.append(
+    def add(self, case: TestCase, record: CaseRecord) -> None:
+        """Add a case and its checks."""
+        aggregation = case.expected_aggregation
+        self._cases.append(
             (
                 case.id,
                 record.line,
@@ -200,75 +190,51 @@ class _TestsetReader:
                 _json(case.step_inputs),
                 None if case.batch_items is None else dump(case.batch_items),
                 _json(case.expected_outputs),
-                None
-                if case.expected_aggregation is None
-                else dump(case.expected_aggregation),
+                None if aggregation is None else dump(aggregation),
                 _json(case.intermediate_expectations),
                 _json(case.evaluation_config),
                 record.text,
                 content_hash(case),
             )
         )
-        self._cases.append(record)
+        self._checks += record.checks
+        count = len(record.checks)
+        repeated = self._of_checks
+        repeated["case_id"] += [case.id] * count
+        repeated["line"] += [record.line] * count
+        repeated["check_no"] += range(count)
+        repeated["tolerance"] += [case.options.tolerance] * count
 
-    def finish(self, pipelines: Sequence[Pipeline]) -> TestsetReading:
-        """Return what the file came to."""
-        if not self._cases:
-            if not self._rejected:
-                message = "the file has no test case. Write one JSON object per line."
-                self._problems.append(Problem("empty_file", message, line=1))
-            return TestsetReading(
-                {},
-                self._problems,
-                records_rejected=self._rejected,
-                rejected=True,
-            )
-        known = pipelines_of(self._testset_id, pipelines)
-        self._problems += check_step_references(self._cases, known)
-        return TestsetReading(
-            self._rows(),
-            self._problems,
-            records_loaded=len(self._cases),
-            records_rejected=self._rejected,
-            keys=[("testset", self._testset_id)],
-            cases=self._cases,
-        )
-
-    def _rows(self) -> Rows:
+    def tables(self) -> Rows:
+        """Return the rows of all three tables."""
         name = TestsetName.of(self._testset_id)
-        cases = len(self._cases)
         return {
-            "testsets": columns_of(
-                ("testset_id", *TestsetName._fields, "cases"),
-                [(self._testset_id, *name, cases)],
+            "testsets": self._table(
+                columns_of((*TestsetName._fields, "cases"), [(*name, len(self._cases))])
             ),
-            "test_cases": {
-                "testset_id": [self._testset_id] * cases,
-                **columns_of(_CASE_COLUMNS, self._case_rows),
-            },
-            "expectations": self._expectations(),
+            "test_cases": self._table(columns_of(_CASE_COLUMNS, self._cases)),
+            "expectations": self._table(
+                {**self._of_checks, **columns_of(Check._fields, self._checks)}
+            ),
         }
 
-    def _expectations(self) -> dict[str, Sequence[Any]]:
-        case_ids: list[str] = []
-        lines: list[int] = []
-        numbers: list[int] = []
-        tolerances: list[float] = []
-        for record, count in zip(self._cases, self._checks_of_case, strict=True):
-            case = record.case
-            assert case is not None  # only good records are among the cases
-            case_ids += [case.id] * count
-            lines += [record.line] * count
-            numbers += range(count)
-            tolerances += [case.options.tolerance] * count
-        return {
-            "testset_id": [self._testset_id] * len(case_ids),
-            "case_id": case_ids,
-            "line": lines,
-            "check_no": numbers,
-            **columns_of(Check._fields, self._checks),
-            "tolerance": tolerances,
-        }
+    def _table(self, columns: Columns) -> Columns:
+        return {"testset_id": [self._testset_id] * height(columns), **columns}
+
+
+def _flatten(case: TestCase, record: CaseRecord, flattener: Flattener) -> None:
+    try:
+        record.checks, remarks = flattener.flatten(case)
+    except ExpectationTooLargeError:
+        record.reject(
+            "expectation_too_large",
+            "",
+            "flattened, the expectations up to here are far larger than the file. "
+            "Nest them less deeply.",
+        )
+        return
+    for remark in remarks:
+        record.warn(remark.code, _place_of(remark, record), remark.message)
 
 
 _SOURCES = {

@@ -64,7 +64,7 @@ def _write_rows(
     replaced = _replace(con, numbered)
     tables: dict[str, list[Columns]] = {}
     for load_id, one in numbered:
-        for table, columns in getattr(one.reading.rows, 'tables', one.reading.rows).items():
+        for table, columns in one.reading.rows.items():
             rows = _with_load(table, columns, load_id, one.source.uri)
             tables.setdefault(table, []).append(rows)
     for table, parts in tables.items():

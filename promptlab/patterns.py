@@ -73,6 +73,7 @@ _PREFIXES: tuple[tuple[str, TextMatcher], ...] = (
     ("regex:", "regex"),
     ("literal:", "text"),
 )
+_ALL_PREFIXES = tuple(prefix for prefix, _ in _PREFIXES)
 
 
 class TextCheck(NamedTuple):
@@ -87,6 +88,8 @@ class TextCheck(NamedTuple):
 
 def text_check(expected: str) -> TextCheck:
     """Read the prefix of an expected text (``contains:``, ``regex:``, ``literal:``)."""
+    if not expected.startswith(_ALL_PREFIXES):  # nearly always
+        return TextCheck("text", expected)
     for prefix, matcher in _PREFIXES:
         if expected.startswith(prefix):
             rest = expected[len(prefix) :]

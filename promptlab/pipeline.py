@@ -285,7 +285,7 @@ class Warehouse:
 
 
 def run_query(
-    con: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any]
+    con: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()
 ) -> duckdb.DuckDBPyRelation:
     import duckdb
 

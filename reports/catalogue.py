@@ -56,10 +56,11 @@ def catalogue(lang: str) -> Catalogue:
     Raises:
         UsageError: there is no such language.
     """
-    if lang not in LANGUAGES:
+    language = next((known for known in LANGUAGES if known == lang), None)
+    if language is None:
         raise UsageError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
     text = resources.files("reports.texts").joinpath(f"{lang}.toml").read_text("utf-8")
-    return Catalogue(lang, _flat(tomllib.loads(text)))
+    return Catalogue(language, _flat(tomllib.loads(text)))
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, str | dict[str, str]]:

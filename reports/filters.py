@@ -17,10 +17,11 @@ from typing import Any
 
 from promptlab.contracts.analysis_result import CheckDifference
 from reports.catalogue import Catalogue
-from reports.visible import clip, parts, visible
+from reports.visible import clip, parts, plain, visible
 
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
+_LEAST, _MOST = Decimal("0.1"), Decimal("99.9")
 _ZONES = {"zh": timezone(timedelta(hours=8)), "en": UTC}
 
 
@@ -43,10 +44,13 @@ class Filters:
         return f"{shown}%"
 
     def score(self, share: float | None) -> str:
-        """``0.842`` as ``84.2``, of 100."""
+        """``0.842`` as ``84.2``, of 100; only 1 is 100.0 and only 0 is 0.0."""
         if share is None:
             return self._missing("not_scored")
-        return str(_rounded(share, 1, scale=100))
+        shown = _rounded(share, 1, scale=100)
+        if 0 < share < 1:
+            shown = min(max(shown, _LEAST), _MOST)
+        return str(shown)
 
     def interval(self, low: float | None, high: float | None) -> str:
         """``66.2–76.6``, of 100; the phrase for "no interval" where an end lacks."""
@@ -55,7 +59,7 @@ class Filters:
         return f"{self.score(low)}–{self.score(high)}"
 
     def delta(self, difference: float | None) -> str:
-        """A difference of shares in points, always with its sign: ``+1.2``, ``−3.4``."""
+        """A difference of shares in points, with its sign: ``+1.2``, ``−3.4``."""
         if difference is None:
             return self._missing("not_comparable")
         shown = _rounded(difference, 1, scale=100)
@@ -87,7 +91,7 @@ class Filters:
         return f"{self.number(value, 0)} ms"
 
     def moment(self, time: datetime) -> str:
-        """``2024-10-24 20:30 北京时间`` in Chinese, ``2024-10-24 12:30 UTC`` in English."""
+        """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""
         zone = _ZONES[self.catalogue.lang]
         name = self.catalogue.text("time.zone")
         return f"{time.astimezone(zone):%Y-%m-%d %H:%M} {name}"
@@ -141,6 +145,7 @@ class Filters:
             "clip": clip,
             "parts": parts,
             "visible": visible,
+            "plain": plain,
         }
 
     def _missing(self, which: str) -> str:

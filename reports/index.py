@@ -9,7 +9,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reports.catalogue import Lang
 from reports.memory_queries import MemoryLine, memory_lines
 from reports.render import environment, render
 from reports.rows import Row, moment, rows
@@ -109,7 +108,7 @@ def read_index(con: duckdb.DuckDBPyConnection, task: Href, memory: Href) -> Inde
 
 
 def to_index_html(
-    index: Index, *, lang: Lang, generated_at: datetime, templates: Path | None = None
+    index: Index, *, lang: str, generated_at: datetime, templates: Path | None = None
 ) -> str:
     """Return the index as one page without script."""
     env = environment(lang, templates)

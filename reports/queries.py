@@ -29,7 +29,7 @@ from promptlab.contracts.analysis_result import (
     TargetStatus,
 )
 from promptlab.errors import NothingToDo
-from reports.catalogue import Lang
+from reports.catalogue import Lang, catalogue
 from reports.limits import WHOLE, Limits
 from reports.rows import Row, from_json, moment, rows
 
@@ -230,7 +230,7 @@ def analysis_result(
     con: duckdb.DuckDBPyConnection,
     task_id: str,
     *,
-    lang: Lang,
+    lang: str,
     generated_at: datetime,
     package_version: str = __version__,
     limits: Limits = WHOLE,
@@ -246,9 +246,11 @@ def analysis_result(
         limits: How many cases, rounds and checks are read; all by default.
 
     Raises:
+        UsageError: there is no such language.
         NothingToDo: the marts hold no such task.
     """
-    reader = _Reader(con, task_id, lang, limits)
+    language = catalogue(lang).lang
+    reader = _Reader(con, task_id, language, limits)
     task = reader.task()
     alerts = [_alert(row) for row in reader.all(_ALERTS)]
     dimension_rows = reader.all(_DIMENSIONS)
@@ -268,7 +270,7 @@ def analysis_result(
         case_results=_cases(reader, evidence),
         generated_at=generated_at,
         version=FORMAT_VERSION,
-        extras=_extras(task, dimension_rows, lang, package_version),
+        extras=_extras(task, dimension_rows, language, package_version),
     )
 
 

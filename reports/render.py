@@ -7,7 +7,10 @@ the filters of :mod:`reports.filters`. Everything is escaped; there is no way pa
 
 from __future__ import annotations
 
+import sys
 import traceback
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,7 @@ from promptlab.errors import SettingsError
 from reports.catalogue import Lang, catalogue
 from reports.filters import Filters
 from reports.limits import SHOWN, Limits
-from reports.view import arrange, fewer_cases
+from reports.view import arrange, grade_tone, half_the_cases
 
 SECTIONS = ("summary", "alerts", "dimensions", "cases", "method")
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
@@ -37,6 +40,7 @@ MOST_BYTES = 4_900_000
 _HTML_LANG = {"zh": "zh-CN", "en": "en"}
 
 
+@lru_cache(maxsize=8)
 def environment(lang: str, templates: Path | None = None) -> Environment:
     """Return the environment of all templates.
 
@@ -63,7 +67,7 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
     )
     texts = catalogue(lang)
     filters = Filters(texts)
-    env.filters.update(filters.as_mapping())
+    env.filters.update(filters.as_mapping(), tone=grade_tone)
     env.globals.update(
         t=texts.text, interval=filters.interval, lang=lang, html_lang=_HTML_LANG[lang]
     )
@@ -76,8 +80,23 @@ def render(env: Environment, name: str, **values: Any) -> str:
     Raises:
         SettingsError: the template is wrong; names its file and line.
     """
+    return "".join(_pieces(env, name, values))
+
+
+def render_within(env: Environment, name: str, most: int, **values: Any) -> str | None:
+    """Render the template *name*, or give up as soon as it exceeds *most* bytes."""
+    pieces, size = [], 0
+    for piece in _pieces(env, name, values):
+        size += len(piece.encode())
+        if size > most:
+            return None
+        pieces.append(piece)
+    return "".join(pieces)
+
+
+def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str]:
     try:
-        return env.get_template(name).render(**values)
+        yield from env.get_template(name).generate(**values)
     except TemplateSyntaxError as error:
         place = f"{error.filename or error.name}:{error.lineno}"
         raise SettingsError(f"{place}: {error.message}") from error
@@ -91,7 +110,7 @@ def render(env: Environment, name: str, **values: Any) -> str:
 def to_html(
     result: AnalysisResult,
     *,
-    lang: Lang | None = None,
+    lang: str | None = None,
     templates: Path | None = None,
     limits: Limits = SHOWN,
 ) -> str:
@@ -105,17 +124,12 @@ def to_html(
     """
     env = environment(lang or language_of(result), templates)
     while True:
-        page = render(
-            env,
-            "report.html.j2",
-            result=result,
-            view=arrange(result, limits),
-            sections=SECTIONS,
-        )
-        size = len(page.encode())
-        if size <= MOST_BYTES or limits.cases == 1:
+        values = {"result": result, "view": arrange(result, limits)}
+        most = sys.maxsize if limits.cases == 1 else MOST_BYTES
+        page = render_within(env, "report.html.j2", most, sections=SECTIONS, **values)
+        if page is not None:
             return page
-        limits = fewer_cases(limits, 0.9 * MOST_BYTES / size)
+        limits = half_the_cases(limits, result)
 
 
 def language_of(result: AnalysisResult) -> Lang:

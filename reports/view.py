@@ -6,7 +6,7 @@ only loops. It computes no score; every number on the page stands in the result.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar, get_args
@@ -46,6 +46,7 @@ LONGEST_VALUE = 1000
 _GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "poor", "F": "bad"}
 _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
 _QUESTION_KEYS = ("question", "query", "input", "text", "prompt", "user_input")
+_NOTES_SHOWN_ELSEWHERE = frozenset({"unscored", "in_testset"})
 _SHARES = ("min_score", "max_score")
 
 
@@ -101,8 +102,15 @@ class EvidenceView:
     actual: str | None
     reason: str | None
     pointer: str | None
+    metric: float | None
+    score: float | None
     more: list[Field]
     """The payload's other keys."""
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether expected and actual stand side by side."""
+        return self.expected is not None or self.actual is not None
 
 
 @dataclass(frozen=True)
@@ -115,6 +123,15 @@ class DimensionView:
     targets: list[Field]
     metrics: list[Field]
     evidence: list[EvidenceView]
+
+
+@dataclass(frozen=True)
+class CaseScore:
+    """A case's score on one dimension, or why there is none."""
+
+    name: str
+    score: float | None
+    reason: str | None
 
 
 @dataclass(frozen=True)
@@ -140,7 +157,7 @@ class CaseView:
     first_difference: CheckDifference | None
     first_error: RoundOutcome | None
     first_evidence: EvidenceLink | None
-    scores: list[Field]
+    scores: list[CaseScore]
     context: list[Field]
     notes: list[Field]
     rounds: list[RoundView]
@@ -206,7 +223,7 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
     extras = dict(result.extras)
     own = extras.pop("promptlab", None)
     return View(
-        grade_tone=_GRADE_TONES.get(summary.grade, "none"),
+        grade_tone=grade_tone(summary.grade),
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,
         segments=_segments(counts(result)),
@@ -221,6 +238,11 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
         env=fields(result.task.env),
         extras=fields(extras),
     )
+
+
+def grade_tone(grade: str) -> str:
+    """Return the tone of a grade's tile; ``none`` for grades we have no tone for."""
+    return _GRADE_TONES.get(grade, "none")
 
 
 def worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
@@ -324,21 +346,36 @@ class _Page:
             evidence=self._evidences(dimension.contributions),
         )
 
-    def _evidences(self, links: Iterable[EvidenceLink]) -> list[EvidenceView]:
-        return [self._evidence(link) for link in list(links)[:MOST_EVIDENCE]]
+    def _evidences(
+        self, links: Iterable[EvidenceLink], seen: Collection[str | None] = ()
+    ) -> list[EvidenceView]:
+        return [self._evidence(link, seen) for link in list(links)[:MOST_EVIDENCE]]
 
-    def _evidence(self, link: EvidenceLink) -> EvidenceView:
+    def _evidence(
+        self, link: EvidenceLink, seen: Collection[str | None]
+    ) -> EvidenceView:
+        """Sort a payload; what the reader has *seen* just above is not repeated."""
         payload = dict(link.payload)
         offsets = payload.pop("offsets", None)
+        text = _taken(payload, "snippet") or ""
+        snippet = highlighted(text, offsets)
+        expected, actual = _taken(payload, "expected"), _taken(payload, "actual")
+        told = actual is None or actual in seen or actual == text
+        if (expected is None or expected in seen) and told:
+            expected = actual = None
+        if text in seen and not any(part.marked for part in snippet):
+            snippet = []
         return EvidenceView(
             evidence=link,
             dimension=self.names.get(link.dimension_id, link.dimension_id),
             ref=self.ref(link.case_id),
-            snippet=highlighted(_taken(payload, "snippet") or "", offsets),
-            expected=_taken(payload, "expected"),
-            actual=_taken(payload, "actual"),
+            snippet=snippet,
+            expected=expected,
+            actual=actual,
             reason=_taken(payload, "reason"),
             pointer=_taken(payload, "pointer"),
+            metric=_taken_number(payload, "metric"),
+            score=payload.pop("score") if _is_share(payload.get("score")) else None,
             more=fields({k: v for k, v in payload.items() if v is not None}),
         )
 
@@ -347,7 +384,9 @@ class _Page:
     ) -> list[CaseGroup]:
         return [
             CaseGroup(
-                status, n, [self._case(case) for case in listed if case.status == status]
+                status,
+                n,
+                [self._case(case) for case in listed if case.status == status],
             )
             for status, n in numbers.items()
             if n
@@ -371,11 +410,15 @@ class _Page:
             first_error=first_error(case),
             first_evidence=next(iter(case.evidences), None),
             scores=[
-                Field(self.names.get(d, d), score)
+                CaseScore(self.names.get(d, d), score, _reason(case.notes, d))
                 for d, score in list(case.dimension_scores.items())[:MOST_DIMENSIONS]
             ],
             context=fields(case.context),
-            notes=fields(case.notes),
+            notes=[
+                field
+                for field in fields(case.notes)
+                if field.value and field.name not in _NOTES_SHOWN_ELSEWHERE
+            ],
             rounds=views,
             n_rounds_more=case.n_rounds - len(views),
             n_differences_more=case.n_differences - listed_differences,
@@ -391,19 +434,21 @@ class _Page:
         shown = len(outcome.answer or "")
         scopes = [s for s in case.scopes if s.round_id == outcome.round_id]
         evidence = [e for e in case.evidences if e.round_id == outcome.round_id]
+        found = [d for d in differences if d.round_id == outcome.round_id]
+        seen = {outcome.answer}.union(*({d.expected, d.actual} for d in found))
         return RoundView(
             round=outcome,
             n_cut=max(0, (outcome.answer_chars or 0) - shown),
             scopes=list(first(scopes, self.limits.checks)),
-            differences=[d for d in differences if d.round_id == outcome.round_id],
-            evidence=self._evidences(evidence),
+            differences=found,
+            evidence=self._evidences(evidence, seen),
         )
 
 
-def fewer_cases(limits: Limits, share: float) -> Limits:
-    """Return *limits* with that share of its cases, at least one."""
-    cases = SHOWN.cases if limits.cases is None else limits.cases
-    return replace(limits, cases=max(1, int((cases or 1) * share)))
+def half_the_cases(limits: Limits, result: AnalysisResult) -> Limits:
+    """Return *limits* with half the cases that they let through of *result*."""
+    listed = len(first(result.case_results, limits.cases))
+    return replace(limits, cases=max(1, listed // 2))
 
 
 def _dimension_rank(dimension: DimensionResult) -> int:
@@ -411,9 +456,20 @@ def _dimension_rank(dimension: DimensionResult) -> int:
     return _TARGET_ORDER[dimension.target_status]
 
 
+def _reason(notes: dict[str, Any], dimension_id: str) -> str | None:
+    unscored = notes.get("unscored")
+    reason = unscored.get(dimension_id) if isinstance(unscored, dict) else None
+    return reason if isinstance(reason, str) else None
+
+
 def _taken(payload: dict[str, Any], key: str) -> str | None:
     value = payload.pop(key, None)
     return value if value is None or isinstance(value, str) else json_text(value)
+
+
+def _taken_number(payload: dict[str, Any], key: str) -> float | None:
+    value = payload.pop(key, None)
+    return value if type(value) in (int, float) else None
 
 
 def _is_share(value: object) -> bool:

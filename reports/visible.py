@@ -16,17 +16,19 @@ from dataclasses import dataclass
 # byte order mark and noncharacters; the invisible tag letters.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
+    "\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]+"
 )
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]#|~!@$]|:(?=//)|(?<=www)\.)")
+_MOST_NAMED = 4  # of a run of hidden characters; the others are counted
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of text: plain, marked as evidence, or one hidden character's code."""
+    """A piece of text: plain, marked as evidence, or the codes of hidden characters."""
 
     text: str
     code: str = ""
-    """``U+202E``: the hidden character that stands here; then ``text`` is empty."""
+    """``U+202E``: what is hidden here; then ``text`` is empty."""
     marked: bool = False
 
 
@@ -36,8 +38,16 @@ def parts(text: object) -> list[Part]:
 
 
 def visible(text: object) -> str:
-    """Return *text* with every hidden character written as ``⟦U+202E⟧``."""
+    """Return *text* with its hidden characters written as ``⟦U+202E⟧``."""
     return _HIDDEN.sub(lambda m: f"⟦{_code(m.group())}⟧", _one_line_end(str(text)))
+
+
+def plain(text: object) -> str:
+    """Return *text* on one line with nothing in it that Markdown would act on.
+
+    For templates, which escape ``< > &`` and quotes themselves.
+    """
+    return _MARKDOWN.sub(r"\\\1", " ".join(visible(text).split()))
 
 
 def clip(text: str, limit: int) -> str:
@@ -90,8 +100,10 @@ def _one_line_end(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _code(character: str) -> str:
-    return f"U+{ord(character):04X}"
+def _code(hidden: str) -> str:
+    named = " ".join(f"U+{ord(character):04X}" for character in hidden[:_MOST_NAMED])
+    more = len(hidden) - _MOST_NAMED
+    return f"{named} +{more}" if more > 0 else named
 
 
 def _spans(offsets: object, length: int) -> Iterator[tuple[int, int]]:

@@ -6,14 +6,87 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
+from promptlab import __version__
 from promptlab.errors import UsageError
+from reports.catalogue import catalogue
 from reports.files import folder_name, write_file
 from reports.formats import FORMATS, Format, Options
+from reports.index import read_index, to_index_html
+from reports.memory_queries import memory_lines, memory_result
+from reports.memory_report import to_memory_html, to_memory_json
 from reports.queries import analysis_result
+from reports.render import environment
 
 if TYPE_CHECKING:
     import duckdb
+
+MEMORY = "memory"
+"""Folder of the memory runs below the output folder."""
+
+PAGE = "report.html"
+
+
+def write_all(
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Iterable[str],
+    out: Path,
+    *,
+    formats: Sequence[str] = ("json", "html"),
+    lang: str = "zh",
+    templates: Path | None = None,
+    generated_at: datetime,
+    package_version: str = __version__,
+) -> list[Path]:
+    """Write the reports of these tasks, of every memory run, and the index.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task_ids: Whole ids of tasks.
+        out: The output folder; made if it is not there.
+        formats: Names of :data:`reports.FORMATS`.
+        lang: ``zh`` or ``en``.
+        templates: Folder whose files replace the built-in templates of their name.
+        generated_at: When the reports are made, with its zone.
+        package_version: Version of promptlab, written into the results.
+
+    Returns:
+        Every file written, the index last.
+
+    Raises:
+        UsageError: there is no such format or language.
+        SettingsError: *templates* is no folder, or a template in it is wrong.
+        NothingToDo: the warehouse holds no such task.
+    """
+    language = catalogue(lang).lang
+    chosen_formats(formats)
+    environment(language, templates)  # a wrong option is told before anything is made
+    written = []
+    for task_id in task_ids:
+        written += write_task(
+            con,
+            task_id,
+            out,
+            formats=formats,
+            options=Options(language, templates),
+            generated_at=generated_at,
+            package_version=package_version,
+        )
+    for line in memory_lines(con, lambda _: None):
+        written += write_memory(
+            con,
+            line.run_id,
+            out,
+            lang=language,
+            templates=templates,
+            generated_at=generated_at,
+            package_version=package_version,
+        )
+    index = write_index(
+        con, out, lang=language, templates=templates, generated_at=generated_at
+    )
+    return [*written, index]
 
 
 def write_task(
@@ -24,22 +97,11 @@ def write_task(
     formats: Sequence[str] = ("json", "html"),
     options: Options | None = None,
     generated_at: datetime,
-    package_version: str,
+    package_version: str = __version__,
 ) -> list[Path]:
-    """Write the report of one task below *out* and return its files.
+    """Write the report of one task to ``out/<task>/`` and return its files.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_id: The whole id of the task.
-        out: The output folder; the files go to ``out/<task>/``.
-        formats: Names of :data:`reports.formats.FORMATS`.
-        options: Language and templates.
-        generated_at: When the report is made, with its zone.
-        package_version: Version of promptlab, written into the result.
-
-    Raises:
-        UsageError: there is no such format.
-        NothingToDo: the warehouse holds no such task.
+    Arguments and errors are those of :func:`write_all`.
     """
     options = options or Options()
     written = []
@@ -57,6 +119,56 @@ def write_task(
         data = fmt.render(results[fmt.limits], options)
         written.append(write_file(out, folder_name(task_id), fmt.file_name, data))
     return written
+
+
+def write_memory(
+    con: duckdb.DuckDBPyConnection,
+    run_id: str,
+    out: Path,
+    *,
+    lang: str = "zh",
+    templates: Path | None = None,
+    generated_at: datetime,
+    package_version: str = __version__,
+) -> list[Path]:
+    """Write the report of a memory run to ``out/memory/<run>/``; return its files."""
+    result = memory_result(
+        con,
+        run_id,
+        lang=lang,
+        generated_at=generated_at,
+        package_version=package_version,
+    )
+    folder = f"{MEMORY}/{folder_name(run_id)}"
+    page = to_memory_html(result, templates=templates).encode()
+    return [
+        write_file(out, folder, "memory.json", to_memory_json(result).encode()),
+        write_file(out, folder, PAGE, page),
+    ]
+
+
+def write_index(
+    con: duckdb.DuckDBPyConnection,
+    out: Path,
+    *,
+    lang: str = "zh",
+    templates: Path | None = None,
+    generated_at: datetime,
+) -> Path:
+    """Write ``out/index.html``; it links to those reports that are below *out*."""
+
+    def link(folder: str) -> str | None:
+        return f"{quote(folder)}/{PAGE}" if (out / folder / PAGE).is_file() else None
+
+    index = read_index(
+        con,
+        task=lambda task_id: link(folder_name(task_id)),
+        memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
+    )
+    page = to_index_html(
+        index, lang=lang, generated_at=generated_at, templates=templates
+    )
+    return write_file(out, "", "index.html", page.encode())
 
 
 def chosen_formats(names: Iterable[str]) -> list[Format]:

@@ -3,11 +3,11 @@
 One JSON object a line. ``expected`` is what step ``s`` is expected to give, ``actual``
 what it gave (``"actual_missing": true``: nothing), ``config`` the case's
 ``evaluation_config``. ``verdict`` and ``failures`` (pointer and reason, in the order of
-the checks) were reasoned out by hand from the rules, not copied from a run. The evaluator
-and the warehouse are both held to this table.
+the checks) were reasoned out by hand from the rules, not copied from a run. The
+evaluator and the warehouse are both held to this table.
 
-``expected`` and ``actual`` must be read as text: ``1e2``, ``-0`` or a key that comes twice
-do not survive a JSON reader.
+``expected`` and ``actual`` must be read as text: ``1e2``, ``-0`` or a key that comes
+twice do not survive a JSON reader.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ class EvaluationRecord(Input):
     """Ours: the final output as the model wrote it."""
     tags: list[str] = Field(default_factory=list)
     """Ours: labels of the case."""
-    error: str | JsonObject | None = None
-    """Ours: why there is no usable output; null or "" when there is one."""
+    error: str | bool | JsonObject | None = None
+    """Ours: why there is no usable output; null, "" or false when there is one."""
     rule_violations: list[str | JsonObject] = Field(default_factory=list)
     """Ours: broken rules; an object's ``severity`` is ``must`` where missing."""
     input_tokens: Count | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator
 
 from promptlab.contracts.base import Input, NonBlank
 
@@ -29,6 +29,12 @@ class PipelineStep(Input):
     """Whether a round is an error when this step fails; false only where written."""
 
 
+def _some(steps: list[PipelineStep]) -> list[PipelineStep]:
+    if not steps:
+        raise ValueError("expected at least one step")
+    return steps
+
+
 class Pipeline(Input):
     """A pipeline: its steps in order, and which of them is judged as the final one."""
 
@@ -38,7 +44,7 @@ class Pipeline(Input):
     name: str | None = None
     """Title for people."""
 
-    steps: Annotated[list[PipelineStep], Field(min_length=1)]
+    steps: Annotated[list[PipelineStep], AfterValidator(_some)]
     """In the order they run."""
 
     evaluation_target: NonBlank | None = None

@@ -14,7 +14,6 @@ not the sample's fault and stops nothing.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypedDict
@@ -99,7 +98,7 @@ def _read(answer: Any) -> Judgement:
 
 def _score(value: Any) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not 0 <= value <= BEST_SCORE:
+    if not is_number or not 0 <= value <= BEST_SCORE:
         raise _BadAnswer(f"overall_score is {value!r}, expected a number from 0 to 10")
     return float(value)
 

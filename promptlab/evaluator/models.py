@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
@@ -234,6 +235,9 @@ class EvaluationResult:
 
     tags: list[str] = field(default_factory=list)
     final_output: Any = None
+    """The final output that was judged, wherever it came from: a reader of the file
+    need not know the pipeline to find it again."""
+
     raw_output: str | None = None
     error: Any = None
     input_tokens: int | None = None
@@ -303,6 +307,19 @@ class PipelineEvaluationResult:
     sample_results: list[EvaluationResult]
     overall_stats: dict[str, Any]
     """Counts and means; a mean over nothing is ``nan``."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as a JSON object; a mean over nothing is null."""
+        stats = {
+            name: None if isinstance(value, float) and math.isnan(value) else value
+            for name, value in self.overall_stats.items()
+        }
+        return {
+            "pipeline_id": self.pipeline_id,
+            "variant": self.variant,
+            "overall_stats": stats,
+            "sample_results": [result.to_dict() for result in self.sample_results],
+        }
 
     def to_jsonl(self) -> str:
         """Return the results as JSONL, which ``promptlab ingest`` reads."""

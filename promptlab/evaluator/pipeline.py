@@ -182,8 +182,10 @@ def _mean(values: Sequence[float | None]) -> float:
 
 def _runner_of(pipeline_config: Any) -> Runner | None:
     if isinstance(pipeline_config, Mapping):
-        return pipeline_config.get("runner")
-    return getattr(pipeline_config, "runner", None)
+        runner = pipeline_config.get("runner")
+    else:
+        runner = getattr(pipeline_config, "runner", None)
+    return runner if callable(runner) else None  # YAML may have a text there
 
 
 def _arguments_of(runner: Runner) -> int:

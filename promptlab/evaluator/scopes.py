@@ -99,7 +99,7 @@ def _result(
 ) -> ScopeResult:
     return {
         "matched": verdict.matched,
-        "expected": copy_json(expected),
+        "expected": expected,
         "actual": None if found.is_missing else copy_json(found.value),
         "details": details(verdict, lang),
         "status": verdict.status,

@@ -235,7 +235,7 @@ class UnifiedEvaluator:
                 case, test_case, run, final, evaluation, pipeline_id, variant
             )
             evaluation = replace(evaluation, judgement=judgement)
-        return self._result(case, run, evaluation, pipeline_id, variant, info)
+        return self._result(case, run, final, evaluation, pipeline_id, variant, info)
 
     def _checked(
         self, case: Case, run: PipelineRun, final: FinalOutput, apply_rules: bool
@@ -293,6 +293,7 @@ class UnifiedEvaluator:
         self,
         case: Case,
         run: PipelineRun,
+        final: FinalOutput,
         evaluation: Evaluation,
         pipeline_id: str,
         variant: str,
@@ -324,7 +325,7 @@ class UnifiedEvaluator:
             rule_violations=list(evaluation.violations),
             judge=None if judgement is None else judgement.to_dict(),
             tags=case.tags,
-            final_output=run.final_output,
+            final_output=None if final.is_missing else copy_json(final.value),
             raw_output=run.raw_output,
             error=run.error,
             input_tokens=run.input_tokens,

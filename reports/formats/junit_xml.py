@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
-from reports.catalogue import Lang, catalogue
+from reports.catalogue import catalogue
 from reports.filters import Filters
 from reports.formats.base import Format, Options
 from reports.limits import WHOLE
@@ -34,7 +34,7 @@ class TestCase:
 
 
 def to_junit(
-    result: AnalysisResult, *, lang: Lang | None = None, templates: Path | None = None
+    result: AnalysisResult, *, lang: str | None = None, templates: Path | None = None
 ) -> str:
     """Return the cases of *result* as JUnit XML."""
     lang = lang or language_of(result)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.catalogue import Lang
 from reports.formats.base import Format, Options
 from reports.limits import SHOWN, Limits
 from reports.render import environment, language_of, render
 from reports.view import arrange
-from reports.visible import visible
 
 MOST_BYTES = 60_000
 _CASES = (50, 25, 10, 5, 0)
 
-# What Markdown or GitHub would act on; < > & and quotes are escaped as HTML.
-_ACTIVE = re.compile(r"([\\`*_{}\[\]#|~!@$]|:(?=//)|(?<=www)\.)")
-
 
 def to_markdown(
-    result: AnalysisResult, *, lang: Lang | None = None, templates: Path | None = None
+    result: AnalysisResult, *, lang: str | None = None, templates: Path | None = None
 ) -> str:
     """Return a summary of *result* as Markdown; texts of others stay plain text."""
     env = environment(lang or language_of(result), templates)
-    env.filters["plain"] = plain
     for cases in _CASES:
         limits = Limits(cases=cases, rounds=SHOWN.rounds, checks=SHOWN.checks)
         view = arrange(result, limits)
@@ -33,11 +26,6 @@ def to_markdown(
         if len(page.encode()) <= MOST_BYTES:
             break
     return page
-
-
-def plain(text: object) -> str:
-    """Return *text* on one line with nothing in it that Markdown acts on."""
-    return _ACTIVE.sub(r"\\\1", " ".join(visible(text).split()))
 
 
 def _render(result: AnalysisResult, options: Options) -> bytes:

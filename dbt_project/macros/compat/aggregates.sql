@@ -13,19 +13,20 @@
     )
 {%- endmacro %}
 
-{#- Aggregate: a JSON object from a column of keys and one of JSON values. -#}
-{% macro json_map_of(key, value, order_by) -%}
-    {{ return(adapter.dispatch('json_map_of')(key, value, order_by)) }}
+{#- Aggregate: a JSON object from a column of keys and one of values, in an order;
+    `condition` leaves rows out. -#}
+{% macro json_map_of(key, value, order_by, condition='true') -%}
+    {{ return(adapter.dispatch('json_map_of')(key, value, order_by, condition)) }}
 {%- endmacro %}
 
-{% macro default__json_map_of(key, value, order_by) -%}
+{% macro default__json_map_of(key, value, order_by, condition) -%}
     cast(
         '{' || coalesce(
             string_agg(
                 cast(to_json({{ key }}) as varchar)
                 || ':' || coalesce(cast(to_json({{ value }}) as varchar), 'null'),
                 ',' order by {{ order_by }}
-            ),
+            ) filter (where {{ condition }}),
             ''
         ) || '}' as json
     )
@@ -118,4 +119,16 @@
 
 {% macro default__one_element_list(value) -%}
     [{{ value }}]
+{%- endmacro %}
+
+{#- How many characters two texts have in common from their start. -#}
+{% macro common_prefix_length(left_text, right_text) -%}
+    {{ return(adapter.dispatch('common_prefix_length')(left_text, right_text)) }}
+{%- endmacro %}
+
+{% macro default__common_prefix_length(left_text, right_text) -%}
+    len(list_filter(
+        range(1, least(length({{ left_text }}), length({{ right_text }})) + 1),
+        lambda n: left({{ left_text }}, n) = left({{ right_text }}, n)
+    ))
 {%- endmacro %}

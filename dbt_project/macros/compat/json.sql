@@ -25,6 +25,15 @@
     end
 {%- endmacro %}
 
+{#- The same where the document is known to be an object. -#}
+{% macro json_object_member(document, key) -%}
+    {{ return(adapter.dispatch('json_object_member')(document, key)) }}
+{%- endmacro %}
+
+{% macro default__json_object_member(document, key) -%}
+    json_extract({{ document }}, '/' || replace(replace({{ key }}, '~', '~0'), '/', '~1'))
+{%- endmacro %}
+
 {#- A member by a key that we choose ourselves, as text; null for null and for missing. -#}
 {% macro json_text(document, key) -%}
     {{ return(adapter.dispatch('json_text')(document, key)) }}

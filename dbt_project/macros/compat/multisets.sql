@@ -1,21 +1,22 @@
 {#- Bags of tokens, engine by engine; they live inside models only, marts hold numbers. -#}
 
-{#- Every piece of a text that a pattern finds, in order; a null text gives null. -#}
+{#- Every piece of a text that a pattern finds, in order; a null text gives null. The
+    pattern is given bare, without quotes. -#}
 {% macro pattern_pieces(text, pattern) -%}
-    {{ return(adapter.dispatch('pattern_pieces')(text, pattern)) }}
+    {{ return(adapter.dispatch('pattern_pieces')(text, "'" ~ pattern ~ "'")) }}
 {%- endmacro %}
 
 {% macro default__pattern_pieces(text, pattern) -%}
-    regexp_extract_all({{ text }}, '{{ pattern }}')
+    regexp_extract_all({{ text }}, {{ pattern }})
 {%- endmacro %}
 
 {#- A text without what a pattern finds, everywhere. -#}
 {% macro without_pattern(text, pattern) -%}
-    {{ return(adapter.dispatch('without_pattern')(text, pattern)) }}
+    {{ return(adapter.dispatch('without_pattern')(text, "'" ~ pattern ~ "'")) }}
 {%- endmacro %}
 
 {% macro default__without_pattern(text, pattern) -%}
-    regexp_replace({{ text }}, '{{ pattern }}', '', 'g')
+    regexp_replace({{ text }}, {{ pattern }}, '', 'g')
 {%- endmacro %}
 
 {#- How many elements a list has; a null list gives null. -#}

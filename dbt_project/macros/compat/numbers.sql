@@ -1,8 +1,18 @@
-{#- An integer of up to 38 digits; null for a larger one. -#}
-{% macro try_wide_integer(text) -%}
-    {{ return(adapter.dispatch('try_wide_integer')(text)) }}
+{#- Whether two integers, given as texts of any length, are no further apart than a
+    tolerance. -#}
+{% macro integers_within(actual, expected, tolerance) -%}
+    {{ return(adapter.dispatch('integers_within')(actual, expected, tolerance)) }}
 {%- endmacro %}
 
-{% macro default__try_wide_integer(text) -%}
-    try_cast({{ text }} as hugeint)
+{#- `abs` of a bignum would be a double, so the larger one goes first. -#}
+{% macro default__integers_within(actual, expected, tolerance) -%}
+    case
+        when {{ tolerance }} = 0
+            then try_cast({{ actual }} as bignum) = try_cast({{ expected }} as bignum)
+        when try_cast({{ actual }} as bignum) > try_cast({{ expected }} as bignum)
+            then try_cast({{ actual }} as bignum) - try_cast({{ expected }} as bignum)
+                <= cast(floor({{ tolerance }}) as bignum)
+        else try_cast({{ expected }} as bignum) - try_cast({{ actual }} as bignum)
+            <= cast(floor({{ tolerance }}) as bignum)
+    end
 {%- endmacro %}

@@ -1,26 +1,24 @@
 {#- Whether the actual number is the expected one within the tolerance, inclusive. Two
     integers compare exactly, of any size; otherwise as doubles, and only where there is
-    a tolerance with a grain of slack, so that 0.3 and 0.4 at 0.1 match. -#}
+    a tolerance with a grain of slack, so that 0.3 and 0.4 at 0.1 match. A number beyond
+    a double is near nothing. -#}
 {% macro numbers_match() -%}
     coalesce(
         actual_text = operand
         or case
             when {{ is_integer_text('actual_text') }} and {{ is_integer_text('operand') }}
-                then case
-                    when tolerance > 0
-                        then abs(
-                            {{ try_wide_integer('actual_text') }} - {{ try_wide_integer('operand') }}
-                        ) <= tolerance
-                    else {{ try_wide_integer('actual_text') }} = {{ try_wide_integer('operand') }}
-                end
-            else abs(try_cast(actual_text as double) - expected_number)
-                <= tolerance + case
-                    when tolerance > 0
-                        then 1e-12 * greatest(
-                            abs(try_cast(actual_text as double)), abs(expected_number), tolerance
-                        )
-                    else 0
-                end
+                then {{ integers_within('actual_text', 'operand', 'tolerance') }}
+            when isfinite(try_cast(actual_text as double))
+                then abs(try_cast(actual_text as double) - expected_number)
+                    <= tolerance + case
+                        when tolerance > 0
+                            then 1e-12 * greatest(
+                                abs(try_cast(actual_text as double)),
+                                abs(expected_number),
+                                tolerance
+                            )
+                        else 0
+                    end
         end,
         false
     )

@@ -3,6 +3,15 @@
     {{ fixed_decimals('100.0 * (' ~ share ~ ')', 1) }} || '%'
 {%- endmacro %}
 
+{#- A share beside its limit: with all its digits where it would otherwise read as equal. -#}
+{% macro percent_beside(share, limit) -%}
+    case
+        when {{ share }} <> {{ limit }} and {{ percent_text(share) }} = {{ percent_text(limit) }}
+            then {{ fixed_decimals('100.0 * (' ~ share ~ ')', 4) }} || '%'
+        else {{ percent_text(share) }}
+    end
+{%- endmacro %}
+
 {#- A metric with its unit, as people read it. -#}
 {% macro measure_text(number, unit, language='zh') -%}
     {%- set words = {
@@ -12,6 +21,8 @@
     case {{ unit }}
         when 'share' then {{ percent_text(number) }}
         when 'cost' then {{ fixed_decimals(number, 6) }}
+        when 'variance' then {{ fixed_decimals(number, 4) }}
+        when 'sum' then {{ fixed_decimals(number, 2) }}
         when 'ms' then {{ fixed_decimals(number, 0) }} || ' ms'
         when 'tokens' then {{ fixed_decimals(number, 0) }} || '{{ words.tokens }}'
         when 'characters' then {{ fixed_decimals(number, 0) }} || '{{ words.characters }}'
@@ -35,4 +46,19 @@
         when length({{ text }}) > {{ at_most }} then left({{ text }}, {{ at_most - 1 }}) || '…'
         else {{ text }}
     end
+{%- endmacro %}
+
+{#- An alert's sentence: the policy's template with the facts of int_task_alerts filled in.
+    Names and details come last, so that braces in them stay what they are. -#}
+{% macro alert_sentence(language) -%}
+    {{ filled({'zh': 'rated.template', 'en': 'rated.template_en'}[language], {
+        'value': "case when rated.unit = 'share' then "
+            ~ percent_beside('rated.value', 'rated.limit_value')
+            ~ ' else ' ~ measure_text('rated.value', 'rated.unit', language) ~ ' end',
+        'limit': measure_text('rated.limit_value', 'rated.unit', language),
+        'n': 'cast(rated.n as varchar)',
+        'total': 'cast(rated.n_total as varchar)',
+        'name': 'rated.name',
+        'detail': {'zh': 'rated.detail', 'en': 'rated.detail_en'}[language],
+    }) }}
 {%- endmacro %}

@@ -59,10 +59,16 @@ intermediate_outputs as (
         scopes.scope,
         scopes.step_id,
         scopes.field,
-        {{ json_member('rounds.step_outputs', 'scopes.step_id') }} as by_step_id,
-        {{ json_member('rounds.step_outputs', 'steps.output_key') }} as by_output_key,
-        case when not starts_with(scopes.step_id, '_') then coalesce(by_step_id, by_output_key) end
-            as document,
+        -- keys that start with `_` are earlier verdicts
+        case
+            when not starts_with(scopes.step_id, '_')
+                then {{ json_member('rounds.step_outputs', 'scopes.step_id') }}
+        end as by_step_id,
+        case
+            when not starts_with(steps.output_key, '_')
+                then {{ json_member('rounds.step_outputs', 'steps.output_key') }}
+        end as by_output_key,
+        coalesce(by_step_id, by_output_key) as document,
         case
             when document is null then null
             when by_step_id is not null then 'step_id'
@@ -182,7 +188,7 @@ final_outputs as (
             when may_be_whole then final_source
         end as actual_source,
         -- a key that is nowhere is a missing field of the output that is there
-        final_output is not null as has_output
+        document is not null or final_output is not null as has_output
 
     from final_lookups
     -- strict mode looks at the whole only when every key came from it

@@ -67,8 +67,8 @@ final as (
 
         ---------- numerics
         max(token_f1) as token_f1,
-        max(case when is_same then 1.0 else 0.0 end) as exact_match,
-        max(case when is_held then 1.0 else 0.0 end) as contains_reference,
+        cast(max(case when is_same then 1 else 0 end) as double) as exact_match,
+        cast(max(case when is_held then 1 else 0 end) as double) as contains_reference,
         max(mem0_f1) as mem0_f1
 
     from compared

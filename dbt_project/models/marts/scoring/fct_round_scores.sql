@@ -19,21 +19,13 @@ dimensions as (
 scored as (
 
     select
-
-        ---------- ids
         metrics.task_id,
         metrics.case_id,
         metrics.round_id,
         metrics.dimension_id,
-
-        ---------- strings
         dimensions.scorer,
-        case when score is not null then 'scored' else 'unscored' end as status,
-        coalesce(
-            metrics.reason, case when score is null then dimensions.target_problem end
-        ) as reason,
-
-        ---------- numerics
+        metrics.reason,
+        dimensions.target_problem,
         metrics.metric,
         {{ score_of_metric('metrics', 'dimensions') }} as score
 
@@ -43,6 +35,29 @@ scored as (
             metrics.task_id = dimensions.task_id
             and metrics.dimension_id = dimensions.dimension_id
 
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+
+        ---------- strings
+        scorer,
+        case when score is null then 'unscored' else 'scored' end as status,
+        coalesce(reason, case when score is null then target_problem end) as reason,
+
+        ---------- numerics
+        metric,
+        score
+
+    from scored
+
 )
 
-select * from scored
+select * from final

@@ -33,7 +33,9 @@ counted as (
         min(round_scores.score) as lowest,
         max(round_scores.score) as highest,
         case when count(round_scores.score) > 1 then var_pop(round_scores.score) end as variance,
-        min(round_scores.reason) as reason
+        min(round_scores.metric) filter (where round_scores.score is not null) as lowest_metric,
+        max(round_scores.metric) filter (where round_scores.score is not null) as highest_metric,
+        min(round_scores.reason) filter (where round_scores.score is null) as reason
 
     from round_scores
     inner join dimensions
@@ -53,9 +55,6 @@ reduced as (
         counted.dimension_id,
         counted.case_id,
 
-        ---------- strings
-        counted.reason,
-
         ---------- numerics
         round(case dimensions.reducer
             when 'mean' then counted.mean
@@ -69,8 +68,14 @@ reduced as (
         end, 6) as score,
         round(coalesce(confidences.confidence, 1), 6) as confidence,
         round(counted.variance, 6) as variance,
+        counted.lowest_metric,
+        counted.highest_metric,
         counted.n_rounds,
-        counted.n_scored_rounds
+        counted.n_scored_rounds,
+
+        ---------- strings
+        -- rounds enough, but not the k that the reducer draws
+        case when score is null then coalesce(counted.reason, 'too_few_rounds') end as reason
 
     from counted
     inner join dimensions

@@ -34,7 +34,6 @@ counted as (
         percentile_cont(0.1) within group (order by score) as p10,
         min(confidence) filter (where score is not null)
         <> max(confidence) filter (where score is not null) as has_unequal_confidences,
-        count(*) filter (where score is not null and confidence <> 1) as n_cases_not_sure,
         {{ exact_mean('variance') }} as mean_variance,
         count(variance) as n_cases_with_variance
 
@@ -103,11 +102,11 @@ aggregated as (
         by_rank.winsor_high,
         by_rank.n_cut,
         dimensions.trim_share,
-        counted.n_cases_not_sure,
         round(counted.mean_variance, 6) as mean_variance,
         coalesce(counted.n_cases_with_variance, 0) as n_cases_with_variance,
 
         ---------- booleans
+        coalesce(counted.has_unequal_confidences, false) as has_unequal_confidences,
         dimensions.aggregation = 'mean'
         and coalesce(counted.has_unequal_confidences, false) as is_confidence_weighted
 

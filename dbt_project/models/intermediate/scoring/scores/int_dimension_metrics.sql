@@ -122,6 +122,35 @@ round_totals as (
 
 ),
 
+-- why rounds have no score: the commonest reason
+unscored_rounds as (
+
+    select
+        task_id,
+        dimension_id,
+        reason,
+        count(*) as n_rounds
+
+    from round_scores
+    where score is null
+    group by task_id, dimension_id, reason
+
+),
+
+main_reasons as (
+
+    select
+        task_id,
+        dimension_id,
+        reason,
+        row_number() over (
+            partition by task_id, dimension_id order by n_rounds desc, reason
+        ) as choice
+
+    from unscored_rounds
+
+),
+
 metrics as (
 
     select
@@ -129,6 +158,10 @@ metrics as (
         ---------- ids
         dimensions.task_id,
         dimensions.dimension_id,
+
+        ---------- strings
+        case when coalesce(round_totals.n_rounds, 0) = 0 then 'no_rounds' else main_reasons.reason end
+            as unscored_reason,
 
         ---------- numerics
         coalesce(totals.n_cases, 0) as n_cases,
@@ -176,6 +209,11 @@ metrics as (
         on
             dimensions.task_id = deviations.task_id
             and dimensions.dimension_id = deviations.dimension_id
+    left join main_reasons
+        on
+            dimensions.task_id = main_reasons.task_id
+            and dimensions.dimension_id = main_reasons.dimension_id
+            and main_reasons.choice = 1
 
 )
 

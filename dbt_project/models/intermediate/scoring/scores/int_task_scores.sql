@@ -33,12 +33,6 @@ case_scores as (
 
 ),
 
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-
-),
-
 rounds as (
 
     select * from {{ ref('stg_tasks__rounds') }}
@@ -90,33 +84,38 @@ pulls as (
 
 ),
 
-half_widths as (
+spread as (
 
     select
         task_id,
         count(*) as n_cases,
-        -- sd of N * pull, over the root of N
-        {{ t_quantile('(count(*) - 1)') }} * stddev_samp(pull) * sqrt(cast(count(*) as double))
-            as half_width
+        -- z of the case is N times its pull
+        count(*) * stddev_samp(pull) as sd
 
     from pulls
     group by task_id
 
 ),
 
+half_widths as (
+
+    select
+        task_id,
+        n_cases,
+        {{ t_quantile('(n_cases - 1)') }} * sd / sqrt(cast(n_cases as double)) as half_width
+
+    from spread
+
+),
+
 scored_rounds as (
 
     select
-        round_scores.task_id,
-        count(distinct (round_scores.case_id, round_scores.round_id)) as n_scored_rounds
+        task_id,
+        count(*) as n_scored_rounds
 
-    from round_scores
-    inner join weights
-        on
-            round_scores.task_id = weights.task_id
-            and round_scores.dimension_id = weights.dimension_id
-    where weights.weight_used > 0 and round_scores.score is not null
-    group by round_scores.task_id
+    from {{ ref('int_scored_rounds') }}
+    group by task_id
 
 ),
 

@@ -1,0 +1,46 @@
+{#- Time of one stage of one call; `total` adds up the stages of the call. -#}
+with
+
+timings as (
+
+    select * from {{ ref('stg_memory__timings') }}
+    where grain = 'detail'
+
+),
+
+stages as (
+
+    select
+        run_id,
+        task_id,
+        operation,
+        stage,
+        duration_ms
+    from timings
+
+),
+
+totals as (
+
+    select
+        run_id,
+        task_id,
+        operation,
+        'total' as stage,
+        sum(duration_ms) as duration_ms
+    from timings
+    group by run_id, task_id, operation, timing_position
+
+),
+
+final as (
+
+    select * from stages
+
+    union all
+
+    select * from totals
+
+)
+
+select * from final

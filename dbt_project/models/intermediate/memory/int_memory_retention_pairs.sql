@@ -1,0 +1,39 @@
+{#- A question that was right in one round, looked at again in every later one. -#}
+with
+
+answers as (
+
+    select * from {{ ref('fct_memory_answers') }}
+    where status <> 'unevaluated'
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        earlier.run_id,
+        earlier.task_id,
+        earlier.question_key,
+        earlier.test_index as test_index_before,
+        later.test_index as test_index_after,
+
+        ---------- strings
+        later.status as status_after,
+
+        ---------- numerics
+        later.test_index - earlier.test_index as lag
+
+    from answers as earlier
+    inner join answers as later
+        on
+            earlier.run_id = later.run_id
+            and earlier.task_id = later.task_id
+            and earlier.question_key = later.question_key
+            and earlier.test_index < later.test_index
+    where earlier.status = 'pass'
+
+)
+
+select * from final

@@ -1,0 +1,35 @@
+{#- Which metric says that an answer is right, run by run. LoCoMo's F1 knows LoCoMo's
+    five categories and English; other data sets are judged by token_f1. -#}
+with
+
+answers as (
+
+    select * from {{ ref('int_memory_answers_classified') }}
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        run_id,
+
+        ---------- strings
+        case
+            when '{{ var("memory_right_metric", "auto") }}' <> 'auto'
+                then '{{ var("memory_right_metric", "auto") }}'
+            when count(*) filter (where category in ('1', '2', '3', '4', '5')) > 0
+                then 'locomo_f1'
+            else 'token_f1'
+        end as right_metric,
+
+        ---------- numerics
+        cast({{ var('memory_right_threshold', 0.5) }} as double) as right_threshold
+
+    from answers
+    group by run_id
+
+)
+
+select * from final

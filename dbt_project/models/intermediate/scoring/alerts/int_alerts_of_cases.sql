@@ -1,0 +1,106 @@
+-- Alerts about a task's cases: missing, rejected, without a reference, not to be judged.
+with
+
+concerned as (
+
+    select * from {{ ref('int_cases_concerned') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('dim_tasks') }}
+
+),
+
+cases as (
+
+    select * from {{ ref('dim_cases') }}
+
+),
+
+test_cases as (
+
+    select * from {{ ref('stg_testsets__test_cases') }}
+
+),
+
+reasons as (
+
+    select * from {{ ref('score_reasons') }}
+
+),
+
+case_totals as (
+
+    select
+        task_id,
+        count(*) as n_cases
+
+    from cases
+    group by task_id
+
+),
+
+testset_totals as (
+
+    select
+        testset_id,
+        count(*) as n_cases
+
+    from test_cases
+    group by testset_id
+
+),
+
+listed as (
+
+    select
+        task_id,
+        code,
+        dimension_id,
+        reason,
+        count(*) as n,
+        {{ json_list_of('case_id', 'case_id') }} as case_ids,
+        string_agg(case_id, ', ' order by case_id) as case_names
+
+    from concerned
+    group by task_id, code, dimension_id, reason
+
+),
+
+alerts as (
+
+    select
+        listed.task_id,
+        listed.dimension_id,
+        listed.code,
+        cast(null as double) as value,
+        cast(null as double) as limit_value,
+        cast(null as varchar) as unit,
+        listed.n,
+        case
+            when listed.code = 'testset_case_missing' then testset_totals.n_cases
+            when listed.code = 'rejected_case' then coalesce(case_totals.n_cases, 0) + listed.n
+            else case_totals.n_cases
+        end as n_total,
+        case
+            when listed.code in ('rejected_case', 'duplicate_round')
+                then {{ shortened('listed.case_names', 160) }}
+            when listed.code in ('case_not_in_testset', 'testset_case_missing')
+                then tasks.testset_id
+            else reasons.reason_text
+        end as detail,
+        case when reasons.reason is null then detail else reasons.reason_text_en end as detail_en,
+        listed.n as n_cases,
+        listed.case_ids
+
+    from listed
+    inner join tasks on listed.task_id = tasks.task_id
+    left join case_totals on listed.task_id = case_totals.task_id
+    left join testset_totals on tasks.testset_id = testset_totals.testset_id
+    left join reasons on listed.reason = reasons.reason
+
+)
+
+select * from alerts

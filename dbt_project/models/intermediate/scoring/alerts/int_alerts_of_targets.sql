@@ -1,0 +1,141 @@
+-- Alerts about what a dimension's target asks for: its score, its metric, its variance.
+-- As every int_alerts_of_*: the facts without words, one row per alert.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+centres as (
+
+    select * from {{ ref('int_dimension_centres') }}
+
+),
+
+metrics as (
+
+    select * from {{ ref('int_dimension_metrics') }}
+
+),
+
+case_scores as (
+
+    select * from {{ ref('int_case_scores') }}
+
+),
+
+measured as (
+
+    select
+        dimensions.*,
+        centres.score,
+        centres.mean_variance,
+        centres.n_cases,
+        centres.n_cases_with_variance,
+        metrics.mean,
+        metrics.n_scored_rounds,
+        metrics.n_below_limit,
+        metrics.n_above_limit
+
+    from dimensions
+    inner join centres
+        on
+            dimensions.task_id = centres.task_id
+            and dimensions.dimension_id = centres.dimension_id
+    inner join metrics
+        on
+            dimensions.task_id = metrics.task_id
+            and dimensions.dimension_id = metrics.dimension_id
+
+),
+
+-- n and n_total: null here = count cases, see below
+missed as (
+
+    select
+        task_id, dimension_id, 'below_min_score' as code, score as value,
+        min_score as limit_value, 'share' as unit, cast(null as bigint) as n, n_cases as n_total
+    from measured
+    where score < min_score
+
+    union all
+
+    select
+        task_id, dimension_id, 'above_max_score' as code, score as value,
+        max_score as limit_value, 'share' as unit, null as n, n_cases as n_total
+    from measured
+    where score > max_score
+
+    union all
+
+    select
+        task_id, dimension_id, 'max_variance_exceeded' as code, mean_variance as value,
+        max_variance as limit_value, 'variance' as unit, null as n,
+        n_cases_with_variance as n_total
+    from measured
+    where mean_variance > max_variance
+
+    union all
+
+    select
+        task_id, dimension_id, 'below_min_target' as code, mean as value,
+        lower_limit as limit_value, unit, n_below_limit as n, n_scored_rounds as n_total
+    from measured
+    where mean < lower_limit
+
+    union all
+
+    select
+        task_id, dimension_id, 'above_max_target' as code, mean as value,
+        upper_limit as limit_value, unit, n_above_limit as n, n_scored_rounds as n_total
+    from measured
+    where mean > upper_limit
+
+),
+
+-- how far each case is beyond the limit; not above 0: it keeps to it
+distances as (
+
+    select
+        missed.*,
+        case_scores.case_id,
+        case missed.code
+            when 'below_min_score' then missed.limit_value - case_scores.score
+            when 'above_max_score' then case_scores.score - missed.limit_value
+            when 'max_variance_exceeded' then case_scores.variance - missed.limit_value
+            when 'below_min_target' then missed.limit_value - case_scores.lowest_metric
+            when 'above_max_target' then case_scores.highest_metric - missed.limit_value
+        end as distance
+
+    from missed
+    left join case_scores
+        on
+            missed.task_id = case_scores.task_id
+            and missed.dimension_id = case_scores.dimension_id
+
+),
+
+alerts as (
+
+    select
+        task_id,
+        dimension_id,
+        code,
+        max(value) as value,
+        max(limit_value) as limit_value,
+        max(unit) as unit,
+        coalesce(max(n), count(*) filter (where distance > 0)) as n,
+        max(n_total) as n_total,
+        cast(null as varchar) as detail,
+        cast(null as varchar) as detail_en,
+        count(*) filter (where distance > 0) as n_cases,
+        {{ json_list_of('case_id', 'distance desc, case_id', 'distance > 0') }} as case_ids
+
+    from distances
+    group by task_id, dimension_id, code
+
+)
+
+select * from alerts

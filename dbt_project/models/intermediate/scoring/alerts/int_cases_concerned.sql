@@ -1,0 +1,159 @@
+{{ config(materialized='view') }}
+
+-- One row per alert and case that it is about; `reason` says more where it is known.
+with
+
+cases as (
+
+    select * from {{ ref('dim_cases') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('dim_tasks') }}
+
+),
+
+rounds as (
+
+    select * from {{ ref('fct_rounds') }}
+
+),
+
+round_scores as (
+
+    select * from {{ ref('fct_round_scores') }}
+
+),
+
+matches as (
+
+    select * from {{ ref('fct_match_results') }}
+
+),
+
+test_cases as (
+
+    select * from {{ ref('stg_testsets__test_cases') }}
+
+),
+
+rejects as (
+
+    select * from {{ ref('stg_loads__rejects') }}
+
+),
+
+without_rounds as (
+
+    select
+        cases.task_id,
+        'case_without_rounds' as code,
+        cases.case_id,
+        cast(null as varchar) as dimension_id,
+        cast(null as varchar) as reason
+
+    from cases
+    left join rounds on cases.task_id = rounds.task_id and cases.case_id = rounds.case_id
+    where rounds.round_id is null
+
+),
+
+not_in_testset as (
+
+    select
+        task_id,
+        'case_not_in_testset' as code,
+        case_id,
+        cast(null as varchar) as dimension_id,
+        cast(null as varchar) as reason
+
+    from cases
+    where not in_testset
+
+),
+
+missing as (
+
+    select
+        tasks.task_id,
+        'testset_case_missing' as code,
+        test_cases.case_id,
+        cast(null as varchar) as dimension_id,
+        cast(null as varchar) as reason
+
+    from tasks
+    inner join test_cases on tasks.testset_id = test_cases.testset_id
+    left join cases on tasks.task_id = cases.task_id and test_cases.case_id = cases.case_id
+    where cases.case_id is null
+
+),
+
+-- a reject without an id is named by its place
+faulty as (
+
+    select
+        tasks.task_id,
+        case when rejects.severity = 'reject' then 'rejected_case' else 'duplicate_round' end
+            as code,
+        coalesce(rejects.record_id, rejects.pointer, cast(rejects.line_number as varchar))
+            as case_id,
+        cast(null as varchar) as dimension_id,
+        cast(null as varchar) as reason
+
+    from tasks
+    inner join rejects on tasks.load_id = rejects.load_id
+    where rejects.severity = 'reject' or rejects.code = 'duplicate_round'
+
+),
+
+unjudged as (
+
+    select
+        task_id,
+        'invalid_pattern' as code,
+        case_id,
+        cast(null as varchar) as dimension_id,
+        cast(null as varchar) as reason
+
+    from matches
+    where checks_unevaluated > 0
+
+    union all
+
+    select
+        task_id,
+        case when reason = 'invalid_pattern' then reason else 'case_without_baseline' end as code,
+        case_id,
+        dimension_id,
+        reason
+
+    from round_scores
+    where reason in ('invalid_pattern', 'no_baseline', 'blank_baseline', 'no_rules')
+
+),
+
+concerned as (
+
+    select * from without_rounds
+
+    union all
+
+    select * from not_in_testset
+
+    union all
+
+    select * from missing
+
+    union all
+
+    select * from faulty
+
+    union all
+
+    select * from unjudged
+
+)
+
+select distinct * from concerned

@@ -1,0 +1,94 @@
+-- Every alert that a task's own data raises, in words and in order: the worst first.
+-- Alerts that look at other tasks join in fct_alerts; only these here cap a grade.
+with
+
+facts as (
+
+    select * from {{ ref('int_alerts_of_targets') }}
+
+    union all
+
+    select * from {{ ref('int_alerts_of_dimensions') }}
+
+    union all
+
+    select * from {{ ref('int_alerts_of_rounds') }}
+
+    union all
+
+    select * from {{ ref('int_alerts_of_cases') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+policy as (
+
+    select * from {{ ref('alert_policy') }}
+
+),
+
+severities as (
+
+    select * from {{ ref('severities') }}
+
+),
+
+rated as (
+
+    select
+        facts.*,
+        policy.message as template,
+        policy.message_en as template_en,
+        coalesce(dimensions.name, facts.dimension_id) as name,
+        dimensions.dimension_position,
+        case
+            when facts.value < policy.escalates_below * facts.limit_value
+                then policy.escalated_severity
+            else policy.severity
+        end as severity
+
+    from facts
+    inner join policy on facts.code = policy.code
+    left join dimensions
+        on
+            facts.task_id = dimensions.task_id
+            and facts.dimension_id = dimensions.dimension_id
+
+),
+
+worded as (
+
+    select
+
+        ---------- ids
+        rated.task_id,
+
+        ---------- strings
+        rated.code,
+        rated.severity,
+        {{ alert_sentence('zh') }} as message,
+        {{ alert_sentence('en') }} as message_en,
+
+        ---------- numerics
+        severities.severity_rank,
+        rated.dimension_position,
+        rated.n_cases,
+
+        ---------- json
+        case
+            when rated.dimension_id is null then cast('[]' as json)
+            else to_json({{ one_element_list('rated.dimension_id') }})
+        end as dimension_ids,
+        rated.case_ids
+
+    from rated
+    inner join severities on rated.severity = severities.severity
+
+)
+
+select * from worded

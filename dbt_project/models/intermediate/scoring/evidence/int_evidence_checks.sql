@@ -1,0 +1,117 @@
+{{ config(materialized='view') }}
+
+-- Of the rounds picked as evidence of testset expectations: how many scopes matched, and
+-- the first check that did not hold.
+with
+
+picked as (
+
+    select * from {{ ref('int_evidence_rounds') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'expectations'
+
+),
+
+matches as (
+
+    select * from {{ ref('fct_match_results') }}
+
+),
+
+checks as (
+
+    select * from {{ ref('fct_check_results') }}
+
+),
+
+rounds as (
+
+    select
+        picked.task_id,
+        picked.dimension_id,
+        picked.case_id,
+        picked.round_id
+
+    from picked
+    inner join dimensions
+        on
+            picked.task_id = dimensions.task_id
+            and picked.dimension_id = dimensions.dimension_id
+
+),
+
+counted as (
+
+    select
+        rounds.task_id,
+        rounds.dimension_id,
+        rounds.case_id,
+        rounds.round_id,
+        count(matches.matched) as n_evaluated,
+        count(*) filter (where matches.matched) as n_matched
+
+    from rounds
+    inner join matches
+        on
+            rounds.task_id = matches.task_id
+            and rounds.case_id = matches.case_id
+            and rounds.round_id = matches.round_id
+    group by rounds.task_id, rounds.dimension_id, rounds.case_id, rounds.round_id
+
+),
+
+failures as (
+
+    select
+        rounds.task_id,
+        rounds.dimension_id,
+        rounds.case_id,
+        rounds.round_id,
+        checks.scope,
+        checks.step_id,
+        checks.pointer,
+        checks.reason,
+        checks.expected,
+        checks.actual,
+        row_number() over (
+            partition by rounds.task_id, rounds.dimension_id, rounds.case_id, rounds.round_id
+            order by checks.status, checks.check_no
+        ) as failure_no
+
+    from rounds
+    inner join checks
+        on
+            rounds.task_id = checks.task_id
+            and rounds.case_id = checks.case_id
+            and rounds.round_id = checks.round_id
+    where checks.status <> 'pass'
+
+),
+
+described as (
+
+    select
+        counted.*,
+        coalesce(failures.step_id, failures.scope) as failed_scope,
+        failures.pointer,
+        failures.reason as check_reason,
+        left(failures.expected, 500) as expected,
+        failures.actual
+
+    from counted
+    left join failures
+        on
+            counted.task_id = failures.task_id
+            and counted.dimension_id = failures.dimension_id
+            and counted.case_id = failures.case_id
+            and counted.round_id = failures.round_id
+            and failures.failure_no = 1
+
+)
+
+select * from described

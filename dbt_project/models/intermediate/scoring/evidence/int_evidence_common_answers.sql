@@ -1,0 +1,63 @@
+{{ config(materialized='view') }}
+
+-- What most rounds of a case answered, for evidence of inconsistency.
+with
+
+picked as (
+
+    select * from {{ ref('int_evidence_rounds') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'consistency'
+
+),
+
+rounds as (
+
+    select * from {{ ref('fct_rounds') }}
+
+),
+
+picked_cases as (
+
+    select distinct
+        picked.task_id,
+        picked.case_id
+
+    from picked
+    inner join dimensions
+        on
+            picked.task_id = dimensions.task_id
+            and picked.dimension_id = dimensions.dimension_id
+
+),
+
+answers as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.answer,
+        count(*) as n_rounds,
+        row_number() over (
+            partition by rounds.task_id, rounds.case_id order by count(*) desc, rounds.answer
+        ) as choice
+
+    from rounds
+    inner join picked_cases
+        on rounds.task_id = picked_cases.task_id and rounds.case_id = picked_cases.case_id
+    where rounds.answer is not null and rounds.status <> 'error'
+    group by rounds.task_id, rounds.case_id, rounds.answer
+
+)
+
+select
+    task_id,
+    case_id,
+    left(answer, 500) as common_answer
+from answers
+where choice = 1

@@ -1,0 +1,34 @@
+{{ config(materialized='view') }}
+
+-- The rounds that were scored on a dimension whose weight is used.
+with
+
+round_scores as (
+
+    select * from {{ ref('fct_round_scores') }}
+
+),
+
+weights as (
+
+    select * from {{ ref('int_dimension_weights') }}
+
+),
+
+scored_rounds as (
+
+    select distinct
+        round_scores.task_id,
+        round_scores.case_id,
+        round_scores.round_id
+
+    from round_scores
+    inner join weights
+        on
+            round_scores.task_id = weights.task_id
+            and round_scores.dimension_id = weights.dimension_id
+    where round_scores.score is not null and weights.weight_used > 0
+
+)
+
+select * from scored_rounds

@@ -1,0 +1,133 @@
+{{ config(materialized='view') }}
+
+-- One row per round: whether every must-have held. False once anything that must hold is
+-- broken; null when nothing was evaluated. A judge's must-haves stand in the payload of
+-- its score: "must_have_pass", or a list "must_haves" of objects with "satisfied".
+with
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+matches as (
+
+    select * from {{ ref('fct_match_results') }}
+
+),
+
+rule_checks as (
+
+    select * from {{ ref('int_rules_checked') }}
+    where is_must
+
+),
+
+scores as (
+
+    select * from {{ ref('int_scores_chosen') }}
+    where
+        {{ json_field('payload', 'must_have_pass') }} is not null
+        or {{ json_field('payload', 'must_haves') }} is not null
+
+),
+
+violations as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        unnest({{ json_elements('rule_violations') }}) as violation
+
+    from rounds
+    where {{ json_kind('rule_violations') }} = 'array'
+
+),
+
+findings as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        matched as is_satisfied
+
+    from matches
+
+    union all
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        holds as is_satisfied
+
+    from rule_checks
+
+    union all
+
+    -- a violation without severity broke a must
+    select
+        task_id,
+        case_id,
+        round_id,
+        false as is_satisfied
+
+    from violations
+    where coalesce({{ json_text('violation', 'severity') }}, 'must') = 'must'
+
+    union all
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        coalesce({{ json_text('payload', 'must_have_pass') }}, 'true') <> 'false'
+        and coalesce({{ count_where(
+            json_elements(json_field('payload', 'must_haves')),
+            json_text('k', 'satisfied') ~ " = 'false'"
+        ) }}, 0) = 0 as is_satisfied
+
+    from scores
+
+    union all
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        false as is_satisfied
+
+    from rounds
+    where error_code like 'failed_step: %'
+
+    union all
+
+    -- what the file itself says: false counts always, true only without a testset
+    select
+        task_id,
+        case_id,
+        round_id,
+        reported_must_have_pass as is_satisfied
+
+    from rounds
+    where reported_must_have_pass = false or testset_id is null
+
+),
+
+judged as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        bool_and(is_satisfied) as must_have_pass
+
+    from findings
+    group by task_id, case_id, round_id
+
+)
+
+select * from judged

@@ -1,0 +1,88 @@
+{{ config(materialized='view') }}
+
+-- One row per round that something judged: verdicts come from testset scopes and from the
+-- dimensions that pass or fail a round (accuracy with a strict rule, rules, format, any
+-- with a pass score). Where nothing was expected there is no verdict.
+with
+
+matches as (
+
+    select * from {{ ref('fct_match_results') }}
+
+),
+
+round_scores as (
+
+    select * from {{ ref('fct_round_scores') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where has_verdict
+
+),
+
+reasons as (
+
+    select * from {{ ref('score_reasons') }}
+
+),
+
+verdicts as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        status
+
+    from matches
+
+    union all
+
+    select
+        round_scores.task_id,
+        round_scores.case_id,
+        round_scores.round_id,
+        case
+            when dimensions.pass_score is not null and round_scores.score is null
+                then 'unevaluated'
+            when dimensions.pass_score is not null
+                then case when round_scores.score >= dimensions.pass_score then 'pass' else 'fail' end
+            when round_scores.metric is null then 'unevaluated'
+            when round_scores.metric = 1 then 'pass'
+            else 'fail'
+        end as status
+
+    from dimensions
+    inner join round_scores
+        on
+            dimensions.task_id = round_scores.task_id
+            and dimensions.dimension_id = round_scores.dimension_id
+    left join reasons on round_scores.reason = reasons.reason
+    where
+        round_scores.metric is not null
+        or coalesce(reasons.is_unjudged, true)
+
+),
+
+judged as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        case
+            when bool_or(status = 'fail') then 'fail'
+            when bool_or(status = 'unevaluated') then 'unevaluated'
+            else 'pass'
+        end as verdict
+
+    from verdicts
+    group by task_id, case_id, round_id
+
+)
+
+select * from judged

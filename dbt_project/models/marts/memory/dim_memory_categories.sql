@@ -1,0 +1,60 @@
+with
+
+rounds as (
+
+    select * from {{ ref('int_memory_round_scores') }}
+
+),
+
+runs as (
+
+    select * from {{ ref('dim_memory_runs') }}
+
+),
+
+categories as (
+
+    select * from {{ ref('memory_categories') }}
+
+),
+
+used as (
+
+    select distinct
+        run_id,
+        category
+
+    from rounds
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        used.run_id,
+        used.category,
+
+        ---------- strings
+        categories.name_en,
+        categories.name_zh,
+        case
+            when used.category = 'all' then 'all'
+            when
+                used.category in (select groups.category_group from categories as groups)
+                then 'group'
+            else 'category'
+        end as kind
+
+    from used
+    inner join runs
+        on used.run_id = runs.run_id
+    left join categories
+        on
+            runs.dataset = categories.dataset
+            and used.category = categories.category
+
+)
+
+select * from final

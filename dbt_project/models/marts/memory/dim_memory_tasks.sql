@@ -1,0 +1,136 @@
+with
+
+runs as (
+
+    select * from {{ ref('stg_memory__runs') }}
+
+),
+
+tests as (
+
+    select * from {{ ref('stg_memory__tests') }}
+
+),
+
+answers as (
+
+    select * from {{ ref('fct_memory_answers') }}
+
+),
+
+invalid_questions as (
+
+    select * from {{ ref('stg_memory__invalid_questions') }}
+
+),
+
+rounds as (
+
+    select
+        run_id,
+        task_id,
+        count(*) as n_rounds,
+        max(test_index) as last_test_index,
+        max(dialogs_inserted_count) as dialogs_inserted
+
+    from tests
+    group by run_id, task_id
+
+),
+
+asked as (
+
+    select
+        run_id,
+        task_id,
+        count(*) as n_answers,
+        count(*) filter (where is_failed) as n_failed,
+        count(distinct question_key) as n_asked
+
+    from answers
+    group by run_id, task_id
+
+),
+
+invalid as (
+
+    select
+        run_id,
+        task_id,
+        count(*) as n_invalid
+
+    from invalid_questions
+    group by run_id, task_id
+
+),
+
+counted as (
+
+    select
+        runs.*,
+        coalesce(rounds.n_rounds, 0) as n_rounds,
+        rounds.last_test_index,
+        rounds.dialogs_inserted,
+        coalesce(asked.n_answers, 0) as n_answers,
+        coalesce(asked.n_failed, 0) as n_failed,
+        coalesce(asked.n_asked, 0) as n_asked,
+        coalesce(invalid.n_invalid, 0) as n_invalid,
+        -- Where the file does not count the valid ones: all but the listed invalid ones.
+        coalesce(
+            runs.valid_questions, runs.total_questions - coalesce(invalid.n_invalid, 0)
+        ) as n_valid
+
+    from runs
+    left join rounds
+        on runs.run_id = rounds.run_id and runs.task_id = rounds.task_id
+    left join asked
+        on runs.run_id = asked.run_id and runs.task_id = asked.task_id
+    left join invalid
+        on runs.run_id = invalid.run_id and runs.task_id = invalid.task_id
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        run_id,
+        task_id,
+        load_id,
+
+        ---------- strings
+        dataset,
+        run_timestamp,
+        memory_system,
+        test_threshold,
+
+        ---------- numerics
+        total_sessions,
+        coalesce(total_dialogs, total_messages) as total_dialogs,
+        dialogs_inserted,
+        n_rounds,
+        total_tests as n_rounds_reported,
+        last_test_index,
+        total_questions as n_questions,
+        n_valid,
+        n_invalid,
+        n_asked,
+        case
+            when n_valid > n_asked then n_valid - n_asked
+            when n_valid is not null then 0
+        end as n_never_asked,
+        n_answers,
+        n_failed,
+
+        ---------- timestamps
+        started_at,
+
+        ---------- json
+        extras
+
+    from counted
+
+)
+
+select * from final

@@ -1,0 +1,29 @@
+with
+
+invalid_questions as (
+
+    select * from {{ ref('stg_memory__invalid_questions') }}
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        run_id,
+        task_id,
+        question_position,
+
+        ---------- strings
+        question,
+        reason,
+
+        ---------- numerics
+        question_index
+
+    from invalid_questions
+
+)
+
+select * from final

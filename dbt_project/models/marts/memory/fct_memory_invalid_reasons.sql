@@ -1,0 +1,28 @@
+with
+
+invalid_questions as (
+
+    select * from {{ ref('fct_memory_invalid_questions') }}
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        run_id,
+
+        ---------- strings
+        reason,
+
+        ---------- numerics
+        count(*) as n_questions,
+        count(distinct task_id) as n_tasks
+
+    from invalid_questions
+    group by run_id, reason
+
+)
+
+select * from final

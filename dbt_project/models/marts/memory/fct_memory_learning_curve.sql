@@ -1,0 +1,84 @@
+with
+
+rounds as (
+
+    select * from {{ ref('int_memory_round_scores') }}
+
+),
+
+tests as (
+
+    select * from {{ ref('stg_memory__tests') }}
+
+),
+
+runs as (
+
+    select * from {{ ref('stg_memory__runs') }}
+
+),
+
+categories as (
+
+    select * from {{ ref('memory_categories') }}
+
+),
+
+ruled as (
+
+    select
+        'as_zero' as failed_calls,
+        rounds.*,
+        rounds.n_questions as n_counted
+    from rounds
+
+    union all
+
+    select
+        'left_out' as failed_calls,
+        rounds.*,
+        rounds.n_questions - rounds.n_failed as n_counted
+    from rounds
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        ruled.run_id,
+        ruled.task_id,
+        ruled.test_index,
+        ruled.failed_calls,
+        ruled.category,
+        ruled.metric,
+
+        ---------- numerics
+        tests.dialogs_inserted_count,
+        round(
+            tests.dialogs_inserted_count
+            / nullif(cast(coalesce(runs.total_dialogs, runs.total_messages) as double), 0),
+            6
+        ) as share_inserted,
+        ruled.n_counted as n_questions,
+        ruled.n_failed,
+        round(ruled.score_sum / nullif(ruled.n_counted, 0), 6) as score
+
+    from ruled
+    inner join tests
+        on
+            ruled.run_id = tests.run_id
+            and ruled.task_id = tests.task_id
+            and ruled.test_index = tests.test_index
+    inner join runs
+        on
+            ruled.run_id = runs.run_id
+            and ruled.task_id = runs.task_id
+    where
+        ruled.category = 'all'
+        or ruled.category in (select categories.category_group from categories)
+
+)
+
+select * from final

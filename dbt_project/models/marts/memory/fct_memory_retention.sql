@@ -1,0 +1,56 @@
+with
+
+pairs as (
+
+    select * from {{ ref('int_memory_retention_pairs') }}
+
+),
+
+right_metrics as (
+
+    select * from {{ ref('int_memory_right_metrics') }}
+
+),
+
+counted as (
+
+    select
+        run_id,
+        lag,
+        count(*) filter (where status_after <> 'error') as n_right_before,
+        count(*) filter (where status_after = 'pass') as n_still_right,
+        count(*) filter (where status_after = 'error') as n_failed
+
+    from pairs
+    group by run_id, lag
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        counted.run_id,
+        counted.lag,
+
+        ---------- strings
+        right_metrics.right_metric as metric,
+        'left_out' as failed_calls,
+
+        ---------- numerics
+        right_metrics.right_threshold as threshold,
+        counted.n_right_before,
+        counted.n_still_right,
+        counted.n_failed,
+        round(
+            cast(counted.n_still_right as double) / nullif(counted.n_right_before, 0), 6
+        ) as retention
+
+    from counted
+    inner join right_metrics
+        on counted.run_id = right_metrics.run_id
+
+)
+
+select * from final

@@ -1,0 +1,58 @@
+with
+
+tests as (
+
+    select * from {{ ref('stg_memory__tests') }}
+    where memory_snapshot is not null
+
+),
+
+measures as (
+
+    select
+        run_id,
+        task_id,
+        test_index,
+        dialogs_inserted_count,
+        memory_snapshot,
+        unnest({{ json_object_keys('memory_snapshot') }}) as measure
+
+    from tests
+
+),
+
+valued as (
+
+    select
+        *,
+        {{ json_member('memory_snapshot', 'measure') }} as value_json
+
+    from measures
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        run_id,
+        task_id,
+        test_index,
+        measure,
+
+        ---------- numerics
+        dialogs_inserted_count,
+        case
+            when {{ json_kind('value_json') }} = 'number'
+                then try_cast(cast(value_json as varchar) as double)
+        end as value,
+
+        ---------- json
+        value_json
+
+    from valued
+
+)
+
+select * from final

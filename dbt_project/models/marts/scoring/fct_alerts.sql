@@ -1,0 +1,38 @@
+with
+
+-- alerts that look at earlier tasks (a regression, a must-have lost) union in here
+alerts as (
+
+    select * from {{ ref('int_task_alerts') }}
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- strings
+        code,
+        severity,
+        message,
+        message_en,
+
+        ---------- numerics
+        row_number() over (
+            partition by task_id
+            order by severity_rank, dimension_position nulls last, code, message
+        ) as alert_position,
+        n_cases,
+
+        ---------- json
+        dimension_ids,
+        case_ids
+
+    from alerts
+
+)
+
+select * from final

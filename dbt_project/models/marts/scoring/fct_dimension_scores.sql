@@ -1,0 +1,200 @@
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+centres as (
+
+    select * from {{ ref('int_dimension_centres') }}
+
+),
+
+intervals as (
+
+    select * from {{ ref('int_dimension_intervals') }}
+
+),
+
+weights as (
+
+    select * from {{ ref('int_dimension_weights') }}
+
+),
+
+metrics as (
+
+    select * from {{ ref('int_dimension_metrics') }}
+
+),
+
+case_scores as (
+
+    select * from {{ ref('int_case_scores') }}
+
+),
+
+reasons as (
+
+    select * from {{ ref('score_reasons') }}
+
+),
+
+worst_cases as (
+
+    select
+        task_id,
+        dimension_id,
+        case_id,
+        score,
+        count(*) over (partition by task_id, dimension_id) as n_below_full,
+        row_number() over (partition by task_id, dimension_id order by score, case_id) as case_rank
+
+    from case_scores
+    where score < 1
+
+),
+
+worst as (
+
+    select
+        task_id,
+        dimension_id,
+        max(n_below_full) as n_below_full,
+        string_agg({{ case_with_score('zh') }}, '、' order by case_rank) as worst_cases,
+        string_agg({{ case_with_score('en') }}, ', ' order by case_rank) as worst_cases_en
+
+    from worst_cases
+    where case_rank <= 3
+    group by task_id, dimension_id
+
+),
+
+-- why there is no score, in one code
+judged as (
+
+    select
+        dimensions.*,
+        centres.score,
+        centres.n_cases,
+        centres.n_rounds,
+        centres.mean_variance,
+        weights.weight_used,
+        intervals.ci_low,
+        intervals.ci_high,
+        intervals.ci_method,
+        intervals.ci_reason,
+        metrics.n_cases as n_task_cases,
+        metrics.n_rounds as n_task_rounds,
+        metrics.mean,
+        metrics.sd,
+        metrics.median,
+        metrics.mad,
+        metrics.lowest,
+        metrics.highest,
+        metrics.p05,
+        metrics.p25,
+        metrics.p75,
+        metrics.p95,
+        metrics.trimmed_mean,
+        metrics.correct_ratio,
+        metrics.within_target_ratio,
+        metrics.n_error_rounds,
+        metrics.n_below_limit + metrics.n_above_limit as n_off_target,
+        worst.n_below_full,
+        worst.worst_cases,
+        worst.worst_cases_en,
+        case
+            when centres.score is null and metrics.n_scored_rounds > 0
+                then case when centres.n_cases = 0 then 'too_few_rounds' else 'no_confidence' end
+            else metrics.unscored_reason
+        end as unscored_reason
+
+    from dimensions
+    inner join centres
+        on
+            dimensions.task_id = centres.task_id
+            and dimensions.dimension_id = centres.dimension_id
+    inner join intervals
+        on
+            dimensions.task_id = intervals.task_id
+            and dimensions.dimension_id = intervals.dimension_id
+    inner join weights
+        on
+            dimensions.task_id = weights.task_id
+            and dimensions.dimension_id = weights.dimension_id
+    inner join metrics
+        on
+            dimensions.task_id = metrics.task_id
+            and dimensions.dimension_id = metrics.dimension_id
+    left join worst
+        on
+            dimensions.task_id = worst.task_id
+            and dimensions.dimension_id = worst.dimension_id
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        judged.task_id,
+        judged.dimension_id,
+
+        ---------- strings
+        judged.name,
+        judged.scorer,
+        judged.scoring_mode,
+        judged.ci_method,
+        judged.ci_reason,
+        {{ dimension_diagnosis('zh') }} as diagnosis,
+        {{ dimension_diagnosis('en') }} as diagnosis_en,
+
+        ---------- numerics
+        judged.dimension_position,
+        judged.score,
+        judged.weight_configured,
+        judged.weight_used,
+        judged.ci_low,
+        judged.ci_high,
+        judged.n_cases,
+        judged.n_rounds,
+
+        ---------- json
+        {{ json_object_of({
+            'n_cases': 'judged.n_task_cases',
+            'n_rounds': 'judged.n_task_rounds',
+            'n_scored_cases': 'judged.n_cases',
+            'n_scored_rounds': 'judged.n_rounds',
+            'mean': 'judged.mean',
+            'sd': 'judged.sd',
+            'median': 'judged.median',
+            'mad': 'judged.mad',
+            'min': 'judged.lowest',
+            'max': 'judged.highest',
+            'p05': 'judged.p05',
+            'p25': 'judged.p25',
+            'p75': 'judged.p75',
+            'p95': 'judged.p95',
+            'trimmed_mean': 'judged.trimmed_mean',
+            'ci_low': 'judged.ci_low',
+            'ci_high': 'judged.ci_high',
+            'ci_method': 'judged.ci_method',
+            'correct_ratio': 'judged.correct_ratio',
+            'within_target_ratio': 'judged.within_target_ratio',
+            'mean_case_variance': 'judged.mean_variance',
+            'n_error_rounds': 'judged.n_error_rounds',
+        }) }} as raw_metrics,
+        judged.target,
+        judged.parameters
+
+    from judged
+    left join reasons as ci_reasons on judged.ci_reason = ci_reasons.reason
+    left join reasons as unscored_reasons on judged.unscored_reason = unscored_reasons.reason
+
+)
+
+select * from final

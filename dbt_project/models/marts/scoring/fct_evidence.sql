@@ -1,0 +1,162 @@
+with
+
+picked as (
+
+    select * from {{ ref('int_evidence_rounds') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+rounds as (
+
+    select * from {{ ref('fct_rounds') }}
+
+),
+
+checks as (
+
+    select * from {{ ref('int_evidence_checks') }}
+
+),
+
+common_answers as (
+
+    select * from {{ ref('int_evidence_common_answers') }}
+
+),
+
+gathered as (
+
+    select
+        picked.task_id,
+        picked.dimension_id,
+        picked.case_id,
+        picked.round_id,
+        picked.evidence_rank,
+        picked.metric,
+        picked.score,
+        dimensions.scorer,
+        dimensions.unit,
+        dimensions.is_share,
+        dimensions.match_rule,
+        dimensions.lower_limit,
+        dimensions.upper_limit,
+        rounds.answer,
+        rounds.error_code,
+        checks.n_evaluated,
+        checks.n_matched,
+        checks.failed_scope,
+        checks.pointer,
+        picked.detail,
+        coalesce(picked.reason, checks.check_reason) as reason,
+        case
+            when dimensions.scorer = 'expectations' then checks.expected
+            when dimensions.scorer = 'consistency' then common_answers.common_answer
+            else picked.expected
+        end as expected,
+        case
+            when dimensions.scorer = 'expectations' then checks.actual
+            when not dimensions.is_share
+                then {{ measure_text('picked.metric', 'dimensions.unit') }}
+            when dimensions.scorer in ('format', 'error_rate') then picked.actual
+            else left(rounds.answer, 500)
+        end as actual,
+        {{ json_text('picked.detail', 'highlight') }} as highlight,
+        case
+            when dimensions.scorer = 'accuracy' and dimensions.match_rule = 'exact'
+                then nullif({{ common_prefix_length('rounds.answer', 'picked.expected') }}, 0)
+        end as n_common
+
+    from picked
+    inner join dimensions
+        on
+            picked.task_id = dimensions.task_id
+            and picked.dimension_id = dimensions.dimension_id
+    inner join rounds
+        on
+            picked.task_id = rounds.task_id
+            and picked.case_id = rounds.case_id
+            and picked.round_id = rounds.round_id
+    left join checks
+        on
+            picked.task_id = checks.task_id
+            and picked.dimension_id = checks.dimension_id
+            and picked.case_id = checks.case_id
+            and picked.round_id = checks.round_id
+    left join common_answers
+        on
+            picked.task_id = common_answers.task_id
+            and picked.case_id = common_answers.case_id
+
+),
+
+-- the place to look at: a keyword that must not be there, the first character that differs
+located as (
+
+    select
+        *,
+        case
+            when highlight is not null then nullif(strpos(answer, highlight), 0) - 1
+            when metric < 1 and n_common < length(answer) then n_common
+        end as place,
+        case
+            when highlight is not null then length(highlight)
+            else length(answer) - n_common
+        end as place_length,
+        greatest(0, coalesce(place, 0) - 40) as snippet_start
+
+    from gathered
+
+),
+
+cut as (
+
+    select
+        *,
+        substr(answer, cast(snippet_start as bigint) + 1, 200) as snippet,
+        place - snippet_start as offset_start,
+        least(place - snippet_start + place_length, length(snippet)) as offset_end
+
+    from located
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        dimension_id,
+        case_id,
+        round_id,
+
+        ---------- strings
+        {{ evidence_sentence('zh') }} as summary,
+        {{ evidence_sentence('en') }} as summary_en,
+
+        ---------- numerics
+        evidence_rank,
+
+        ---------- json
+        {{ json_object_of({
+            'snippet': 'snippet',
+            'expected': 'expected',
+            'actual': 'actual',
+            'reason': 'reason',
+            'pointer': 'pointer',
+            'offsets': 'case when place is null then [] else [[offset_start, offset_end]] end',
+            'metric': 'metric',
+            'score': 'score',
+        }) }} as payload
+
+    from cut
+
+)
+
+select * from final

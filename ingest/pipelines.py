@@ -1,0 +1,273 @@
+"""Pipeline files: YAML in, rows of ``pipelines`` and ``pipeline_steps`` out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from ingest.faults import faults, nearest, shown
+from ingest.json_places import pointer
+from ingest.json_text import dump
+from ingest.problems import Problem, Severity
+from ingest.reading import Reading
+from ingest.rows import Rows, columns_of
+from ingest.yaml_text import Keys, YamlText, read_yaml
+from promptlab.contracts.pipeline import Pipeline
+from promptlab.errors import InputError
+
+FOLDERS = (".", "pipelines", "data/pipelines")
+"""Where ``load_pipeline_config`` looks for a pipeline by its id."""
+
+_SUFFIXES = (".yaml", ".yml")
+_TEXTS = ("id", "name", "evaluation_target", "default_testset")
+_STEP_TEXTS = ("id", "output_key", "type")
+
+
+def read_pipeline(data: bytes, name: str) -> Reading:
+    """Read one pipeline file.
+
+    Args:
+        data: The file's bytes.
+        name: The file's name without suffix, for the message when it has no id.
+
+    Returns:
+        Rows of ``pipelines`` and ``pipeline_steps``. A pipeline is one record: any
+        fault rejects the file, and all of them are named.
+    """
+    text = read_yaml(data)
+    pipeline, problems = _check(text, name)
+    if pipeline is None:
+        return Reading({}, problems, records_rejected=1, rejected=True)
+    return Reading(
+        _rows(pipeline, dump(text.value)),
+        problems,
+        records_loaded=1,
+        keys=[("pipeline", pipeline.id)],
+    )
+
+
+def parse_pipeline(data: bytes, name: str) -> tuple[Pipeline | None, list[Problem]]:
+    """Return the pipeline of a file, or ``None``, and every problem of the file."""
+    return _check(read_yaml(data), name)
+
+
+def load_pipeline_config(
+    path_or_id: str | Path, *, folders: Sequence[str | Path] = FOLDERS
+) -> Pipeline:
+    """Read a pipeline by the path of its file, or by its id.
+
+    Args:
+        path_or_id: A YAML file; else an id: the pipeline file of that name in one of
+            *folders*, or the one there that has this id.
+        folders: Where to look for an id.
+
+    Raises:
+        InputError: There is no such pipeline, or its file is at fault.
+    """
+    path = Path(path_or_id)
+    if path.suffix in _SUFFIXES or path.is_file():
+        return _load(path)
+    wanted = str(path_or_id)
+    candidates = [
+        file
+        for folder in folders
+        for suffix in _SUFFIXES
+        for file in sorted(Path(folder).glob(f"*{suffix}"))
+    ]
+    # A file of that name first: it is the likeliest, and may be the one at fault.
+    for file in sorted(candidates, key=lambda file: file.stem != wanted):
+        pipeline = _load(file) if file.stem == wanted else _try(file)
+        if pipeline is not None and pipeline.id == wanted:
+            return pipeline
+    looked = ", ".join(str(folder) for folder in folders)
+    raise InputError(
+        f'no pipeline has the id "{wanted}" (looked in {looked}); '
+        "pass the path of its YAML file"
+    )
+
+
+def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
+    if text.problems:
+        return None, text.problems
+    check = _Check(text, name)
+    return check.pipeline(), check.problems
+
+
+def _load(path: Path) -> Pipeline:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{path}: cannot be read: {reason}") from None
+    pipeline, problems = parse_pipeline(data, path.stem)
+    if pipeline is None:
+        rejects = [one for one in problems if one.severity == "reject"]
+        raise InputError(
+            "\n".join(
+                f"{path}:{one.line}:{one.column}: {one.pointer or ''}: {one.message}"
+                for one in rejects
+            )
+        )
+    return pipeline
+
+
+def _try(path: Path) -> Pipeline | None:
+    try:
+        return parse_pipeline(path.read_bytes(), path.stem)[0]
+    except OSError:
+        return None
+
+
+class _Check:
+    """Checks what a file holds against the contract, and what spans its fields."""
+
+    def __init__(self, text: YamlText, name: str) -> None:
+        self.problems: list[Problem] = []
+        self._text = text
+        self._name = name
+
+    def pipeline(self) -> Pipeline | None:
+        """Return the pipeline, or ``None`` when anything rejects it."""
+        value = self._text.value
+        if not isinstance(value, dict):
+            self._tell(
+                "wrong_type",
+                (),
+                f"a pipeline is an object, found {shown(value)}. "
+                f"Begin with: id: {self._name}",
+            )
+            return None
+        self._read_as_text(value)
+        pipeline = None
+        try:
+            pipeline = Pipeline.model_validate(value)
+        except ValidationError as error:
+            for fault in faults(error, value):
+                hint = f". Add: id: {self._name}" if fault.keys == ("id",) else ""
+                self._tell(fault.code, fault.keys, fault.message + hint)
+        self._check_twins(value)
+        if pipeline is None or any(one.severity == "reject" for one in self.problems):
+            return None
+        self._check_target(pipeline)
+        return pipeline
+
+    def _read_as_text(self, value: dict[str, Any]) -> None:
+        """Take ids and names as they are written: ``id: 7`` is "7", ``id: on`` "on"."""
+        steps = value.get("steps")
+        places: list[tuple[dict[str, Any], str, Keys]] = [
+            (value, key, (key,)) for key in _TEXTS
+        ]
+        for index, step in enumerate(steps if isinstance(steps, list) else []):
+            if isinstance(step, dict):
+                places += [(step, key, ("steps", index, key)) for key in _STEP_TEXTS]
+        for holder, key, keys in places:
+            written = self._text.written.get(keys)
+            if written is not None:
+                holder[key] = written
+                self._tell(
+                    "unquoted_text",
+                    keys,
+                    f'read as the text "{written}". Put it in quotes.',
+                    "warning",
+                )
+
+    def _check_twins(self, value: dict[str, Any]) -> None:
+        steps = value.get("steps")
+        first: dict[tuple[str, str], int] = {}
+        for index, step in enumerate(steps if isinstance(steps, list) else []):
+            for key in ("id", "output_key"):
+                name = step.get(key) if isinstance(step, dict) else None
+                if not isinstance(name, str):
+                    continue
+                before = first.setdefault((key, name), index)
+                if before == index:
+                    continue
+                line = self._text.place(("steps", before, key))[0]
+                if key == "id":
+                    message = (
+                        f"is already the id of the step in line {line}. Rename it."
+                    )
+                    self._tell(
+                        "duplicate_step",
+                        ("steps", index, key),
+                        f"{shown(name)} {message}",
+                    )
+                else:
+                    message = f"is already the output key of the step in line {line}"
+                    self._tell(
+                        "duplicate_output_key",
+                        ("steps", index, key),
+                        f"{shown(name)} {message}; the later step hides the earlier.",
+                        "warning",
+                    )
+
+    def _check_target(self, pipeline: Pipeline) -> None:
+        target = pipeline.evaluation_target
+        known = [step.id for step in pipeline.steps]
+        known += [step.output_key for step in pipeline.steps if step.output_key]
+        if target is not None and target not in known:
+            self._tell(
+                "unknown_step",
+                ("evaluation_target",),
+                f"no step has the id or output key {shown(target)}"
+                f"{nearest(target, known)}",
+                "warning",
+            )
+
+    def _tell(
+        self, code: str, keys: Keys, message: str, severity: Severity = "reject"
+    ) -> None:
+        line, column = self._text.place(keys)
+        value = self._text.value
+        name = value.get("id") if isinstance(value, dict) else None
+        self.problems.append(
+            Problem(
+                code,
+                message,
+                severity,
+                line,
+                column,
+                name if isinstance(name, str) else None,
+                pointer(keys),
+            )
+        )
+
+
+def _rows(pipeline: Pipeline, raw_data: str) -> Rows:
+    return {
+        "pipelines": columns_of(
+            (
+                "pipeline_id",
+                "name",
+                "evaluation_target",
+                "default_testset",
+                "raw_data",
+            ),
+            [
+                (
+                    pipeline.id,
+                    pipeline.name,
+                    pipeline.evaluation_target,
+                    pipeline.default_testset,
+                    raw_data,
+                )
+            ],
+        ),
+        "pipeline_steps": columns_of(
+            ("pipeline_id", "step_id", "output_key", "type", "required", "position"),
+            [
+                (
+                    pipeline.id,
+                    step.id,
+                    step.output_key,
+                    step.type,
+                    step.required,
+                    position,
+                )
+                for position, step in enumerate(pipeline.steps)
+            ],
+        ),
+    }

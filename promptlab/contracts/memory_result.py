@@ -1,0 +1,191 @@
+"""What the report of one memory run says: ``memory.json``.
+
+Rounds of a run ask the same questions again, so every figure names the rounds it is
+made of (``view``), what became of failed calls (``failed_calls``) and how tasks were
+averaged (``average``). Scores are 0–1, 1 best; ``None`` means "not scored".
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+
+from promptlab.contracts.base import Contract, Share
+
+MEMORY_FORMAT_VERSION = "1.0"
+# 1.0  first version
+
+View = Literal["last_round", "by_round", "pooled"]
+FailedCalls = Literal["as_zero", "left_out"]
+Average = Literal["micro", "macro"]
+
+
+class MemoryRun(Contract):
+    """One run of a benchmark: a data set at a time, perhaps with a memory system."""
+
+    run_id: str
+    dataset: str
+    run_timestamp: str | None
+    """As in the folder's or file's name."""
+    memory_system: str | None
+    started_at: datetime | None
+    """``run_timestamp`` read as a time, UTC; ``None`` where it is none."""
+    previous_run_id: str | None
+    """The run before it of the same data set and memory system."""
+    right_metric: str | None
+    """The metric that says whether an answer is right."""
+    right_threshold: Share | None
+    """An answer is right from this value of ``right_metric`` on."""
+    n_tasks: int
+    n_rounds: int
+    """Rounds of the task that has the most."""
+    total_sessions: int | None
+    total_dialogs: int | None
+    n_questions: int | None
+    """Questions of the data set, invalid ones included."""
+    n_valid: int | None
+    n_invalid: int
+    n_asked: int
+    """Different questions that were asked at least once."""
+    n_never_asked: int | None
+    n_answers: int
+    """Answers of all rounds."""
+    n_failed: int
+    """Answers of all rounds whose call failed."""
+
+
+class MemoryCategory(Contract):
+    """A category of questions, a group of categories, or all of them."""
+
+    category: str
+    name: str | None
+    """In the report's language; ``None`` where the data set gives none."""
+    kind: Literal["all", "group", "category"]
+
+
+class MemoryScore(Contract):
+    """One figure, with everything it depends on."""
+
+    view: View
+    test_index: int | None
+    """The round; view ``by_round`` only."""
+    failed_calls: FailedCalls
+    category: str
+    average: Average
+    metric: str
+    n_questions: int
+    """Answers that the mean is taken over."""
+    n_failed: int
+    n_tasks: int
+    mean_dialogs_inserted: float | None
+    """View ``by_round``: dialogs in memory when the questions were asked."""
+    score: Share | None
+    is_headline: bool
+    """Last round, failed calls as zero, micro average: the figures to quote."""
+
+
+class MemoryRetention(Contract):
+    """Of the questions right in a round, the share still right ``lag`` rounds later."""
+
+    lag: int
+    metric: str
+    threshold: Share
+    failed_calls: FailedCalls
+    n_right_before: int
+    n_still_right: int
+    n_failed: int
+    """Left out: the later call failed."""
+    retention: Share | None
+
+
+class MemoryTask(Contract):
+    """One conversation of the run."""
+
+    task_id: str
+    n_rounds: int
+    total_dialogs: int | None
+    n_questions: int | None
+    n_asked: int
+    n_never_asked: int | None
+    n_answers: int
+    n_failed: int
+
+
+class MemoryAnswer(Contract):
+    """One answer of the last round that was wrong, failed, or could not be judged."""
+
+    task_id: str
+    question_index: int
+    category: str | None
+    question_text: str
+    predicted_answer: str | None
+    reference_answer: Any
+    """Text, number or list, as given; ``None`` = missing."""
+    status: str
+    error: str | None
+    score: Share | None
+    """Of the run's ``right_metric``."""
+
+
+class ForgottenQuestion(Contract):
+    """A question that was right in one round and wrong in a later one."""
+
+    task_id: str
+    question_index: int
+    category: str | None
+    question_text: str
+    right_test_index: int
+    forgotten_test_index: int
+    answer_before: str | None
+    answer_after: str | None
+    reference_answer: Any
+    last_status: str
+    """How it stands where it was asked last; ``pass``: it came back."""
+
+
+class InvalidReason(Contract):
+    """Why questions of the data set were never asked."""
+
+    reason: str | None
+    n_questions: int
+    n_tasks: int
+
+
+class MemoryTiming(Contract):
+    """Durations of one stage of inserting or retrieving, in milliseconds."""
+
+    operation: str
+    stage: str
+    n_tasks: int
+    n_calls: int
+    mean_ms: float | None
+    min_ms: float | None
+    p50_ms: float | None
+    """``None`` where the files list only some of the calls."""
+    p95_ms: float | None
+    max_ms: float | None
+
+
+class MemoryResult(Contract):
+    """The whole answer for one memory run."""
+
+    run: MemoryRun
+    categories: list[MemoryCategory]
+    scores: list[MemoryScore]
+    previous_headline: list[MemoryScore]
+    """Headline figures over all categories of ``run.previous_run_id``."""
+    retention: list[MemoryRetention]
+    tasks: list[MemoryTask]
+    n_wrong: int
+    """Answers of the last round that were not right; ``wrong`` may list fewer."""
+    wrong: list[MemoryAnswer]
+    n_forgotten: int
+    """Questions once forgotten; ``forgotten`` may list fewer."""
+    forgotten: list[ForgottenQuestion]
+    invalid_reasons: list[InvalidReason]
+    timings: list[MemoryTiming]
+    lang: Literal["zh", "en"]
+    generated_at: datetime
+    version: str
+    """Version of this format; its history stands beside ``MEMORY_FORMAT_VERSION``."""
+    package_version: str

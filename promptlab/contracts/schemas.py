@@ -1,0 +1,67 @@
+"""The published JSON Schemas: derived from the contracts, checked in under docs/."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from promptlab.contracts.analysis_input import AnalysisInput
+from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.evaluation import EvaluationRecord
+from promptlab.contracts.memory import MemoryResult as MemoryRunFile
+from promptlab.contracts.memory_result import MemoryResult
+from promptlab.contracts.pipeline import Pipeline
+from promptlab.contracts.scores import ScoreRecord
+from promptlab.contracts.testset import TestCase
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+_READ: dict[str, type[BaseModel]] = {
+    "analysis_input": AnalysisInput,
+    "evaluation_record": EvaluationRecord,
+    "memory_run": MemoryRunFile,
+    "pipeline": Pipeline,
+    "score_record": ScoreRecord,
+    "test_case": TestCase,
+}
+_WRITTEN: dict[str, type[BaseModel]] = {
+    "analysis_result": AnalysisResult,
+    "memory_result": MemoryResult,
+}
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return file name → JSON Schema of every contract, sorted by name.
+
+    What promptlab reads is described as it may be written, with defaults; what it
+    writes as it comes out, every field there.
+    """
+    found = {f"{name}.schema.json": _of(m, "validation") for name, m in _READ.items()}
+    for name, model in _WRITTEN.items():
+        found[f"{name}.schema.json"] = _of(model, "serialization")
+    return dict(sorted(found.items()))
+
+
+def write_schemas(folder: Path) -> list[Path]:
+    """Write every schema into *folder* and return the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    for name, schema in schemas().items():
+        file = folder / name
+        file.write_text(as_text(schema), "utf-8")
+        files.append(file)
+    return files
+
+
+def as_text(schema: dict[str, Any]) -> str:
+    """Write a schema as it stands in its file."""
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+
+
+def _of(
+    model: type[BaseModel], mode: Literal["validation", "serialization"]
+) -> dict[str, Any]:
+    return {"$schema": DIALECT, **model.model_json_schema(mode=mode)}

@@ -1,0 +1,22 @@
+"""The page and the JSON of one memory run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from promptlab.contracts.memory_result import MemoryResult
+from reports.memory_view import arrange_memory
+from reports.render import environment, render
+
+
+def to_memory_html(result: MemoryResult, *, templates: Path | None = None) -> str:
+    """Return the report of a memory run as one self-contained page."""
+    env = environment(result.lang, templates)
+    return render(env, "memory.html.j2", result=result, view=arrange_memory(result))
+
+
+def to_memory_json(result: MemoryResult) -> str:
+    """Return *result* as JSON: keys in the contract's order, letters unescaped."""
+    data = result.model_dump(mode="json")
+    return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

@@ -1,0 +1,77 @@
+"""The string catalogue: complete in both languages, and nothing idle in it."""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+import reports
+from promptlab.errors import UsageError
+from reports.catalogue import LANGUAGES, catalogue
+
+ROOT = Path(reports.__file__).parent
+SOURCES = [*ROOT.rglob("*.j2"), *ROOT.rglob("*.py")]
+TEXT = "\n".join(path.read_text("utf-8") for path in SOURCES)
+
+# Groups whose codes come from data: all their keys count as used.
+GROUPS = set(re.findall(r"""label\((?:[^()"']+, )?["'](\w+)["']\)""", TEXT)) | set(
+    re.findall(r"""\w+\.label\(["'](\w+)["']""", TEXT)
+)
+GROUPS |= set(re.findall(r"""["'](\w+)\.["'] ~""", TEXT))
+GROUPS |= set(re.findall(r"""field_list\([\w.]+, ["'](\w+)["']\)""", TEXT))
+GROUPS |= set(re.findall(r"""text\(f["'](\w+)\.\{""", TEXT))
+
+
+def placeholders(entry: str | dict[str, str]) -> set[str]:
+    texts = entry.values() if isinstance(entry, dict) else [entry]
+    return {
+        name
+        for text in texts
+        for _, name, _, _ in string.Formatter().parse(text)
+        if name is not None
+    }
+
+
+def test_both_languages_have_the_same_keys():
+    keys = {lang: set(catalogue(lang).entries) for lang in LANGUAGES}
+    assert keys["zh"] == keys["en"]
+
+
+@pytest.mark.parametrize("key", sorted(catalogue("zh").entries))
+def test_both_languages_name_the_same_values(key):
+    zh, en = catalogue("zh").entries[key], catalogue("en").entries[key]
+    assert placeholders(zh) == placeholders(en)
+
+
+@pytest.mark.parametrize("key", sorted(catalogue("zh").entries))
+def test_every_text_is_used(key):
+    named = f'"{key}"' in TEXT or f"'{key}'" in TEXT
+    assert named or key.split(".")[0] in GROUPS
+
+
+def test_every_text_that_is_named_exists():
+    named = set(re.findall(r"""\bt\(["']([\w./]+)["'][,)]""", TEXT))
+    assert named <= set(catalogue("zh").entries)
+
+
+def test_a_language_that_counts_picks_the_form_by_n():
+    en = catalogue("en")
+    assert en.text("count.cases", n=1) == "1 case"
+    assert en.text("count.cases", n=1200) == "1,200 cases"
+
+
+def test_braces_in_a_value_are_only_text():
+    text = catalogue("zh").text("case.error", code="{0.__class__} {lang}")
+    assert "{0.__class__} {lang}" in text
+
+
+def test_an_unknown_code_is_shown_as_it_stands():
+    assert catalogue("en").label("reason", "brand_new") == "brand_new"
+
+
+def test_an_unknown_language_is_refused():
+    with pytest.raises(UsageError, match="'fr' is not one of zh, en"):
+        catalogue("fr")

@@ -1,0 +1,115 @@
+"""How values are printed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from reports.catalogue import catalogue
+from reports.filters import Filters, iso
+
+ZH = Filters(catalogue("zh"))
+EN = Filters(catalogue("en"))
+EVENING = datetime(2024, 10, 24, 12, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.842, "84.2%"),
+        (0, "0.0%"),
+        (1, "100.0%"),
+        (0.99999, ">99.9%"),
+        (0.00001, "<0.1%"),
+        (0.285, "28.5%"),
+        (0.00005, "<0.1%"),
+        (0.6665, "66.7%"),
+        (None, "未评分"),
+    ],
+)
+def test_a_share_is_a_percent_and_only_all_is_100(share, text):
+    assert ZH.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.842, "84.2"), (0.0, "0.0"), (1.0, "100.0"), (None, "not scored")],
+)
+def test_a_score_is_of_100_and_a_missing_one_is_said(share, text):
+    assert EN.score(share) == text
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [((0.1, 0.25), "10.0–25.0"), ((None, 0.2), "no interval"), ((0, 0), "0.0–0.0")],
+)
+def test_an_interval_needs_both_ends(ends, text):
+    assert EN.interval(*ends) == text
+
+
+@pytest.mark.parametrize(
+    ("difference", "text"),
+    [
+        (0.0123, "+1.2"),
+        (-0.034, "−3.4"),
+        (0.0, "±0.0"),
+        (-0.0004, "±0.0"),
+        (None, "not comparable"),
+    ],
+)
+def test_a_difference_always_has_a_sign(difference, text):
+    assert EN.delta(difference) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1234567, "1,234,567"),
+        (-5, "−5"),
+        (1020.952381, "1,020.952"),
+        (0.5, "0.5"),
+        (100.0, "100"),
+        (-0.0, "0"),
+        (0.00001234, "1.2e−05"),
+        (1e300, "1e+300"),
+        (float("nan"), "not measured"),
+        (float("inf"), "not measured"),
+        (None, "not measured"),
+    ],
+)
+def test_a_number_is_short_and_never_nan(value, text):
+    assert EN.number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(842.4, "842 ms"), (12345.0, "12.3 s"), (0.0, "0 ms"), (None, "未测量")],
+)
+def test_a_latency_has_its_unit(value, text):
+    assert ZH.milliseconds(value) == text
+
+
+def test_a_time_is_beijing_time_in_chinese_and_utc_in_english():
+    assert ZH.moment(EVENING) == "2024-10-24 20:30 北京时间"
+    assert EN.moment(EVENING) == "2024-10-24 12:30 UTC"
+
+
+def test_a_time_of_another_zone_is_the_same_moment():
+    tokyo = EVENING.astimezone(timezone(timedelta(hours=9)))
+    assert EN.moment(tokyo) == EN.moment(EVENING)
+    assert iso(tokyo) == "2024-10-24T12:30:00Z"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a", "a"),
+        (True, "true"),
+        (None, "无数据"),
+        (3, "3"),
+        ({"a": ["文"]}, '{"a": ["文"]}'),
+    ],
+)
+def test_a_json_value_is_text_as_written(value, text):
+    assert ZH.value(value) == text
