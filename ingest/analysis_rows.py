@@ -17,6 +17,7 @@ from ingest.columns import (
     integers,
     json_objects,
     json_objects_or_null,
+    names,
     texts,
     times,
 )
@@ -52,7 +53,10 @@ def task_reading(head: Head, cases: Sequence[Any], positions: Sequence[int]) -> 
         Twins: Ids are not unique.
     """
     zoneless: list[int] = []
-    case_ids = texts(_each("case_id", cases))
+    try:
+        case_ids = names(_each("case_id", cases))
+    except Doubtful as error:
+        raise DoubtfulCases(error.rows) from error
     tables = {
         "cases": _Parts(cases, lambda case: [case]).build(
             lambda _: {
@@ -143,7 +147,7 @@ def _rounds(rounds: Sequence[Any], zoneless: list[int]) -> Table:
     executed_at, without_zone = times(_each("executed_at", rounds))
     zoneless += without_zone
     return {
-        "round_id": texts(_each("round_id", rounds)),
+        "round_id": names(_each("round_id", rounds)),
         "run_index": integers(_each("run_index", rounds)),
         "raw_output": texts(_each("raw_output", rounds)),
         "parsed_output": json_objects_or_null(_each("parsed_output", rounds)),
@@ -157,7 +161,7 @@ def _rounds(rounds: Sequence[Any], zoneless: list[int]) -> Table:
 
 def _baselines(baselines: Sequence[Any]) -> Table:
     return {
-        "baseline_id": texts(_each("baseline_id", baselines)),
+        "baseline_id": names(_each("baseline_id", baselines)),
         "type": texts(_each("type", baselines)),
         "payload": json_objects(_each("payload", baselines)),
         "owner": texts(_each("owner", baselines)),

@@ -36,6 +36,10 @@ _ROOM: dict[type[BaseModel], str] = {
     BaselineSpec: "`payload`",
 }
 
+_KNOWN = {model: frozenset(model.model_fields) for model in _ROOM}
+_MEMBERS = msgspec.json.Decoder(Members)
+_LIST = msgspec.json.Decoder(list[Members])
+
 
 class UnknownKeys:
     """Counts the keys that the contract does not know, and where each stood first."""
@@ -46,7 +50,7 @@ class UnknownKeys:
     def see(self, model: type[BaseModel], keys: Iterable[str], *way: Key) -> None:
         """Note the keys of one object of *model* that stands at *way*."""
         for key in keys:
-            if key not in model.model_fields:
+            if key not in _KNOWN[model]:
                 first, count = self._found.get((model, key), ("", 0))
                 first = first or pointer((*way, key))
                 self._found[model, key] = first, count + 1
@@ -61,14 +65,14 @@ class UnknownKeys:
 
     def see_case(self, position: int, case: bytes | msgspec.Raw) -> None:
         """Note those of a case, its rounds and its baselines."""
-        members = msgspec.json.decode(case, type=Members)
+        members = _MEMBERS.decode(case)
         self.see(TestCaseBundle, members, "cases", position)
         for name, model in (("rounds", RoundRun), ("baselines", BaselineSpec)):
-            parts = members.get(name, b"[]")
-            for place, part in enumerate(
-                msgspec.json.decode(parts, type=list[Members])
-            ):
-                self.see(model, part, "cases", position, name, place)
+            known = _KNOWN[model]
+            parts = _LIST.decode(members.get(name, b"[]"))
+            for place, part in enumerate(parts):
+                if not known.issuperset(part):
+                    self.see(model, part, "cases", position, name, place)
 
     def problems(self) -> list[Problem]:
         """One warning for each key, with how often it was there."""

@@ -1,18 +1,14 @@
 """A case's expectations as flat checks: one per leaf and per container.
 
-Each check is judged on its own: by ``path`` the actual value is taken from the output
-of the check's scope, and ``matcher`` with ``operand`` says what it must be (semantics
-section 3). Which output a path starts from:
+Each check is judged on its own: by ``path`` the actual value is taken from an output,
+and ``matcher`` with ``operand`` says what it must be (semantics section 3). A path
+starts
 
-========== ============================ ===================================
-scope      ``path`` is relative to      ``pointer`` starts at
-========== ============================ ===================================
-intermed.  the output of ``step_id``    that output
-aggregat.  the aggregation's output     that output
-final      the actual value of          the final output: ``/<field>…``
-           ``field``
-========== ============================ ===================================
+- in the scope ``intermediate`` at the output of ``step_id``,
+- in ``aggregation`` at the aggregation's output,
+- in ``final`` at the actual value of ``field``, a key of ``expected_outputs``.
 
+``pointer`` is for people and starts at the scope's output: ``/<field>…`` in ``final``.
 Under ``strict_mode`` the final scope has one more check, on the final output itself
 (``field`` null, path ``$``, pointer ``""``), which names the keys it may have.
 
@@ -92,7 +88,7 @@ class Flattener:
         """
         options = case.options
         ignored = options.ignore_fields
-        found = _Scope(options.strict_mode, ignored, self._left)
+        found = _CaseChecks(options.strict_mode, ignored, len(case.id), self._left)
         if options.evaluate_intermediate:
             for step_id, expected in case.intermediate_expectations.items():
                 found.add(expected, "intermediate", step_id, None)
@@ -108,19 +104,29 @@ class Flattener:
         return found.checks, found.remarks
 
 
-class _Scope:
-    """Collects the checks of one case."""
+class _CaseChecks:
+    """Collects the checks of one case.
 
-    def __init__(self, strict: bool, ignored: list[str], left: int) -> None:
+    Args:
+        strict: Whether objects name the keys that they may have.
+        ignored: Keys that are left out at every depth.
+        id_size: Characters of the case's id, which every check repeats.
+        left: Characters that the checks may still take.
+    """
+
+    def __init__(
+        self, strict: bool, ignored: list[str], id_size: int, left: int
+    ) -> None:
         self.checks: list[Check] = []
         self.remarks: list[Remark] = []
         self.left = left
         self._strict = strict
         self._ignored = frozenset(ignored)
         self._ignored_names = ignored
+        self._id_size = id_size
 
     def add_final_root(self, expected: dict[str, Any], fields: list[str]) -> None:
-        text = _text_of(expected, _long_ones(expected))
+        text = self._text_of(expected, _long_ones(expected))
         allowed = self._allowed(fields)
         self.checks.append(
             Check("final", None, None, "$", "", "object", text, allowed=allowed)
@@ -132,14 +138,17 @@ class _Scope:
         """Add the checks below one step's, the aggregation's or one field's value."""
         base = "" if field is None else "/" + _escaped(field)
         long_ones = _long_ones(expected)
+        # Every check repeats these: the pointer, the field and the step.
+        repeated = self._id_size + 2 * len(base) + len(step_id or "")
+        self._spend(repeated)
         # value, path, pointer below base, whether a pointer must stand in for the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
         while stack:
             value, path, pointer, odd = stack.pop()
             place = (scope, step_id, field, path, base + pointer)
             if type(value) is dict:
+                self._spend((repeated + len(path) + len(pointer)) * len(value))
                 self._add_object(value, place, long_ones)
-                self._spend(path + pointer, len(value))
                 for key in reversed(value):
                     if key in self._ignored:
                         continue
@@ -150,11 +159,10 @@ class _Scope:
                         deeper = f'{path}."{_quoted(key)}"'
                         stack.append((value[key], deeper, below, False))
             elif type(value) is list:
-                text = _text_of(value, long_ones)
-                self._spend(text)
                 size = len(value)
+                self._spend((repeated + len(path) + len(pointer)) * size)
+                text = self._text_of(value, long_ones)
                 self.checks.append(Check(*place, "array", text, length=size))
-                self._spend(path + pointer, size)
                 for index in range(size - 1, -1, -1):
                     below = f"{pointer}/{index}"
                     deeper = below if odd else f"{path}[{index}]"
@@ -199,8 +207,7 @@ class _Scope:
         place: _Place,
         long_ones: frozenset[int],
     ) -> None:
-        text = _text_of(value, long_ones)
-        self._spend(text)
+        text = self._text_of(value, long_ones)
         allowed = None
         if self._strict:
             keys = [key for key in value if key not in self._ignored]
@@ -209,11 +216,24 @@ class _Scope:
 
     def _allowed(self, keys: Iterable[str]) -> str:
         text = dump([*keys, *self._ignored_names])
-        self._spend(text)
+        self._spend(len(text))
         return text
 
-    def _spend(self, text: str, times: int = 1) -> None:
-        self.left -= len(text) * times
+    def _text_of(self, value: Any, long_ones: frozenset[int]) -> str:
+        """Write an expected container, or a sentence about one that is too long."""
+        if id(value) not in long_ones:
+            text = dump(value)
+        else:
+            kind, parts = ("a list", "elements")
+            if isinstance(value, dict):
+                kind, parts = ("an object", "keys")
+            size = f"{kind} of {len(value)} {parts}"
+            text = dump(f"{size}, too long to repeat here: see the test case")
+        self._spend(len(text))
+        return text
+
+    def _spend(self, characters: int) -> None:
+        self.left -= characters
         if self.left < 0:
             raise ExpectationTooLargeError
 
@@ -246,18 +266,6 @@ def _double(number: int | float) -> float | None:
         return float(number)
     except OverflowError:
         return None
-
-
-def _text_of(value: Any, long_ones: frozenset[int]) -> str:
-    """Write an expected container, or a sentence about one that is too long."""
-    if id(value) not in long_ones:
-        return dump(value)
-    kind = (
-        f"an object of {len(value)} keys"
-        if isinstance(value, dict)
-        else (f"a list of {len(value)} elements")
-    )
-    return dump(f"{kind}, too long to repeat here: see the test case")
 
 
 _NONE: frozenset[int] = frozenset()

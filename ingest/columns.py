@@ -51,6 +51,20 @@ def texts(values: Sequence[str | None]) -> pl.Series:
     return pl.Series(values, dtype=pl.String)
 
 
+def names(values: Sequence[str | None]) -> pl.Series:
+    """Return a column of texts that are not blank, where they are there.
+
+    Raises:
+        Doubtful: A blank one.
+    """
+    column = texts(values)
+    # The contract's own pattern, in the same dialect.
+    has_text = column.str.contains(r"\S")
+    if not has_text.all():
+        raise Doubtful((~has_text).arg_true().to_list())
+    return column
+
+
 def integers(values: Sequence[int | None]) -> pl.Series:
     """Return a column of 64-bit integers."""
     return pl.Series(values, dtype=pl.Int64)

@@ -3,8 +3,8 @@
 msgspec decodes several times faster than pydantic and leaves free-form objects as raw
 slices of the file. The contract stays the only owner of names, types, ranges and
 defaults: the struct is derived from it. What the struct does not check (that a slice
-is an object, that a text is a time) the reader checks by column; whatever fails any
-of these is judged by the contract itself.
+is an object, that a text is a time or not blank: msgspec's patterns are slow) the
+reader checks by column; whatever fails any of these is judged by the contract itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 from annotated_types import Ge, Gt, Le, Lt
-from pydantic import BaseModel, StringConstraints
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from promptlab.contracts.base import JsonObject
@@ -105,7 +105,4 @@ def _limits(metadata: tuple[Any, ...]) -> dict[str, Any]:
                 limits["le"] = bound
             case Lt(lt=bound):
                 limits["lt"] = bound
-            case StringConstraints(pattern=str(pattern)):
-                # Python's \s has four control characters more than the contract's.
-                limits["pattern"] = pattern.replace(r"\S", r"[\S\x1c-\x1f]")
     return limits

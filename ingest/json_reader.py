@@ -15,7 +15,7 @@ import math
 import re
 from dataclasses import dataclass, field
 from json import JSONDecodeError
-from json.decoder import scanstring  # the C one; typeshed has it
+from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 from typing import Any, NamedTuple
 
 from ingest.json_messages import (

@@ -146,9 +146,11 @@ def _no_constant(_: str) -> NoReturn:
     raise _RefusedError
 
 
-_scan = json.JSONDecoder(
+_decoder = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_float=_finite, parse_constant=_no_constant
-).scan_once
+)
+# Reads one value from a place on, in C; typeshed does not know of it.
+_scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 
 def _depth(value: Any) -> int:

@@ -28,26 +28,34 @@ class Version:
     testset: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a version when it was read."""
+
+    status: str
+    problems: list[Problem]
+    records_loaded: int
+    records_rejected: int
+
+
 @dataclass
 class Known:
-    """Versions that need not be read again, each with its status and problems.
+    """Versions that need not be read again, and what came of each.
 
     A version is known where its rows are live or its rejects are kept; and where it is
     the last that was read from its path: of two files that describe one task the later
     one wins, and reading the same folder again must not bring the earlier one back.
     """
 
-    versions: dict[Version, tuple[str, list[Problem]]] = field(default_factory=dict)
+    versions: dict[Version, Outcome] = field(default_factory=dict)
 
-    def find(self, *versions: Version) -> tuple[str, list[Problem]] | None:
-        """Status and problems of the first version that is known."""
+    def find(self, *versions: Version) -> Outcome | None:
+        """What came of the first of these versions that is known."""
         return next((self.versions[v] for v in versions if v in self.versions), None)
 
-    def add(
-        self, versions: tuple[Version, ...], status: str, problems: list[Problem]
-    ) -> None:
+    def add(self, versions: tuple[Version, ...], outcome: Outcome) -> None:
         """Remember versions that were just read."""
-        self.versions.update(dict.fromkeys(versions, (status, problems)))
+        self.versions.update(dict.fromkeys(versions, outcome))
 
 
 def versions_of(
@@ -71,17 +79,29 @@ def known_files(con: duckdb.DuckDBPyConnection) -> Known:
     ).fetchall():
         problems.setdefault(load_id, []).append(Problem(*fields))
     known = Known()
-    for load_id, kind, name, uri, sha256, testset, status, is_last in con.execute(
-        "select load_id, kind, source_name, file_uri, sha256, testset_override, status,"
-        " load_id = max(load_id) over (partition by file_uri) from raw.loads"
-        " order by load_id"
+    for (
+        load_id,
+        kind,
+        name,
+        uri,
+        sha256,
+        testset,
+        status,
+        loaded,
+        rejected,
+        is_last,
+    ) in con.execute(
+        "select load_id, kind, source_name, file_uri, sha256, testset_override,"
+        " status, rows_loaded, rows_rejected,"
+        " load_id = max(load_id) over (partition by file_uri)"
+        " from raw.loads order by load_id"
     ).fetchall():
-        entry = (status, problems.get(load_id, []))
+        outcome = Outcome(status, problems.get(load_id, []), loaded, rejected)
         if status != "replaced" and kind != "unknown":
             place = "" if kind in _SAME_ANYWHERE else name
-            known.versions[Version(kind, f"name:{place}", sha256, testset)] = entry
+            known.add((Version(kind, f"name:{place}", sha256, testset),), outcome)
         if is_last:
-            known.versions[Version(kind, f"path:{uri}", sha256, testset)] = entry
+            known.add((Version(kind, f"path:{uri}", sha256, testset),), outcome)
     return known
 
 

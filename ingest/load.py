@@ -15,7 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.files import Found
-from ingest.known import Known, known_files, known_pipelines, versions_of
+from ingest.known import (
+    Known,
+    Outcome,
+    known_files,
+    known_pipelines,
+    versions_of,
+)
 from ingest.problems import Problem
 from ingest.readers import Source, read
 from ingest.reading import Reading
@@ -147,13 +153,19 @@ def _pending(
         loads.append(load)
         before = known.find(*versions)
         if before is not None:
-            status, load.problems = before
-            load.status = status if status in {"rejected", "skipped"} else "unchanged"
+            asked_again = before.status in {"rejected", "skipped"}
+            load.status = before.status if asked_again else "unchanged"
+            load.problems = before.problems
+            load.records_loaded = before.records_loaded
+            load.records_rejected = before.records_rejected
         else:
             reading = Reading(rows={}) if kind is None else read(kind, source)
             pipelines += _pipelines_in(reading)
             _describe(load, reading, kind)
-            known.add(versions, load.status, load.problems)
+            outcome = Outcome(
+                load.status, load.problems, load.records_loaded, load.records_rejected
+            )
+            known.add(versions, outcome)
             yield ReadFile(
                 kind=load.kind,
                 status=load.status,

@@ -14,6 +14,7 @@ from promptlab.contracts.memory import StageTiming
 _STAGE = re.compile(r"(?P<stage>.+?)(_insert|_retrieval)?_ms")
 _OPERATIONS = {"insert_timings": "insert", "retrieval_timings": "retrieval"}
 _LONGEST_MS = 1e300
+_TOO_LARGE = 2**63
 
 
 class TimingRow(NamedTuple):
@@ -71,7 +72,7 @@ def snapshots_by_round(
         return found, [value]
     for place, snapshot in enumerate(value or []):
         index = snapshot.get("test_index") if isinstance(snapshot, dict) else None
-        if isinstance(index, int) and index in rounds and index not in found:
+        if _is_round(index) and index in rounds and index not in found:
             found[index] = {k: v for k, v in snapshot.items() if k != "test_index"}
         else:
             _odd(
@@ -132,15 +133,19 @@ def _details(
         rest: dict[str, Any] = {}
         members = dict(_members(call, here, findings, rest))
         index = members.pop("test_index", None)
-        if index is not None and (
-            isinstance(index, bool) or not isinstance(index, int)
-        ):
+        if index is not None and not _is_round(index):
+            _odd("is no number of a round", (*here, "test_index"), findings)
             rest["test_index"], index = index, None
         for name, duration in members.items():
             if _is_duration(duration) and name.endswith("_ms"):
                 rows.append(
                     TimingRow(
-                        operation, "detail", position, index, _stage(name), duration
+                        operation,
+                        "detail",
+                        position,
+                        index,
+                        _stage(name),
+                        float(duration),
                     )
                 )
             elif duration is not None:
@@ -167,6 +172,10 @@ def _members(
 def _is_duration(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and 0 <= value < _LONGEST_MS
+
+
+def _is_round(value: Any) -> bool:
+    return type(value) is int and abs(value) < _TOO_LARGE
 
 
 def _stage(name: str) -> str:

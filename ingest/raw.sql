@@ -224,6 +224,13 @@ create table if not exists raw.named_baselines (
     set_at timestamptz not null
 );
 
+-- A pair of tasks that a person asked to compare; the marts keep it from then on.
+create table if not exists raw.requested_comparisons (
+    baseline_task_id varchar not null,
+    candidate_task_id varchar not null,
+    requested_at timestamptz not null
+);
+
 ---------- the memory benchmark
 
 -- One file: the run of one conversation (task).

@@ -16,6 +16,7 @@ from ingest.columns import (
     integers,
     json_objects,
     json_values_or_null,
+    names,
     texts,
     times,
 )
@@ -51,13 +52,15 @@ class ResultRows:
     def __init__(self, records: StructRecords, stem: str) -> None:
         each = records.each
         self._records = records
+        for field in ("run_id", "entity_id", "variant"):
+            names(each(field))
         self.executed_at, self.executed_zoneless = times(each("executed_at"))
         self.created_at, self.created_zoneless = times(each("created_at"))
         self.ids = pl.DataFrame(
             {
                 "task_id": [_task_id(one, stem) for one in records.structs],
-                "case_id": texts(each("sample_id")),
-                "given": texts(each("round_id")),
+                "case_id": names(each("sample_id")),
+                "given": names(each("round_id")),
             },
             schema={"task_id": pl.String, "case_id": pl.String, "given": pl.String},
         ).with_columns(

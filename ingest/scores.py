@@ -11,6 +11,7 @@ from ingest.columns import (
     doubles,
     integers,
     json_objects,
+    names,
     no_garbage_collection,
     texts,
 )
@@ -60,12 +61,12 @@ def _columns(records: StructRecords) -> Table:
     each = records.each
     table = {
         "line": integers([records.line(row) for row in range(len(records.structs))]),
-        **{key: texts(each(key)) for key in _KEY[:4]},
+        **{key: names(each(key)) for key in _KEY[:4]},
         "score": doubles(each("score")),
         "scale": doubles(each("scale")),
         "summary": texts(each("summary")),
         "payload": json_objects(each("payload")),
-        "scorer": texts(each("scorer")),
+        "scorer": names(each("scorer")),
         "scorer_version": texts(each("scorer_version")),
     }
     above = table["score"] > table["scale"]

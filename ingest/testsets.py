@@ -26,7 +26,7 @@ from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
 
 __all__ = [
-    "TestsetName",
+    "NameParts",
     "check_step_references",
     "content_hash",
     "pipelines_of",
@@ -35,17 +35,15 @@ __all__ = [
 ]
 
 
-class TestsetName(NamedTuple):
+class NameParts(NamedTuple):
     """What the name of a testset says: ``<feature>_<type>_<version>``."""
-
-    __test__ = False
 
     feature: str | None
     type: str | None
     version: str | None
 
     @classmethod
-    def of(cls, testset_id: str) -> TestsetName:
+    def of(cls, testset_id: str) -> NameParts:
         """Read the last part of a testset id; all ``None`` where it does not fit."""
         match = _NAME.fullmatch(testset_id.rsplit("/", 1)[-1])
         return cls(*match.groups()) if match else cls(None, None, None)
@@ -207,10 +205,10 @@ class _TestsetRows:
 
     def tables(self) -> Rows:
         """Return the rows of all three tables."""
-        name = TestsetName.of(self._testset_id)
+        name = NameParts.of(self._testset_id)
         return {
             "testsets": self._table(
-                columns_of((*TestsetName._fields, "cases"), [(*name, len(self._cases))])
+                columns_of((*NameParts._fields, "cases"), [(*name, len(self._cases))])
             ),
             "test_cases": self._table(columns_of(_CASE_COLUMNS, self._cases)),
             "expectations": self._table(

@@ -24,9 +24,12 @@ from ingest.problems import Problem
 #: Bytes of a file. PyYAML needs seconds for more, and a pipeline has a few thousand.
 MAX_BYTES = 2 << 20
 
+#: Mappings and lists inside each other.
+MAX_DEPTH = 100
+
 #: What aliases may unfold a file to, in characters and values: this, or ten times the
 #: file, whichever is more.
-LEAST_ROOM = 200_000
+LEAST_ROOM = 100_000
 
 Keys = tuple[str | int, ...]
 
@@ -107,7 +110,12 @@ def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
 
 
 class _StopUnfolding(Exception):
-    """The value is endless or too large."""
+    """The value is endless, too large or too deep; takes a code and a message."""
+
+
+def _too_large() -> _StopUnfolding:
+    message = "its aliases (*) unfold to far more than the file. Write them out."
+    return _StopUnfolding("too_large", message)
 
 
 class _Unfolding:
@@ -124,13 +132,9 @@ class _Unfolding:
             return
         try:
             self._result.value = self._value(root, ())
-        except _StopUnfolding:
-            self._problem(
-                "too_large",
-                root,
-                (),
-                "its aliases (*) unfold to far more than the file. Write them out.",
-            )
+        except _StopUnfolding as stop:
+            code, message = stop.args
+            self._problem(code, root, (), message)
 
     def _value(self, node: yaml.Node, keys: Keys) -> Any:
         self._result.places.setdefault(keys, _place(node))
@@ -185,7 +189,10 @@ class _Unfolding:
         """Keep account of a container while it is unfolded."""
         self._spend(node)
         if id(node) in self._open:
-            raise _StopUnfolding
+            raise _too_large()
+        if len(self._open) >= MAX_DEPTH:
+            message = f"more than {MAX_DEPTH} mappings and lists inside each other."
+            raise _StopUnfolding("too_deep", f"{message} Flatten it.")
         self._open.add(id(node))
         try:
             yield
@@ -248,7 +255,7 @@ class _Unfolding:
         if isinstance(node, yaml.ScalarNode):
             self._room -= len(node.value)
         if self._room < 0:
-            raise _StopUnfolding
+            raise _too_large()
 
     def _problem(self, code: str, node: yaml.Node, keys: Keys, message: str) -> None:
         line, column = _place(node)

@@ -239,12 +239,12 @@ def _refusal(pattern: str) -> str | None:
     if "invalid perl operator: (?" in reason and _LOOK_AROUND.search(pattern):
         return (
             f"Look-around does not exist in RE2 ({reason}). "
-            "Match the surrounding text instead, or use contains:."
+            "Match the surrounding text instead, or use contains: for a part of it."
         )
     for shape, hint in _HINTS:
         if shape.search(reason):
             return f"RE2 says: {reason}. {hint}"
-    return f"RE2 says: {reason}. Correct the pattern, or use contains: for plain text."
+    return f"RE2 says: {reason}. Correct it; for plain text, use contains: instead."
 
 
 def _reason(error: re2.error) -> str:

@@ -50,14 +50,8 @@ class Ingested:
 
     @property
     def n_rejected_records(self) -> int:
-        """Records left out of files that were loaded."""
-        return sum(
-            1
-            for file in self.files
-            if file.status != "rejected"
-            for problem in file.problems
-            if problem.severity == "reject"
-        )
+        """Records left out, of every file that was read."""
+        return sum(file.records_rejected for file in self.files)
 
     def _count(self, status: str) -> int:
         return sum(file.status == status for file in self.files)

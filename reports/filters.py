@@ -17,7 +17,7 @@ from typing import Any
 
 from promptlab.contracts.analysis_result import CheckDifference
 from reports.catalogue import Catalogue
-from reports.visible import clip, parts, plain, visible
+from reports.visible import clip, parts, plain
 
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
@@ -144,7 +144,6 @@ class Filters:
             "json_text": json_text,
             "clip": clip,
             "parts": parts,
-            "visible": visible,
             "plain": plain,
         }
 

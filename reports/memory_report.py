@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from promptlab.contracts.memory_result import MemoryResult
@@ -18,5 +17,4 @@ def to_memory_html(result: MemoryResult, *, templates: Path | None = None) -> st
 
 def to_memory_json(result: MemoryResult) -> str:
     """Return *result* as JSON: keys in the contract's order, letters unescaped."""
-    data = result.model_dump(mode="json")
-    return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return result.model_dump_json(indent=2) + "\n"

@@ -14,7 +14,8 @@ from promptlab.contracts.memory_result import (
     MemoryScore,
     MemoryTask,
 )
-from reports.view import Bar, bar, first
+from reports.view import bar, first
+from reports.view_types import Bar
 
 METRICS = ("locomo_f1", "token_f1", "exact_match", "contains_reference", "mem0_f1")
 MOST_ANSWERS = 100

@@ -2,7 +2,8 @@
 
 A template may use ``result`` (the AnalysisResult), ``view`` (what the page lists of
 it, see :mod:`reports.view`), ``t(key, …)`` for a text of the catalogue, ``lang``, and
-the filters of :mod:`reports.filters`. Everything is escaped; there is no way past it.
+the filters of :mod:`reports.filters`. Everything printed is escaped, and its hidden
+characters are named; there is no way past either.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from promptlab.errors import SettingsError
 from reports.catalogue import Lang, catalogue
 from reports.filters import Filters
 from reports.limits import SHOWN, Limits
-from reports.view import arrange, grade_tone, half_the_cases
+from reports.view import arrange, fewer_cases, grade_tone
+from reports.visible import visible
 
 SECTIONS = ("summary", "alerts", "dimensions", "cases", "method")
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
@@ -37,6 +39,8 @@ SECTIONS = ("summary", "alerts", "dimensions", "cases", "method")
 MOST_BYTES = 4_900_000
 """A page is listed with fewer cases until it is no larger."""
 
+_FAULTS = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError)
+_CASE = '<details class="case">'  # how our template begins a case
 _HTML_LANG = {"zh": "zh-CN", "en": "en"}
 
 
@@ -61,6 +65,7 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
         loader=ChoiceLoader(loaders),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -83,15 +88,20 @@ def render(env: Environment, name: str, **values: Any) -> str:
     return "".join(_pieces(env, name, values))
 
 
-def render_within(env: Environment, name: str, most: int, **values: Any) -> str | None:
-    """Render the template *name*, or give up as soon as it exceeds *most* bytes."""
+def render_up_to(env: Environment, name: str, most: int, **values: Any) -> str:
+    """Render the template *name*, and stop as soon as it exceeds *most* bytes."""
     pieces, size = [], 0
     for piece in _pieces(env, name, values):
+        pieces.append(piece)
         size += len(piece.encode())
         if size > most:
-            return None
-        pieces.append(piece)
+            break
     return "".join(pieces)
+
+
+def _shown(value: Any) -> Any:
+    """Name the hidden characters of every text that a template prints."""
+    return visible(value) if type(value) is str else value
 
 
 def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str]:
@@ -100,11 +110,17 @@ def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str
     except TemplateSyntaxError as error:
         place = f"{error.filename or error.name}:{error.lineno}"
         raise SettingsError(f"{place}: {error.message}") from error
-    except TemplateError as error:
-        # Jinja gives the frames of a template the template's own file and lines.
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{frame.filename}:{frame.lineno}"
-        raise SettingsError(f"{place}: {error.message or error}") from error
+    except _FAULTS as error:
+        raise SettingsError(f"{_place(error, name)}: {error}") from error
+
+
+def _place(error: BaseException, name: str) -> str:
+    """Where in a template *error* arose; Jinja gives its frames the template's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if frame.filename.endswith(".j2"):
+            return f"{frame.filename}:{frame.lineno}"
+    return name
 
 
 def to_html(
@@ -126,10 +142,10 @@ def to_html(
     while True:
         values = {"result": result, "view": arrange(result, limits)}
         most = sys.maxsize if limits.cases == 1 else MOST_BYTES
-        page = render_within(env, "report.html.j2", most, sections=SECTIONS, **values)
-        if page is not None:
+        page = render_up_to(env, "report.html.j2", most, sections=SECTIONS, **values)
+        if len(page.encode()) <= most:
             return page
-        limits = half_the_cases(limits, result)
+        limits = fewer_cases(limits, result, fitted=page.count(_CASE))
 
 
 def language_of(result: AnalysisResult) -> Lang:

@@ -37,9 +37,12 @@ def from_json(text: str | None) -> Any:
     """
     if text is None:
         return None
-    return json.loads(text, parse_float=_number, parse_constant=str)
+    return _JSON.decode(text)
 
 
 def _number(text: str) -> float | str:
     value = float(text)
     return value if math.isfinite(value) else text
+
+
+_JSON = json.JSONDecoder(parse_float=_number, parse_constant=str)

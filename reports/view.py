@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, TypeVar, get_args
 
+from pydantic import ValidationError
+
 from promptlab.contracts.analysis_result import (
     AlertItem,
     AnalysisResult,
@@ -20,13 +22,26 @@ from promptlab.contracts.analysis_result import (
     EvidenceLink,
     Provenance,
     RoundOutcome,
-    ScopeOutcome,
     Severity,
     Status,
 )
 from reports.filters import json_text
 from reports.limits import SHOWN, Limits
-from reports.visible import Part, highlighted
+from reports.view_types import (
+    AlertView,
+    Bar,
+    CaseGroup,
+    CaseRef,
+    CaseScore,
+    CaseView,
+    DimensionView,
+    EvidenceView,
+    Field,
+    RoundView,
+    Segment,
+    View,
+)
+from reports.visible import highlighted
 
 T = TypeVar("T")
 
@@ -40,176 +55,12 @@ MOST_DIMENSIONS = 60
 MOST_IDS = 20
 MOST_FIELDS = 20
 MOST_EVIDENCE = 10
-LONGEST_VALUE = 1000
-"""Characters shown of one value of a context, a note or a payload."""
 
 _GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "poor", "F": "bad"}
 _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
 _QUESTION_KEYS = ("question", "query", "input", "text", "prompt", "user_input")
 _NOTES_SHOWN_ELSEWHERE = frozenset({"unscored", "in_testset"})
 _SHARES = ("min_score", "max_score")
-
-
-@dataclass(frozen=True)
-class Field:
-    """One named value; ``value`` is text or anything JSON knows."""
-
-    name: str
-    value: Any
-    is_share: bool = False
-    """Whether ``value`` is a share that people read as a score."""
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A score drawn on a track 100 wide; ``None`` where there is nothing to draw."""
-
-    fill: float | None
-    low: float | None
-    width: float | None
-    """Of the interval that begins at ``low``."""
-    mark: float | None
-    """Where the least wanted score stands."""
-
-
-@dataclass(frozen=True)
-class CaseRef:
-    """A case id, and where on this page it stands."""
-
-    case_id: str
-    anchor: str | None
-
-
-@dataclass(frozen=True)
-class AlertView:
-    """One alert with the names that it speaks of."""
-
-    alert: AlertItem
-    dimensions: list[str]
-    cases: list[CaseRef]
-    n_more: int
-
-
-@dataclass(frozen=True)
-class EvidenceView:
-    """One piece of evidence, its payload sorted into the places it has on the page."""
-
-    evidence: EvidenceLink
-    dimension: str
-    ref: CaseRef
-    snippet: list[Part]
-    expected: str | None
-    actual: str | None
-    reason: str | None
-    pointer: str | None
-    metric: float | None
-    score: float | None
-    more: list[Field]
-    """The payload's other keys."""
-
-    @property
-    def is_comparison(self) -> bool:
-        """Whether expected and actual stand side by side."""
-        return self.expected is not None or self.actual is not None
-
-
-@dataclass(frozen=True)
-class DimensionView:
-    """One row of the dimensions table."""
-
-    dimension: DimensionResult
-    tone: str
-    bar: Bar
-    targets: list[Field]
-    metrics: list[Field]
-    evidence: list[EvidenceView]
-
-
-@dataclass(frozen=True)
-class CaseScore:
-    """A case's score on one dimension, or why there is none."""
-
-    name: str
-    score: float | None
-    reason: str | None
-
-
-@dataclass(frozen=True)
-class RoundView:
-    """One round with everything that was found in it."""
-
-    round: RoundOutcome
-    n_cut: int
-    """Characters of the answer that are not shown."""
-    scopes: list[ScopeOutcome]
-    differences: list[CheckDifference]
-    evidence: list[EvidenceView]
-
-
-@dataclass(frozen=True)
-class CaseView:
-    """One case, unfolded."""
-
-    case: CaseResult
-    anchor: str
-    question: str | None
-    """What was asked, if the context has a text that says so."""
-    first_difference: CheckDifference | None
-    first_error: RoundOutcome | None
-    first_evidence: EvidenceLink | None
-    scores: list[CaseScore]
-    context: list[Field]
-    notes: list[Field]
-    rounds: list[RoundView]
-    n_rounds_more: int
-    n_differences_more: int
-    evidence: list[EvidenceView]
-    """Evidence of rounds that are not listed."""
-
-
-@dataclass(frozen=True)
-class CaseGroup:
-    """The cases of one status: how many there are, and those listed."""
-
-    status: Status
-    n: int
-    cases: list[CaseView]
-
-    @property
-    def n_more(self) -> int:
-        """Cases of this status that the page only counts."""
-        return self.n - len(self.cases)
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A piece of the status bar, in hundredths of its width."""
-
-    status: Status
-    n: int
-    start: float
-    width: float
-
-
-@dataclass(frozen=True)
-class View:
-    """The page."""
-
-    grade_tone: str
-    bar: Bar
-    n_judged: int
-    """Cases that ``pass_rate`` counts."""
-    segments: list[Segment]
-    alerts: list[tuple[Severity, list[AlertView]]]
-    n_alerts_more: int
-    dimensions: list[DimensionView]
-    n_dimensions_more: int
-    case_groups: list[CaseGroup]
-    n_cases_listed: int
-    n_cases_more: int
-    provenance: Provenance | None
-    env: list[Field]
-    extras: list[Field]
 
 
 def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
@@ -234,7 +85,7 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
         case_groups=page.case_groups(listed, counts(result)),
         n_cases_listed=len(listed),
         n_cases_more=summary.n_cases - len(listed),
-        provenance=None if own is None else Provenance.model_validate(own),
+        provenance=_provenance(own),
         env=fields(result.task.env),
         extras=fields(extras),
     )
@@ -445,10 +296,18 @@ class _Page:
         )
 
 
-def half_the_cases(limits: Limits, result: AnalysisResult) -> Limits:
-    """Return *limits* with half the cases that they let through of *result*."""
+def fewer_cases(limits: Limits, result: AnalysisResult, fitted: int) -> Limits:
+    """Return *limits* for a smaller page.
+
+    Args:
+        limits: Those of the page that was too large.
+        result: What it lists.
+        fitted: How many cases it had listed when it became too large; 0 where that
+            is not known, then half of them are tried.
+    """
     listed = len(first(result.case_results, limits.cases))
-    return replace(limits, cases=max(1, listed // 2))
+    wanted = int(fitted * 0.95) - 1 if 0 < fitted < listed else listed // 2
+    return replace(limits, cases=max(1, wanted))
 
 
 def _dimension_rank(dimension: DimensionResult) -> int:
@@ -470,6 +329,14 @@ def _taken(payload: dict[str, Any], key: str) -> str | None:
 def _taken_number(payload: dict[str, Any], key: str) -> float | None:
     value = payload.pop(key, None)
     return value if type(value) in (int, float) else None
+
+
+def _provenance(own: object) -> Provenance | None:
+    """Read ``extras.promptlab``; a result of other makers need not have ours."""
+    try:
+        return Provenance.model_validate(own)
+    except ValidationError:
+        return None
 
 
 def _is_share(value: object) -> bool:

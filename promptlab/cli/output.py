@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -38,7 +39,9 @@ def print_rows(
 
 
 def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
+    if isinstance(value, Decimal):
+        return float(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -47,7 +50,7 @@ def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_plain(v) if isinstance(v, datetime) else v for v in row])
+        writer.writerow([_plain(v) if isinstance(v, date) else v for v in row])
 
 
 def _print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -60,7 +63,7 @@ def _print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     for name, values in zip(
         columns, zip(*rows, strict=True) if rows else (), strict=False
     ):
-        numeric = all(isinstance(v, int | float) or v is None for v in values)
+        numeric = all(isinstance(v, int | float | Decimal) or v is None for v in values)
         table.add_column(
             Text(name), justify="right" if numeric else "left", overflow="fold"
         )
@@ -79,7 +82,7 @@ def _for_people(value: Any) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float):
+    if isinstance(value, float | Decimal):
         return f"{value:.4f}".rstrip("0").rstrip(".")
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d %H:%M")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from promptlab.cli.options import Call, common
@@ -21,7 +23,7 @@ def command(call: Call, sql: str) -> int:
     from promptlab.pipeline import Warehouse, run_query
 
     if sql == "-":
-        sql = click.get_text_stream("stdin").read()
+        sql = sys.stdin.read()
     with Warehouse(call.settings.db, settings=call.settings).connect() as con:
         result = run_query(con, sql)
         if result is None:

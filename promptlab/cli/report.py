@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from promptlab.cli.options import Call, common
+from promptlab.cli.options import Call, F, common
 
 DEFAULT_FORMATS = "json,html"
 
 
-def report_options(function):  # type: ignore[no-untyped-def]  # a click decorator
+def report_options(function: F) -> F:
     """The options of every command that writes reports."""
     for option in (
         click.option(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
 from reports.limits import WHOLE
@@ -11,8 +9,7 @@ from reports.limits import WHOLE
 
 def to_json(result: AnalysisResult) -> str:
     """Return *result* as JSON: keys in the contract's order, letters unescaped."""
-    data = result.model_dump(mode="json")
-    return json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return result.model_dump_json(indent=2) + "\n"
 
 
 def _render(result: AnalysisResult, options: Options) -> bytes:  # noqa: ARG001

@@ -359,13 +359,29 @@ def test_an_expected_container_too_long_to_repeat_is_a_sentence():
     assert max(len(check.expected) for check in checks.values()) <= LONGEST_EXPECTED
 
 
-def test_checks_far_larger_than_their_file_are_refused():
-    value: Any = [1] * 10_000
-    for _ in range(500):
-        value = {"a long key to repeat": value}
-    case = TestCase(id="c", intermediate_expectations={"s": value})
+DEEP: Any = [1] * 10_000
+for _ in range(500):
+    DEEP = {"a long key to repeat": DEEP}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "c", "intermediate_expectations": {"s": DEEP}},
+        {"id": "c", "intermediate_expectations": {"s" * 2000: [1] * 10_000}},
+        {"id": "c", "expected_outputs": {"f" * 2000: [1] * 10_000}},
+        {"id": "c" * 2000, "expected_aggregation": [1] * 10_000},
+        {
+            "id": "c",
+            "expected_aggregation": [{}] * 10_000,
+            "evaluation_config": {"strict_mode": True, "ignore_fields": ["i" * 2000]},
+        },
+    ],
+    ids=["paths", "step ids", "fields", "case ids", "ignored names"],
+)
+def test_checks_far_larger_than_their_file_are_refused(fields):
     with pytest.raises(ExpectationTooLargeError):
-        Flattener(limit=10_000_000).flatten(case)
+        Flattener(limit=10_000_000).flatten(TestCase(**fields))
 
 
 def test_the_limit_is_for_all_cases_together():

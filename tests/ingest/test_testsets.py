@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from ingest.rows import columns_of, height
 from ingest.testset_api import filter_by_tags, load_testset, validate_testset
 from ingest.testsets import (
-    TestsetName,
+    NameParts,
     check_step_references,
     pipelines_of,
     read_cases,
@@ -469,7 +469,7 @@ def test_the_hash_tells_apart_what_is_asked_and_what_is_expected():
     ],
 )
 def test_the_name_tells_feature_type_and_version_where_it_fits(testset_id, parts):
-    assert TestsetName.of(testset_id) == parts
+    assert NameParts.of(testset_id) == parts
     table = read_testset(b'{"id":"a"}', testset_id).rows["testsets"]
     assert (table["feature"], table["type"], table["version"]) == tuple(
         [part] for part in parts

@@ -40,7 +40,7 @@ def insert(
     for row in rows:
         values = [
             json.dumps(value, ensure_ascii=False)
-            if isinstance(value, dict | list) or name == "reference_answer"
+            if isinstance(value, dict | list) or (value and name == "reference_answer")
             else value
             for name, value in row.items()
         ]
@@ -49,17 +49,27 @@ def insert(
         con.execute(f"insert into marts.{table} ({names}) values ({marks})", values)
 
 
-@pytest.fixture
-def marts() -> Iterator[duckdb.DuckDBPyConnection]:
-    """The tasks and memory runs of ``data/marts.json`` in tables of the contracts."""
+@pytest.fixture(scope="session")
+def invented_marts() -> Iterator[duckdb.DuckDBPyConnection]:
     with duckdb.connect() as con:
-        con.execute("set TimeZone = 'Asia/Shanghai'; create schema marts")
+        con.execute("create schema marts")
         for table, columns in marts_by_contract().items():
             spelled = ", ".join(f'"{c["name"]}" {c["data_type"]}' for c in columns)
             con.execute(f"create table marts.{table} ({spelled})")
         for table, rows in json.loads((DATA / "marts.json").read_text("utf-8")).items():
             insert(con, table, rows)
         yield con
+
+
+@pytest.fixture
+def marts(
+    invented_marts: duckdb.DuckDBPyConnection,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """``data/marts.json`` in tables of the contracts; what a test changes is undone."""
+    invented_marts.execute("set TimeZone = 'Asia/Shanghai'")
+    invented_marts.begin()
+    yield invented_marts
+    invented_marts.rollback()
 
 
 @pytest.fixture

@@ -72,10 +72,17 @@
 {%- endmacro %}
 
 {% macro default__canonical_json(document) -%}
-    regexp_replace(
-        cast(cast(cast({{ document }} as variant) as json) as varchar),
-        '("(?:[^"\\]|\\.)*")|(\d)\.0+\b', '\1\2', 'g'
-    )
+    case
+        when contains({{ document }}, '.') then regexp_replace(
+            {{ default__with_sorted_keys(document) }},
+            '("(?:[^"\\]|\\.)*")|(\d)\.0+\b', '\1\2', 'g'
+        )
+        else {{ default__with_sorted_keys(document) }}
+    end
+{%- endmacro %}
+
+{% macro default__with_sorted_keys(document) -%}
+    cast(cast(cast(cast({{ document }} as json) as variant) as json) as varchar)
 {%- endmacro %}
 
 {#- Whether a text is JSON. The engine lets a trailing comma, NaN and Infinity pass; a look
@@ -131,4 +138,20 @@
         range(1, least(length({{ left_text }}), length({{ right_text }})) + 1),
         lambda n: left({{ left_text }}, n) = left({{ right_text }}, n)
     ))
+{%- endmacro %}
+
+{#- Aggregate: the mean of a column without the share `trim` of it on each side. -#}
+{% macro trimmed_mean_of(column, trim) -%}
+    {{ return(adapter.dispatch('trimmed_mean_of')(column, trim)) }}
+{%- endmacro %}
+
+{% macro default__trimmed_mean_of(column, trim) -%}
+    list_aggregate(
+        list_slice(
+            list_sort(list({{ column }})),
+            {{ n_trimmed('count(' ~ column ~ ')', trim) }} + 1,
+            count({{ column }}) - {{ n_trimmed('count(' ~ column ~ ')', trim) }}
+        ),
+        'avg'
+    )
 {%- endmacro %}

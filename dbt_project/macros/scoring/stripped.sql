@@ -1,6 +1,6 @@
 {#- A text without the white space around it, Unicode's included. -#}
 {% macro stripped(text) -%}
     {{ without_pattern(
-        text, '^[' ~ unicode_spaces() ~ ']+|[' ~ unicode_spaces() ~ ']+$'
+        without_pattern(text, '^[' ~ unicode_spaces() ~ ']+'), '[' ~ unicode_spaces() ~ ']+$'
     ) }}
 {%- endmacro %}

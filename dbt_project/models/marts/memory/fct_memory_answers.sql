@@ -71,7 +71,7 @@ judged as (
             when 'mem0_f1' then mem0_f1
             when 'exact_match' then exact_match
             when 'contains_reference' then contains_reference
-        end >= right_threshold as is_right,
+        end as right_score,
         test_index = max(test_index) over (partition by run_id, task_id) as is_last_round
 
     from scored
@@ -96,8 +96,8 @@ final as (
         error,
         case
             when is_failed then 'error'
-            when is_right is null then 'unevaluated'
-            when is_right then 'pass'
+            when right_score is null then 'unevaluated'
+            when right_score >= right_threshold then 'pass'
             else 'fail'
         end as status,
 
@@ -107,6 +107,7 @@ final as (
         locomo_f1,
         mem0_f1,
         contains_reference,
+        right_score,
 
         ---------- booleans
         is_failed,

@@ -24,9 +24,34 @@ checks as (
 
 ),
 
+broken_rules as (
+
+    select * from {{ ref('int_evidence_rules') }}
+
+),
+
+golden_answers as (
+
+    select * from {{ ref('int_golden_answers') }}
+
+),
+
 common_answers as (
 
     select * from {{ ref('int_evidence_common_answers') }}
+
+),
+
+golden_texts as (
+
+    select
+        task_id,
+        case_id,
+        left(string_agg(golden_answer, ' / ' order by baseline_position, golden_answer), 500)
+            as golden_text
+
+    from golden_answers
+    group by task_id, case_id
 
 ),
 
@@ -57,6 +82,8 @@ gathered as (
         case
             when dimensions.scorer = 'expectations' then checks.expected
             when dimensions.scorer = 'consistency' then common_answers.common_answer
+            when dimensions.scorer in ('accuracy', 'judge') then golden_texts.golden_text
+            when dimensions.scorer = 'rules' then broken_rules.broken_rules
             else picked.expected
         end as expected,
         case
@@ -69,7 +96,7 @@ gathered as (
         {{ json_text('picked.detail', 'highlight') }} as highlight,
         case
             when dimensions.scorer = 'accuracy' and dimensions.match_rule = 'exact'
-                then nullif({{ common_prefix_length('rounds.answer', 'picked.expected') }}, 0)
+                then nullif({{ common_prefix_length('rounds.answer', 'golden_texts.golden_text') }}, 0)
         end as n_common
 
     from picked
@@ -88,10 +115,18 @@ gathered as (
             and picked.dimension_id = checks.dimension_id
             and picked.case_id = checks.case_id
             and picked.round_id = checks.round_id
+    left join broken_rules
+        on
+            picked.task_id = broken_rules.task_id
+            and picked.dimension_id = broken_rules.dimension_id
+            and picked.case_id = broken_rules.case_id
+            and picked.round_id = broken_rules.round_id
     left join common_answers
         on
             picked.task_id = common_answers.task_id
             and picked.case_id = common_answers.case_id
+    left join golden_texts
+        on picked.task_id = golden_texts.task_id and picked.case_id = golden_texts.case_id
 
 ),
 

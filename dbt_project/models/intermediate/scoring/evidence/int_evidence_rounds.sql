@@ -1,6 +1,14 @@
 -- At most ten rounds per dimension, the worst first; among equals first one round of each
--- case, then the next.
+-- case, then the next. They all lie in the ten cases whose worst round is worst, so that
+-- only these are looked through.
 with
+
+case_scores as (
+
+    select * from {{ ref('int_case_scores') }}
+    where lowest_score is not null
+
+),
 
 round_scores as (
 
@@ -21,40 +29,66 @@ metrics as (
 
 ),
 
+ranked_cases as (
+
+    select
+        case_scores.task_id,
+        case_scores.dimension_id,
+        case_scores.case_id,
+        dimensions.scoring_mode,
+        row_number() over (
+            partition by case_scores.task_id, case_scores.dimension_id
+            order by
+                case_scores.lowest_score,
+                case dimensions.scoring_mode
+                    when 'higher_better' then case_scores.lowest_metric
+                    when 'lower_better' then -case_scores.highest_metric
+                end,
+                case_scores.case_id
+        ) as case_rank
+
+    from case_scores
+    inner join dimensions
+        on
+            case_scores.task_id = dimensions.task_id
+            and case_scores.dimension_id = dimensions.dimension_id
+
+),
+
 in_case as (
 
     select
-        *,
+        round_scores.*,
+        -- equal scores may still differ in what was measured
+        case ranked_cases.scoring_mode
+            when 'higher_better' then round_scores.metric
+            when 'lower_better' then -round_scores.metric
+        end as goodness,
         row_number() over (
-            partition by task_id, dimension_id, case_id order by score, metric desc, round_id
+            partition by round_scores.task_id, round_scores.dimension_id, round_scores.case_id
+            order by round_scores.score, goodness, round_scores.round_id
         ) as rank_in_case
 
-    from round_scores
+    from ranked_cases
+    inner join round_scores
+        on
+            ranked_cases.task_id = round_scores.task_id
+            and ranked_cases.dimension_id = round_scores.dimension_id
+            and ranked_cases.case_id = round_scores.case_id
+    where ranked_cases.case_rank <= 10
 
 ),
 
 ranked as (
 
     select
-        in_case.*,
+        *,
         row_number() over (
-            partition by in_case.task_id, in_case.dimension_id
-            order by
-                in_case.score,
-                case when dimensions.is_share then in_case.rank_in_case end,
-                case when dimensions.scoring_mode = 'higher_better' then in_case.metric
-                    else -in_case.metric
-                end,
-                in_case.rank_in_case,
-                in_case.case_id,
-                in_case.round_id
+            partition by task_id, dimension_id
+            order by score, goodness, rank_in_case, case_id, round_id
         ) as evidence_rank
 
     from in_case
-    inner join dimensions
-        on
-            in_case.task_id = dimensions.task_id
-            and in_case.dimension_id = dimensions.dimension_id
 
 ),
 

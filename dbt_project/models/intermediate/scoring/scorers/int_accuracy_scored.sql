@@ -1,7 +1,8 @@
 {{ config(materialized='view') }}
 
 -- The answer against the case's golden answers, by the dimension's matching rule; of
--- several golden answers the best one counts. Comparing by meaning is the judge's.
+-- several golden answers the best one counts. Comparing by meaning is the judge's. The
+-- golden answers themselves are looked up where they are shown: in the evidence.
 with
 
 dimensions as (
@@ -31,7 +32,6 @@ wanted as (
         dimensions.dimension_id,
         golden_answers.case_id,
         golden_answers.golden_answer,
-        golden_answers.baseline_position,
         {{ stripped('golden_answers.golden_answer') }} as wanted_text,
         case
             when dimensions.match_rule = 'numeric' then {{ number_of_text('wanted_text') }}
@@ -85,8 +85,6 @@ compared as (
         answers.case_id,
         answers.round_id,
         answers.dimension_id,
-        wanted.golden_answer,
-        wanted.baseline_position,
         case
             when wanted.golden_answer is null then 'no_baseline'
             when wanted.problem is not null then wanted.problem
@@ -130,8 +128,7 @@ scored as (
             when max(metric) is null then min(reason)
             when bool_or(reason = 'error_round') then 'error_round'
         end as reason,
-        left(string_agg(golden_answer, ' / ' order by baseline_position, golden_answer), 500)
-            as expected,
+        cast(null as varchar) as expected,
         cast(null as varchar) as actual,
         cast(null as json) as detail
 

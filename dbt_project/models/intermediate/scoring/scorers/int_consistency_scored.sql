@@ -1,8 +1,8 @@
 {{ config(materialized='view') }}
 
--- The share of the case's other measured rounds that a round agrees with. Rounds with
--- equal answers are counted by their groups; only token_f1 compares pairs, of the
--- different answers within one case.
+-- The share of the case's other measured rounds that a round agrees with. Equal answers
+-- are counted, not compared pair by pair; only token_f1 compares pairs, of the different
+-- answers within one case.
 with
 
 dimensions as (
@@ -18,6 +18,7 @@ rounds as (
 
 ),
 
+-- a parsed output never equals a text
 answers as (
 
     select
@@ -27,53 +28,16 @@ answers as (
         dimensions.dimension_id,
         dimensions.compare,
         rounds.is_error,
-        rounds.answer,
         case
-            when dimensions.compare = 'parsed' then cast(rounds.parsed_output as varchar)
-        end as document,
-        not rounds.is_error
-        and (rounds.answer is not null or document is not null) as is_measured,
-        case when is_measured then min(document) over in_case <> max(document) over in_case end
-            as is_mixed
+            when rounds.is_error then null
+            when dimensions.compare = 'parsed' and rounds.parsed_output is not null
+                then 'json ' || cast(rounds.parsed_output as varchar)
+            else 'text ' || rounds.answer
+        end as answer_text,
+        md5(answer_text) as answer_hash
 
     from dimensions
     inner join rounds on dimensions.task_id = rounds.task_id
-    window in_case as (partition by rounds.task_id, rounds.case_id, dimensions.dimension_id)
-
-),
-
--- a parsed output never equals a text; key order is no difference
-keyed as (
-
-    select
-        *,
-        case
-            when not is_measured then null
-            when document is null then 'text ' || answer
-            when is_mixed then 'json ' || {{ canonical_json('document') }}
-            else 'json'
-        end as answer_key
-
-    from answers
-
-),
-
-grouped as (
-
-    select
-        task_id,
-        case_id,
-        round_id,
-        dimension_id,
-        compare,
-        is_error,
-        answer_key,
-        count(answer_key) over (partition by task_id, case_id, dimension_id) as n_measured,
-        count(answer_key) over (
-            partition by task_id, case_id, dimension_id, answer_key
-        ) as n_equal
-
-    from keyed
 
 ),
 
@@ -83,75 +47,154 @@ different_answers as (
         task_id,
         case_id,
         dimension_id,
-        answer_key,
-        max(n_equal) as n_equal,
-        {{ tokens('substr(answer_key, 6)') }} as answer_tokens
+        answer_hash,
+        max(compare) as compare,
+        max(answer_text) as answer_text,
+        count(*) as n_rounds
 
-    from grouped
-    where compare = 'token_f1' and answer_key is not null
-    group by task_id, case_id, dimension_id, answer_key
+    from answers
+    where answer_text is not null
+    group by task_id, case_id, dimension_id, answer_hash
 
 ),
 
--- the F1 to every other round that gave another answer, added up
+cases as (
+
+    select
+        task_id,
+        case_id,
+        dimension_id,
+        cast(sum(n_rounds) as bigint) as n_measured,
+        count(*) as n_different
+
+    from different_answers
+    group by task_id, case_id, dimension_id
+
+),
+
+-- key order is no difference; worth looking at only where texts differ
+canonical_answers as (
+
+    select
+        different_answers.*,
+        cases.n_measured,
+        case
+            when cases.n_different > 1 and starts_with(different_answers.answer_text, 'json ')
+                then md5({{ canonical_json('substr(different_answers.answer_text, 6)') }})
+            else different_answers.answer_hash
+        end as canonical_hash
+
+    from different_answers
+    inner join cases
+        on
+            different_answers.task_id = cases.task_id
+            and different_answers.case_id = cases.case_id
+            and different_answers.dimension_id = cases.dimension_id
+
+),
+
+groups as (
+
+    select
+        task_id,
+        case_id,
+        dimension_id,
+        canonical_hash,
+        max(compare) as compare,
+        cast(sum(n_rounds) as bigint) as n_equal,
+        case when max(compare) = 'token_f1' then {{ tokens('substr(max(answer_text), 6)') }} end
+            as answer_tokens
+
+    from canonical_answers
+    group by task_id, case_id, dimension_id, canonical_hash
+
+),
+
+-- the F1 to every round that gave another answer, added up
 likenesses as (
 
     select
         ours.task_id,
         ours.case_id,
         ours.dimension_id,
-        ours.answer_key,
+        ours.canonical_hash,
         {{ exact_sum(
             'theirs.n_equal * ' ~ token_f1('ours.answer_tokens', 'theirs.answer_tokens')
         ) }} as likeness
 
-    from different_answers as ours
-    inner join different_answers as theirs
+    from groups as ours
+    inner join groups as theirs
         on
             ours.task_id = theirs.task_id
             and ours.case_id = theirs.case_id
             and ours.dimension_id = theirs.dimension_id
-            and ours.answer_key <> theirs.answer_key
-    group by ours.task_id, ours.case_id, ours.dimension_id, ours.answer_key
+    where ours.compare = 'token_f1' and ours.canonical_hash <> theirs.canonical_hash
+    group by ours.task_id, ours.case_id, ours.dimension_id, ours.canonical_hash
+
+),
+
+agreements as (
+
+    select
+        canonical_answers.task_id,
+        canonical_answers.case_id,
+        canonical_answers.dimension_id,
+        canonical_answers.answer_hash,
+        canonical_answers.n_measured - 1 as n_others,
+        groups.n_equal - 1 as n_agreeing,
+        coalesce(likenesses.likeness, 0.0) as likeness
+
+    from canonical_answers
+    inner join groups
+        on
+            canonical_answers.task_id = groups.task_id
+            and canonical_answers.case_id = groups.case_id
+            and canonical_answers.dimension_id = groups.dimension_id
+            and canonical_answers.canonical_hash = groups.canonical_hash
+    left join likenesses
+        on
+            groups.task_id = likenesses.task_id
+            and groups.case_id = likenesses.case_id
+            and groups.dimension_id = likenesses.dimension_id
+            and groups.canonical_hash = likenesses.canonical_hash
 
 ),
 
 scored as (
 
     select
-        grouped.task_id,
-        grouped.case_id,
-        grouped.round_id,
-        grouped.dimension_id,
+        answers.task_id,
+        answers.case_id,
+        answers.round_id,
+        answers.dimension_id,
         case
-            when grouped.answer_key is not null and grouped.n_measured > 1
-                then round(
-                    (grouped.n_equal - 1 + coalesce(likenesses.likeness, 0.0))
-                    / cast(grouped.n_measured - 1 as double),
-                    6
-                )
+            when agreements.n_others > 0 then round(
+                (agreements.n_agreeing + agreements.likeness)
+                / cast(agreements.n_others as double),
+                6
+            )
         end as metric,
         case
-            when grouped.is_error then 'error_round'
-            when grouped.answer_key is null then 'no_answer'
-            when grouped.n_measured = 1 then 'single_round'
+            when answers.is_error then 'error_round'
+            when answers.answer_text is null then 'no_answer'
+            when agreements.n_others = 0 then 'single_round'
         end as reason,
         cast(null as varchar) as expected,
         cast(null as varchar) as actual,
         case
-            when grouped.n_equal < grouped.n_measured then {{ json_object_of({
-                'rounds_agreeing': 'grouped.n_equal - 1',
-                'rounds_compared': 'grouped.n_measured - 1',
+            when agreements.n_agreeing < agreements.n_others then {{ json_object_of({
+                'rounds_agreeing': 'agreements.n_agreeing',
+                'rounds_compared': 'agreements.n_others',
             }) }}
         end as detail
 
-    from grouped
-    left join likenesses
+    from answers
+    left join agreements
         on
-            grouped.task_id = likenesses.task_id
-            and grouped.case_id = likenesses.case_id
-            and grouped.dimension_id = likenesses.dimension_id
-            and grouped.answer_key = likenesses.answer_key
+            answers.task_id = agreements.task_id
+            and answers.case_id = agreements.case_id
+            and answers.dimension_id = agreements.dimension_id
+            and answers.answer_hash = agreements.answer_hash
 
 )
 

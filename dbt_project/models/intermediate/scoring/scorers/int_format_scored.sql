@@ -52,8 +52,8 @@ scored as (
             else {{ one_or_zero(has_required_keys('document', 'required_keys')) }}
         end as metric,
         case when is_error then 'error_round' end as reason,
-        cast(required_keys as varchar) as expected,
-        left(cast(document as varchar), 500) as actual,
+        case when metric = 0 then cast(required_keys as varchar) end as expected,
+        case when metric = 0 then left(cast(document as varchar), 500) end as actual,
         cast(null as json) as detail
 
     from documents

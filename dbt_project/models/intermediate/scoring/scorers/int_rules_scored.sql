@@ -30,8 +30,7 @@ counted as (
         round_id,
         count(holds) as n_judged,
         count(*) filter (where holds) as n_holding,
-        min(reason) as reason,
-        string_agg(broken_rules, '; ' order by baseline_id) as broken_rules
+        min(reason) as reason
 
     from checks
     group by task_id, case_id, round_id
@@ -55,7 +54,7 @@ scored as (
             when counted.n_judged = 0 then counted.reason
             when rounds.is_error then 'error_round'
         end as reason,
-        left(counted.broken_rules, 500) as expected,
+        cast(null as varchar) as expected,
         cast(null as varchar) as actual,
         cast(null as json) as detail
 

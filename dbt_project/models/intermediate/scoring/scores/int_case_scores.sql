@@ -68,6 +68,7 @@ reduced as (
         end, 6) as score,
         round(coalesce(confidences.confidence, 1), 6) as confidence,
         round(counted.variance, 6) as variance,
+        counted.lowest as lowest_score,
         counted.lowest_metric,
         counted.highest_metric,
         counted.n_rounds,

@@ -31,12 +31,7 @@ scored_rounds as (
         dimensions.scorer,
         dimensions.trim_share,
         dimensions.lower_limit,
-        dimensions.upper_limit,
-        row_number() over in_order as metric_rank,
-        count(*) over (
-            partition by round_scores.task_id, round_scores.dimension_id
-        ) as n_metrics,
-        cast(floor(n_metrics * dimensions.trim_share + 1e-9) as bigint) as n_cut
+        dimensions.upper_limit
 
     from round_scores
     inner join dimensions
@@ -44,10 +39,6 @@ scored_rounds as (
             round_scores.task_id = dimensions.task_id
             and round_scores.dimension_id = dimensions.dimension_id
     where round_scores.score is not null
-    window in_order as (
-        partition by round_scores.task_id, round_scores.dimension_id
-        order by round_scores.metric
-    )
 
 ),
 
@@ -69,9 +60,7 @@ measured as (
         percentile_cont(0.25) within group (order by metric) as p25,
         percentile_cont(0.75) within group (order by metric) as p75,
         percentile_cont(0.95) within group (order by metric) as p95,
-        avg(metric) filter (
-            where metric_rank > n_cut and metric_rank <= n_metrics - n_cut
-        ) as trimmed_mean,
+        {{ trimmed_mean_of('metric', 'max(trim_share)') }} as trimmed_mean,
         count(*) filter (where metric = 1) as n_ones,
         count(*) filter (where coalesce(metric < lower_limit, false)) as n_below_limit,
         count(*) filter (where coalesce(metric > upper_limit, false)) as n_above_limit,

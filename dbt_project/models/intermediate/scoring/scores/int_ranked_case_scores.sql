@@ -32,7 +32,7 @@ ranked as (
         count(*) over (
             partition by case_scores.task_id, case_scores.dimension_id
         ) as n_cases,
-        cast(floor(n_cases * dimensions.trim_share + 1e-9) as bigint) as n_cut
+        {{ n_trimmed('n_cases', 'dimensions.trim_share') }} as n_cut
 
     from case_scores
     inner join dimensions

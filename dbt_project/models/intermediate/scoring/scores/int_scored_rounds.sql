@@ -1,5 +1,3 @@
-{{ config(materialized='view') }}
-
 -- The rounds that were scored on a dimension whose weight is used.
 with
 

@@ -1,0 +1,57 @@
+-- One row per task, case and tag: those of the task's file and those of its testset.
+with
+
+cases as (
+
+    select * from {{ ref('dim_cases') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('int_tasks_resolved') }}
+
+),
+
+test_cases as (
+
+    select * from {{ ref('stg_testsets__test_cases') }}
+
+),
+
+given as (
+
+    select
+        task_id,
+        case_id,
+        unnest({{ json_text_elements('tags') }}) as tag
+
+    from cases
+
+),
+
+of_testset as (
+
+    select
+        cases.task_id,
+        cases.case_id,
+        unnest({{ json_text_elements('test_cases.tags') }}) as tag
+
+    from cases
+    inner join tasks on cases.task_id = tasks.task_id
+    inner join test_cases
+        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+
+),
+
+tags as (
+
+    select * from given
+
+    union
+
+    select * from of_testset
+
+)
+
+select * from tags

@@ -1,0 +1,112 @@
+-- One row per pair of tasks and dimension of either: whether its scores mean the same on
+-- both sides, or why not. The weight is the candidate's.
+with
+
+pairs as (
+
+    select * from {{ ref('int_task_pairs') }}
+
+),
+
+dimensions as (
+
+    select
+        *,
+        {{ canonical_json('parameters') }} as parameters_text
+
+    from {{ ref('int_dimensions_resolved') }}
+
+),
+
+judges as (
+
+    select * from {{ ref('int_dimension_judges') }}
+
+),
+
+described as (
+
+    select
+        dimensions.*,
+        judges.judges
+
+    from dimensions
+    left join judges
+        on
+            dimensions.task_id = judges.task_id
+            and dimensions.dimension_id = judges.dimension_id
+
+),
+
+of_baselines as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        described.*
+
+    from pairs
+    inner join described on pairs.baseline_task_id = described.task_id
+
+),
+
+of_candidates as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        described.*
+
+    from pairs
+    inner join described on pairs.candidate_task_id = described.task_id
+
+),
+
+paired as (
+
+    select
+
+        ---------- ids
+        coalesce(of_candidates.baseline_task_id, of_baselines.baseline_task_id)
+            as baseline_task_id,
+        coalesce(of_candidates.candidate_task_id, of_baselines.candidate_task_id)
+            as candidate_task_id,
+        coalesce(of_candidates.dimension_id, of_baselines.dimension_id) as dimension_id,
+
+        ---------- strings
+        coalesce(of_candidates.name, of_baselines.name) as name,
+        case
+            when of_baselines.dimension_id is null then 'dimension_added'
+            when of_candidates.dimension_id is null then 'dimension_removed'
+            when of_candidates.scorer <> of_baselines.scorer then 'scorer_differs'
+            when of_candidates.judges is distinct from of_baselines.judges then 'judge_differs'
+            when of_candidates.scoring_mode <> of_baselines.scoring_mode
+                then 'scoring_mode_differs'
+            when of_candidates.parameters_text <> of_baselines.parameters_text
+                then 'parameters_differ'
+            -- the limits of a share only raise alerts, those of a number make its score
+            when
+                not of_candidates.is_share
+                and (
+                    of_candidates.lower_limit is distinct from of_baselines.lower_limit
+                    or of_candidates.upper_limit is distinct from of_baselines.upper_limit
+                )
+                then 'target_differs'
+        end as reason,
+
+        ---------- numerics
+        coalesce(of_candidates.dimension_position, 1000 + of_baselines.dimension_position)
+            as dimension_position,
+        coalesce(of_candidates.weight_configured, 0) as weight,
+        of_baselines.weight_configured as baseline_weight
+
+    from of_candidates
+    full outer join of_baselines
+        on
+            of_candidates.baseline_task_id = of_baselines.baseline_task_id
+            and of_candidates.candidate_task_id = of_baselines.candidate_task_id
+            and of_candidates.dimension_id = of_baselines.dimension_id
+
+)
+
+select * from paired

@@ -1,0 +1,65 @@
+-- The pairs of tasks that are kept compared: each task with its baseline, and those that
+-- somebody asked for.
+with
+
+baselines as (
+
+    select * from {{ ref('dim_task_baselines') }}
+
+),
+
+requests as (
+
+    select * from {{ ref('stg_tasks__requested_comparisons') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('dim_tasks') }}
+
+),
+
+default_pairs as (
+
+    select
+        baseline_task_id,
+        task_id as candidate_task_id,
+        baseline_source as pair_source
+
+    from baselines
+    where baseline_task_id is not null
+
+),
+
+requested_pairs as (
+
+    select distinct
+        requests.baseline_task_id,
+        requests.candidate_task_id,
+        'requested' as pair_source
+
+    from requests
+    inner join tasks as baseline_tasks on requests.baseline_task_id = baseline_tasks.task_id
+    inner join tasks as candidate_tasks on requests.candidate_task_id = candidate_tasks.task_id
+    left join default_pairs
+        on
+            requests.baseline_task_id = default_pairs.baseline_task_id
+            and requests.candidate_task_id = default_pairs.candidate_task_id
+    where
+        default_pairs.candidate_task_id is null
+        and requests.baseline_task_id <> requests.candidate_task_id
+
+),
+
+pairs as (
+
+    select * from default_pairs
+
+    union all
+
+    select * from requested_pairs
+
+)
+
+select * from pairs

@@ -1,0 +1,24 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'requested_comparisons') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        baseline_task_id,
+        candidate_task_id,
+
+        ---------- timestamps
+        requested_at
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,1 @@
+"""What promptlab reads and writes, as pydantic models: no I/O, no database."""

@@ -1,0 +1,182 @@
+"""The pieces of a page, as the templates see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from promptlab.contracts.analysis_result import (
+    AlertItem,
+    CaseResult,
+    CheckDifference,
+    DimensionResult,
+    EvidenceLink,
+    Provenance,
+    RoundOutcome,
+    ScopeOutcome,
+    Severity,
+    Status,
+)
+from reports.visible import Part
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named value; ``value`` is text or anything JSON knows."""
+
+    name: str
+    value: Any
+    is_share: bool = False
+    """Whether ``value`` is a share that people read as a score."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A score drawn on a track 100 wide; ``None`` where there is nothing to draw."""
+
+    fill: float | None
+    low: float | None
+    width: float | None
+    """Of the interval that begins at ``low``."""
+    mark: float | None
+    """Where the least wanted score stands."""
+
+
+@dataclass(frozen=True)
+class CaseRef:
+    """A case id, and where on this page it stands."""
+
+    case_id: str
+    anchor: str | None
+
+
+@dataclass(frozen=True)
+class AlertView:
+    """One alert with the names that it speaks of."""
+
+    alert: AlertItem
+    dimensions: list[str]
+    cases: list[CaseRef]
+    n_more: int
+
+
+@dataclass(frozen=True)
+class EvidenceView:
+    """One piece of evidence, its payload sorted into the places it has on the page."""
+
+    evidence: EvidenceLink
+    dimension: str
+    ref: CaseRef
+    snippet: list[Part]
+    expected: str | None
+    actual: str | None
+    reason: str | None
+    pointer: str | None
+    metric: float | None
+    score: float | None
+    more: list[Field]
+    """The payload's other keys."""
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether expected and actual stand side by side."""
+        return self.expected is not None or self.actual is not None
+
+
+@dataclass(frozen=True)
+class DimensionView:
+    """One row of the dimensions table."""
+
+    dimension: DimensionResult
+    tone: str
+    bar: Bar
+    targets: list[Field]
+    metrics: list[Field]
+    evidence: list[EvidenceView]
+
+
+@dataclass(frozen=True)
+class CaseScore:
+    """A case's score on one dimension, or why there is none."""
+
+    name: str
+    score: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class RoundView:
+    """One round with everything that was found in it."""
+
+    round: RoundOutcome
+    n_cut: int
+    """Characters of the answer that are not shown."""
+    scopes: list[ScopeOutcome]
+    differences: list[CheckDifference]
+    evidence: list[EvidenceView]
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """One case, unfolded."""
+
+    case: CaseResult
+    anchor: str
+    question: str | None
+    """What was asked, if the context has a text that says so."""
+    first_difference: CheckDifference | None
+    first_error: RoundOutcome | None
+    first_evidence: EvidenceLink | None
+    scores: list[CaseScore]
+    context: list[Field]
+    notes: list[Field]
+    rounds: list[RoundView]
+    n_rounds_more: int
+    n_differences_more: int
+    evidence: list[EvidenceView]
+    """Evidence of rounds that are not listed."""
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """The cases of one status: how many there are, and those listed."""
+
+    status: Status
+    n: int
+    cases: list[CaseView]
+
+    @property
+    def n_more(self) -> int:
+        """Cases of this status that the page only counts."""
+        return self.n - len(self.cases)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of the status bar, in hundredths of its width."""
+
+    status: Status
+    n: int
+    start: float
+    width: float
+
+
+@dataclass(frozen=True)
+class View:
+    """The page."""
+
+    grade_tone: str
+    bar: Bar
+    n_judged: int
+    """Cases that ``pass_rate`` counts."""
+    segments: list[Segment]
+    alerts: list[tuple[Severity, list[AlertView]]]
+    n_alerts_more: int
+    dimensions: list[DimensionView]
+    n_dimensions_more: int
+    case_groups: list[CaseGroup]
+    n_cases_listed: int
+    n_cases_more: int
+    provenance: Provenance | None
+    env: list[Field]
+    extras: list[Field]

@@ -1,0 +1,322 @@
+"""The command line: streams, forms of output, exit codes, one sentence per fault."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from promptlab.cli import COMMANDS, run_cli
+from tests.ingest.test_load import task, write
+
+
+@pytest.fixture
+def run(capsys, monkeypatch, tmp_path):
+    """Run a command in an empty folder: ``run("ingest", …) -> (code, out, err)``."""
+    monkeypatch.chdir(tmp_path)
+    for name in list(os.environ):
+        if name.startswith("PROMPTLAB_"):
+            monkeypatch.delenv(name)
+
+    def call(*args: object) -> tuple[int, str, str]:
+        code = run_cli([str(arg) for arg in args])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_and_the_common_options(run, name):
+    code, out, _ = run(name, "--help")
+    assert code == 0
+    for option in ("--db", "--config", "--quiet", "--verbose", "--format"):
+        assert option in out
+    assert "Usage: promptlab" in out
+
+
+def test_help_imports_none_of_the_heavy_libraries():
+    heavy = ("duckdb", "polars", "dbt", "pydantic", "jinja2", "rich", "msgspec")
+    script = f"""
+        import sys
+        from promptlab.cli import run_cli
+        run_cli(["--help"])
+        print([name for name in {heavy} if name in sys.modules], file=sys.stderr)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr.strip() == "[]"
+
+
+def test_version_is_printed(run):
+    code, out, _ = run("--version")
+    assert code == 0
+    assert out.startswith("promptlab ")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (("nonsense",), 2, "No such command 'nonsense'"),
+        (("ingest",), 2, "Missing argument"),
+        (("ingest", "gone.json"), 3, "gone.json: cannot be read"),
+        (("ingest", "empty.json"), 3, "empty.json: is empty"),
+        (("ingest", "notes.txt"), 3, "notes.txt: is of no known kind"),
+        (("ingest", "folder"), 5, "no files below folder"),
+        (("ingest", "good.json", "--db", "zero.duckdb"), 2, "is empty (0 bytes)"),
+        (("ingest", "good.json", "--db", "notes.txt"), 2, "is no DuckDB file"),
+        (("ingest", "good.json", "--db", "folder"), 2, "is a folder"),
+        (("ingest", "good.json", "--db", "no/where.duckdb"), 2, "does not exist"),
+        (("ingest", "good.json", "--config", "gone.toml"), 2, "no such config file"),
+        (("ingest", "good.json", "--config", "notes.txt"), 2, "cannot be read as TOML"),
+        (("build",), 2, "there is no warehouse here yet"),
+        (("runs",), 2, "there is no warehouse here yet"),
+        (("show", "x"), 2, "there is no warehouse here yet"),
+        (("query", "select 1"), 2, "there is no warehouse here yet"),
+        (("schema", "nothing"), 2, "there is no such schema"),
+    ],
+)
+def test_each_fault_is_one_sentence_and_the_right_exit_code(
+    run, tmp_path, args, code, message
+):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "empty.json").write_bytes(b"")
+    (tmp_path / "zero.duckdb").write_bytes(b"")
+    (tmp_path / "notes.txt").write_text("hello, this is no database", "utf-8")
+    write(tmp_path / "good.json", task())
+    found = run(*args)
+    assert found[0] == code, found
+    assert message in found[2]
+    assert "Traceback" not in found[2]
+    assert found[1] == ""
+
+
+def test_reading_before_the_first_build_says_what_to_do(run, tmp_path):
+    run("ingest", write(tmp_path / "a.json", task()))
+    code, _, err = run("runs")
+    assert code == 5
+    assert "nothing has been built yet; `promptlab build`" in err
+
+
+def test_a_locked_warehouse_says_who_holds_it_after_waiting(run, tmp_path):
+    file = write(tmp_path / "a.json", task())
+    run("ingest", file)
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import duckdb, sys; c = duckdb.connect('promptlab.duckdb');"
+            " print('held', flush=True); sys.stdin.read()",
+        ],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        code, _, err = run("ingest", file, "--lock-timeout", "0.3")
+        assert code == 70
+        assert f"PID {holder.pid}" in err
+        assert "more than 0.3 s" in err
+    finally:
+        holder.communicate(b"")
+
+
+def test_ingest_prints_a_table_of_files_and_exits_3_for_a_rejected_file(run, tmp_path):
+    broken = task()
+    broken["dimensions"] = [{"dimension_id": "x"}]
+    write(tmp_path / "in" / "bad.json", broken)
+    write(tmp_path / "in" / "good.json", task("other"))
+    code, out, err = run("ingest", "in", "--format", "json")
+    assert code == 3
+    assert {row["status"] for row in json.loads(out)} == {"loaded", "rejected"}
+    assert "in/bad.json:" in err
+    assert "/dimensions/0" in err
+
+
+def test_a_rejected_record_is_exit_3_only_when_strict(run, tmp_path):
+    write(tmp_path / "set.jsonl", {"id": "a"}, {"id": "b", "tags": "no list"})
+    assert run("ingest", "set.jsonl")[0] == 0
+    assert run("ingest", "set.jsonl", "--strict")[0] == 3
+
+
+def test_validate_prints_every_problem_with_its_place_and_writes_nothing(run, tmp_path):
+    write(tmp_path / "set.jsonl", {"id": "a"}, {"id": "b", "tags": "no list"})
+    code, out, err = run("validate", "set.jsonl")
+    assert code == 3
+    assert out.startswith("set.jsonl:2")
+    assert "/tags:" in out
+    assert "1 × wrong_type (reject)" in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["set.jsonl"]
+
+
+def test_validate_of_good_files_is_ok(run, tmp_path):
+    write(tmp_path / "set.jsonl", {"id": "a", "expected_outputs": {"x": 1}})
+    code, out, err = run("validate", "set.jsonl")
+    assert (code, out) == (0, "")
+    assert "no problems" in err
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("selekt 1", "Parser Error"),
+        ("select * from nowhere", "does not exist"),
+        ("create table x as select 1", "read-only"),
+        ("select 1; select 2", "expected one statement, found 2"),
+        ("select * from read_csv('/etc/passwd')", "disabled"),
+        ("copy (select 1) to 'stolen.csv'", "disabled"),
+        ("attach 'other.duckdb'", "disabled"),
+        ("set enable_external_access = true", "locked"),
+    ],
+)
+def test_a_query_that_is_wrong_or_reaches_out_is_refused(
+    run, example_db, tmp_path, sql, message
+):
+    code, out, err = run("query", sql, "--db", example_db)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_query_gives_a_table_json_or_csv(run, example_db):
+    sql = (
+        "select 'a|[b]' as text, 0.5 as share, null as nothing, date '2026-01-02' as d"
+    )
+    _, table, _ = run("query", sql, "--db", example_db)
+    assert "a|[b]" in table
+    assert "–" in table
+    _, as_json, _ = run("query", sql, "--db", example_db, "--format", "json")
+    assert json.loads(as_json) == [
+        {"text": "a|[b]", "share": 0.5, "nothing": None, "d": "2026-01-02"}
+    ]
+    _, as_csv, _ = run("query", sql, "--db", example_db, "--format", "csv")
+    assert list(csv.reader(io.StringIO(as_csv))) == [
+        ["text", "share", "nothing", "d"],
+        ["a|[b]", "0.5", "", "2026-01-02"],
+    ]
+
+
+def test_runs_lists_the_newest_task_first(run, example_db):
+    code, out, _ = run("runs", "--db", example_db, "--format", "json")
+    assert code == 0
+    created = [row["created_at"] for row in json.loads(out)]
+    assert len(created) == 4
+    assert created == sorted(created, reverse=True)
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_show_takes_a_unique_prefix_and_any_form(run, example_db, form):
+    code, out, _ = run(
+        "show", "cs-regression-v3.2", "--db", example_db, "--format", form
+    )
+    assert code == 0
+    assert "refund_partial_amount" in out
+    if form == "json":
+        assert json.loads(out)["task"]["task_id"] == "cs-regression-v3.2"
+
+
+def test_an_ambiguous_prefix_names_the_candidates(run, example_db):
+    code, _, err = run("show", "cs-", "--db", example_db)
+    assert code == 2
+    assert "2 tasks begin so: cs-regression-v3.1, cs-regression-v3.2" in err
+
+
+def test_an_unknown_task_is_a_usage_error(run, example_db):
+    code, _, err = run("show", "nothing-like-it", "--db", example_db)
+    assert code == 2
+    assert "there is no such task" in err
+
+
+def test_report_writes_only_below_out_and_prints_what(run, example_db, tmp_path):
+    code, out, _ = run("report", "latest", "--db", example_db, "--out", "reports here")
+    assert code == 0
+    written = [Path(line) for line in out.splitlines()]
+    assert all(path.is_file() for path in written)
+    assert {path.name for path in written} >= {
+        "result.json",
+        "report.html",
+        "index.html",
+    }
+    assert [p.name for p in tmp_path.iterdir()] == ["reports here"]
+
+
+def test_an_unknown_report_form_is_a_usage_error(run, example_db):
+    code, _, err = run("report", "--db", example_db, "--format", "json,papyrus")
+    assert code == 2
+    assert "papyrus" in err
+
+
+def test_doctor_checks_that_rows_in_are_rows_out(run, example_db):
+    code, out, _ = run("doctor", "--db", example_db, "--format", "json")
+    assert code == 0
+    checks = {r["name"]: r["value"] for r in json.loads(out) if r["what"] == "check"}
+    assert set(checks.values()) == {"holds"}
+
+
+def test_doctor_says_when_a_round_is_lost(run, writable_example_db):
+    with duckdb.connect(str(writable_example_db)) as con:
+        con.execute("delete from marts.fct_rounds where round_id like '%-1'")
+    code, out, _ = run("doctor", "--db", writable_example_db)
+    assert code == 70
+    assert "does not hold" in out
+
+
+def test_doctor_works_where_there_is_no_warehouse_yet(run):
+    code, out, _ = run("doctor")
+    assert code == 0
+    assert "not there yet" in out
+
+
+def test_init_writes_a_config_and_an_example_and_overwrites_nothing(run, tmp_path):
+    code, _, err = run("init", "project")
+    assert code == 0
+    assert "promptlab run examples" in err
+    assert (tmp_path / "project" / "promptlab.toml").is_file()
+    assert list((tmp_path / "project" / "examples").rglob("*.jsonl"))
+    assert list((tmp_path / "project" / "examples" / "memory").rglob("*.json"))
+    code, _, err = run("init", "project")
+    assert code == 2
+    assert "exists already" in err
+
+
+def test_an_option_wins_over_the_environment_over_the_file(run, tmp_path, monkeypatch):
+    file = write(tmp_path / "a.json", task())
+    (tmp_path / "promptlab.toml").write_text('db = "file.duckdb"', "utf-8")
+    run("ingest", file)
+    monkeypatch.setenv("PROMPTLAB_DB", "env.duckdb")
+    run("ingest", file)
+    run("ingest", file, "--db", "option.duckdb")
+    assert sorted(p.name for p in tmp_path.glob("*.duckdb")) == [
+        "env.duckdb",
+        "file.duckdb",
+        "option.duckdb",
+    ]
+
+
+def test_an_unknown_setting_names_the_nearest(run, tmp_path):
+    file = write(tmp_path / "a.json", task())
+    (tmp_path / "promptlab.toml").write_text("lock_timout = 3", "utf-8")
+    code, _, err = run("ingest", file)
+    assert code == 2
+    assert "there is no setting `lock_timout`; did you mean `lock_timeout`?" in err
+
+
+def test_schemas_are_listed_and_printed(run):
+    _, names, _ = run("schema")
+    assert {"analysis_input", "analysis_result"} <= set(names.split())
+    _, schema, _ = run("schema", "analysis_result")
+    assert json.loads(schema)["title"] == "AnalysisResult"

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import gc
+import json
+from datetime import UTC, datetime, timedelta, timezone
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ingest.columns import (
+    Doubtful,
+    json_objects,
+    json_objects_or_null,
+    json_values,
+    names,
+    no_garbage_collection,
+    times,
+)
+from promptlab.contracts.times import in_utc, read_time
+
+
+def raws(*texts: bytes | str) -> list[msgspec.Raw]:
+    return [msgspec.Raw(t if isinstance(t, bytes) else t.encode()) for t in texts]
+
+
+def test_json_stays_as_it_is_written():
+    written = ['{"a" : 1.50}', '{"b": "好"}', "{}"]
+    assert json_objects(raws(*written)).to_list() == written
+    assert json_values(raws("null", '"x"', "[1]")).to_list() == ["null", '"x"', "[1]"]
+
+
+def test_null_is_missing_where_an_object_may_be_null():
+    assert json_objects_or_null(raws("null", "{}")).to_list() == [None, "{}"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "rows"),
+    [
+        (["{}", "[]", "{}", "null"], [1, 3]),
+        (["{}", b'{"a": "\xff"}', b"\xff"], [1, 2]),
+        (['{"a": 1e308}', '{"a": 1e309}'], [1]),
+        (['{"a": "1e999"}', '{"a": ' + "9" * 310 + "}"], [1]),
+    ],
+)
+def test_what_is_no_storable_object_is_doubted_by_row(texts, rows):
+    with pytest.raises(Doubtful) as raised:
+        json_objects(raws(*texts))
+    assert raised.value.rows == rows
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t", "\u2003"])
+def test_blank_names_are_doubted_by_row_and_missing_ones_are_not(blank):
+    assert names(["a", None, " b ", "\x1c"]).to_list() == ["a", None, " b ", "\x1c"]
+    with pytest.raises(Doubtful) as raised:
+        names(["a", blank, None, blank])
+    assert raised.value.rows == [1, 3]
+
+
+MOMENTS = st.datetimes(
+    min_value=datetime(1, 1, 3),
+    max_value=datetime(9999, 12, 29),
+)
+ZONES = st.sampled_from(["Z", "", "+08:00", "-03:30", "+0530", "+00:00", "-23:59"])
+SHAPES = st.sampled_from(
+    ["%Y-%m-%dT%H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y%m%dT%H%M%S"]
+)
+
+
+@given(st.lists(st.tuples(MOMENTS, SHAPES, ZONES), max_size=5))
+def test_a_column_of_times_is_what_the_contract_reads_one_by_one(parts):
+    texts = [
+        f"{at:%Y}".rjust(4, "0") + at.strftime(shape)[len(f"{at:%Y}") :] + zone
+        for at, shape, zone in parts
+    ]
+    column, zoneless = times(texts)
+    moments = [read_time(text) for text in texts]
+    assert column.to_list() == [in_utc(moment) for moment in moments]
+    assert zoneless == [n for n, at in enumerate(moments) if at.tzinfo is None]
+
+
+DIGITS = st.text("0123456789", min_size=2, max_size=2)
+
+
+@given(st.tuples(DIGITS, DIGITS, DIGITS, DIGITS, DIGITS, DIGITS, DIGITS))
+def test_a_column_of_times_refuses_what_the_contract_refuses(parts):
+    year, month, day, hour, minute, second, zone = parts
+    text = f"20{year}-{month}-{day}T{hour}:{minute}:{second}+{zone}:00"
+    try:
+        expected = in_utc(read_time(text))
+    except ValueError:
+        with pytest.raises(Doubtful):
+            times([text])
+    else:
+        assert times([text])[0].to_list() == [expected]
+
+
+def test_missing_times_stay_missing_and_bad_ones_are_doubted_by_row():
+    column, zoneless = times([None, "2024-10-24T20:00:00+08:00", "2024-10-24"])
+    east = timezone(timedelta(hours=8))
+    assert column.to_list() == [
+        None,
+        datetime(2024, 10, 24, 20, tzinfo=east),
+        datetime(2024, 10, 24, tzinfo=UTC),
+    ]
+    assert zoneless == [2]
+    with pytest.raises(Doubtful) as raised:
+        times([None, "2024-02-30T00:00:00Z", "2024-10-24", "soon"])
+    assert raised.value.rows == [1, 3]
+
+
+def test_the_collector_is_held_only_inside():
+    assert gc.isenabled()
+    with no_garbage_collection():
+        assert not gc.isenabled()
+        with no_garbage_collection():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+@given(st.dictionaries(st.text(), st.floats(allow_nan=False, allow_infinity=False)))
+def test_every_finite_number_is_kept(value):
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return
+    assert json.loads(json_objects(raws(text))[0]) == value

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ingest.faults import judge, text_member
+from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
+from promptlab.contracts.evaluation import EvaluationRecord
+from promptlab.contracts.scores import ScoreRecord
+
+ROUND = {
+    "round_id": "r",
+    "run_index": 1,
+    "raw_output": "x",
+    "executed_at": "2024-10-24T12:30:00Z",
+}
+RESULT = {"sample_id": "s", "entity_id": "p", "variant": "v"}
+
+
+def said(model: Any, value: Any) -> list[str]:
+    return [fault.message for fault in judge(model, json.dumps(value))]
+
+
+@pytest.mark.parametrize(
+    ("model", "value", "message"),
+    [
+        (RoundRun, {**ROUND, "run_index": 0}, "expected at least 1, found 0"),
+        (RoundRun, {**ROUND, "run_index": "1"}, 'expected a whole number, found "1"'),
+        (
+            RoundRun,
+            {**ROUND, "round_id": ""},
+            'expected text that is not blank, found ""',
+        ),
+        (
+            EvaluationRecord,
+            {**RESULT, "error": 5},
+            "expected text or true or false or an object, found 5",
+        ),
+        (
+            EvaluationRecord,
+            {**RESULT, "rule_violations": [None]},
+            "expected text or an object, found null",
+        ),
+        (
+            EvaluationRecord,
+            {**RESULT, "created_at": "soon"},
+            'not an ISO 8601 time such as 2024-10-24T12:30:00Z, found "soon"',
+        ),
+        (TestCaseBundle, 5, "expected an object, found 5"),
+    ],
+)
+def test_a_fault_says_what_was_found_and_what_was_expected(model, value, message):
+    assert said(model, value) == [message]
+
+
+def test_a_missing_key_names_the_one_that_looks_like_it():
+    value = {**ROUND, "rawoutput": "x"}
+    del value["raw_output"]
+    assert said(RoundRun, value) == ['required, but missing; did you mean "rawoutput"?']
+
+
+def test_a_choice_names_all_there_are_and_the_nearest():
+    value = {
+        "case_id": "c",
+        "rounds": [],
+        "baselines": [
+            {"baseline_id": "b", "type": "golden", "payload": {}, "owner": "o"}
+        ],
+    }
+    assert said(TestCaseBundle, value) == [
+        "expected one of golden_answer, rules, script, manual_note,"
+        ' found "golden"; did you mean "golden_answer"?'
+    ]
+
+
+def test_long_values_are_cut():
+    [message] = said(RoundRun, {**ROUND, "run_index": "x" * 1000})
+    assert len(message) < 120
+
+
+def test_flaws_of_the_text_and_faults_of_the_contract_are_named_together():
+    text = json.dumps({**ROUND, "run_index": 0, "metadata": {"a": float("nan")}})
+    found = [(fault.keys, fault.code) for fault in judge(RoundRun, text)]
+    assert found == [
+        (("metadata", "a"), "not_a_number"),
+        (("run_index",), "out_of_range"),
+    ]
+
+
+def test_a_flaw_is_not_named_twice():
+    text = json.dumps({**RESULT, "overall_score": float("inf")})
+    found = [(fault.keys, fault.code) for fault in judge(EvaluationRecord, text)]
+    assert found == [(("overall_score",), "not_a_number")]
+
+
+def test_a_rule_over_several_fields_points_to_the_one_to_change():
+    value = dict.fromkeys(("task_id", "case_id", "round_id", "dimension_id"), "x")
+    [fault] = judge(ScoreRecord, json.dumps({**value, "scorer": "s", "score": 3}))
+    assert (fault.keys, fault.code) == (("score",), "score_above_scale")
+
+
+@pytest.mark.parametrize(
+    ("text", "member"),
+    [
+        ('{"id": "a"}', "a"),
+        ('{"x": {"id": "b"}, "id": "a\\n"}', "a\n"),
+        ('{"id": 5}', None),
+        ('{"x": 1}', None),
+        ('["id", "a"]', None),
+        ('"id"', None),
+    ],
+)
+def test_a_text_member_is_read_without_its_neighbours(text, member):
+    assert text_member(text, "id") == member

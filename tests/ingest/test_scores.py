@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from ingest import raw
+from ingest.reading import Reading
+from ingest.scores import read_scores
+from promptlab.contracts.scores import ScoreRecord
+
+SHARED_RUNS = Path(__file__).parents[3] / "shared" / "data" / "runs"
+
+
+def record(**changes: Any) -> dict[str, Any]:
+    return {
+        "task_id": "run-7",
+        "case_id": "c0",
+        "round_id": "c0-1",
+        "dimension_id": "judge",
+        "score": 7,
+        "scale": 10,
+        "summary": "nearly",
+        "payload": {"reason": "缺一步"},
+        "scorer": "judge-a",
+        "scorer_version": "3",
+        **changes,
+    }
+
+
+def lines(*records: Any) -> bytes:
+    texts = (
+        each if isinstance(each, str) else json.dumps(each, ensure_ascii=False)
+        for each in records
+    )
+    return "\n".join(texts).encode()
+
+
+def read(*records: Any) -> Reading:
+    return read_scores(lines(*records), "scores/judge")
+
+
+def found(reading: Reading) -> list[tuple[int | None, str | None, str]]:
+    return [(p.line, p.pointer, p.code) for p in reading.problems]
+
+
+def test_a_line_becomes_a_row():
+    reading = read(record())
+    row = {name: values[0] for name, values in reading.rows["scores"].items()}
+    assert json.loads(row.pop("payload")) == {"reason": "缺一步"}
+    assert row == {
+        "line": 1,
+        "task_id": "run-7",
+        "case_id": "c0",
+        "round_id": "c0-1",
+        "dimension_id": "judge",
+        "score": 7.0,
+        "scale": 10.0,
+        "summary": "nearly",
+        "scorer": "judge-a",
+        "scorer_version": "3",
+    }
+    assert reading.keys == [("scores", "scores/judge")]
+    assert (reading.records_loaded, reading.records_rejected) == (1, 0)
+
+
+def test_what_may_be_left_out_has_its_default():
+    bare = record(score=1)
+    for key in ("scale", "summary", "payload", "scorer_version"):
+        del bare[key]
+    rows = read(bare).rows["scores"]
+    assert (rows["scale"][0], rows["payload"][0]) == (1.0, "{}")
+    assert (rows["summary"][0], rows["scorer_version"][0]) == (None, None)
+
+
+def test_a_null_score_is_a_score_that_could_not_be_given():
+    reading = read(record(score=None))
+    assert reading.problems == []
+    assert reading.rows["scores"]["score"][0] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "code"),
+    [
+        ({"score": 10.5}, "/score", "score_above_scale"),
+        ({"score": -0.5}, "/score", "out_of_range"),
+        ({"score": "7"}, "/score", "wrong_type"),
+        ({"score": True}, "/score", "wrong_type"),
+        ({"score": float("nan")}, "/score", "not_a_number"),
+        ({"scale": 0}, "/scale", "out_of_range"),
+        ({"scale": None}, "/scale", "wrong_type"),
+        ({"task_id": " "}, "/task_id", "blank"),
+        ({"round_id": 1}, "/round_id", "wrong_type"),
+        ({"scorer": ""}, "/scorer", "blank"),
+        ({"payload": []}, "/payload", "wrong_type"),
+        ({"payload": None}, "/payload", "wrong_type"),
+        ({"summary": 1}, "/summary", "wrong_type"),
+        ({"payload": {"a": "\ud800"}}, "/payload/a", "lone_surrogate"),
+    ],
+)
+def test_a_bad_score_is_rejected_alone_and_by_pointer(changes, pointer, code):
+    text = json.dumps(record(**changes))
+    reading = read(record(round_id="a"), text, record(round_id="b"))
+    assert found(reading) == [(2, pointer, code)]
+    assert list(reading.rows["scores"]["round_id"]) == ["a", "b"]
+    assert list(reading.rows["scores"]["line"]) == [1, 3]
+    assert reading.records_rejected == 1
+
+
+@pytest.mark.parametrize(
+    "key", ["task_id", "case_id", "round_id", "dimension_id", "score", "scorer"]
+)
+def test_a_missing_key_rejects_the_score(key):
+    bare = record()
+    del bare[key]
+    assert found(read(bare)) == [(1, f"/{key}", "missing")]
+
+
+@pytest.mark.parametrize(
+    ("written", "pointer"),
+    [
+        (json.dumps(record()).replace("7", "1e400", 1), "/task_id"),
+        (json.dumps(record()).replace(": 7,", ": 1e400,"), "/score"),
+        (json.dumps(record(payload={})).replace("{}", '{"a": 1e999}'), "/payload/a"),
+    ],
+)
+def test_a_number_beyond_a_double_rejects_the_score(written, pointer):
+    reading = read(written, record(round_id="other"))
+    if pointer == "/task_id":  # only a text that looks like one
+        assert reading.records_loaded == 2
+    else:
+        assert found(reading) == [(1, pointer, "number_out_of_range")]
+
+
+def test_comments_blank_lines_and_broken_lines_stand_between_good_ones():
+    reading = read(
+        "// judged twice", record(), "", "{broken", record(round_id="c0-2"), ""
+    )
+    assert found(reading) == [(4, "", "syntax")]
+    assert list(reading.rows["scores"]["line"]) == [2, 5]
+
+
+def test_a_record_may_span_lines():
+    text = json.dumps(record(score=11), indent=1)
+    data = lines(json.dumps(record(), indent=1), text.replace("c0-1", "c0-2"))
+    reading = read_scores(data, "x")
+    [problem] = reading.problems
+    assert (problem.pointer, problem.code) == ("/score", "score_above_scale")
+    assert data.decode().split("\n")[(problem.line or 0) - 1] == ' "score": 11,'
+    assert list(reading.rows["scores"]["line"]) == [1]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"a":\n{}}\n{}{}',
+        lines(record()) + b" " + lines(record(round_id="x")),
+        lines(record()) + b"," + lines(record(round_id="x")),
+    ],
+)
+def test_two_records_in_one_line_are_not_taken_for_two_lines(data):
+    assert read_scores(data, "x").records_loaded == 0
+
+
+def test_a_list_of_scores_will_do():
+    data = json.dumps([record(), record(round_id="b", score=-1)], indent=1).encode()
+    reading = read_scores(data, "x")
+    [problem] = reading.problems
+    assert (problem.pointer, problem.code) == ("/1/score", "out_of_range")
+    line = data.decode().split("\n")[(problem.line or 0) - 1]
+    assert line[(problem.column or 0) - 1 :] == "-1,"
+    assert reading.records_loaded == 1
+
+
+@pytest.mark.parametrize("data", [b"[", b"[1, 2", b'[{"task_id": }]', b"[] []"])
+def test_a_broken_list_rejects_the_file(data):
+    reading = read_scores(data, "x")
+    assert reading.rejected
+    assert (reading.rows, reading.keys) == ({}, [])
+    assert [p.severity for p in reading.problems] == ["reject"]
+
+
+def test_of_two_scores_by_one_scorer_the_first_counts():
+    reading = read(record(score=1), record(score=2), record(scorer="judge-b"))
+    assert found(reading) == [(2, "", "duplicate_score")]
+    assert list(reading.rows["scores"]["score"]) == [1.0, 7.0]
+    assert (reading.records_loaded, reading.records_rejected) == (2, 1)
+
+
+def test_unknown_keys_are_named_once_with_the_nearest_known_one():
+    reading = read(record(scorrer="x"), record(round_id="b", scorrer="y"))
+    [problem] = reading.problems
+    assert (problem.severity, problem.code) == ("warning", "unknown_key")
+    assert 'did you mean "scorer"' in problem.message
+    assert "in 1 more" in problem.message
+    assert reading.records_loaded == 2
+
+
+def test_a_file_without_a_score_has_none():
+    reading = read_scores(b"// nothing yet\n", "x")
+    assert (reading.records_loaded, reading.problems) == (0, [])
+    assert len(reading.rows["scores"]["score"]) == 0
+
+
+VALUES = st.sampled_from(
+    [
+        *(None, True, 0, -1, 3, 10, 10.5, 2**70, "", " ", "x", "\x1c", "\ud800"),
+        *([], {}, float("nan"), float("inf"), {"a": [1e300]}, {"a": float("inf")}),
+    ]
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(record())), VALUES, max_size=3))
+def test_a_score_is_loaded_exactly_when_its_contract_accepts_it(changes):
+    text = json.dumps(record(**changes))
+    try:
+        ScoreRecord.model_validate(record(**changes))
+        json.dumps(record(**changes), allow_nan=False, ensure_ascii=False).encode()
+        accepted = True
+    except (ValidationError, ValueError):
+        accepted = False
+    reading = read(text)
+    assert reading.records_loaded == int(accepted)
+    assert bool(reading.problems) == (not accepted)
+
+
+@given(st.lists(st.binary(max_size=30), max_size=4))
+def test_no_bytes_raise(parts):
+    data = b"\n".join([lines(record()), *parts])
+    reading = read_scores(data, "x")
+    assert reading.records_loaded + reading.records_rejected >= 1
+
+
+def test_the_rows_fit_the_raw_table():
+    rows = read(record(), record(round_id="b", score=None)).rows["scores"]
+    with duckdb.connect() as con:
+        raw.ensure_schema(con, ingest_version="0")
+        assert raw.append(con, "scores", [{"load_id": [1, 1], **rows}]) == 2
+        judged = con.execute("select score, payload ->> '$.reason' from raw.scores")
+        assert judged.fetchall() == [(7.0, "缺一步"), (None, "缺一步")]
+
+
+@pytest.mark.parametrize("run", ["memory-qa-0503", "memory-qa-0710"])
+def test_real_scores_load_wholly(run):
+    path = SHARED_RUNS / f"{run}.scores.jsonl"
+    if not path.exists():
+        pytest.skip("the shared data is not here")
+    reading = read_scores(path.read_bytes(), run)
+    assert (reading.records_loaded, reading.problems) == (233, [])

@@ -1,0 +1,90 @@
+"""The wheel, in a clean environment, does the main job from another folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "build",
+            "--wheel",
+            "--no-isolation",
+            "-o",
+            folder,
+            ROOT,
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_holds_the_packages_the_models_and_the_examples(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "promptlab/py.typed" in names
+    assert "ingest/raw.sql" in names
+    assert "promptlab/_dbt_project/dbt_project.yml" in names
+    assert "promptlab/_dbt_project/models/marts/core/dim_tasks.sql" in names
+    assert any(name.startswith("reports/templates/") for name in names)
+    assert any("/_examples/memory/.sage/" in name for name in names)
+    tops = {name.split("/")[0] for name in names}
+    assert tops - {"ingest", "promptlab", "reports"} == {
+        name for name in tops if name.endswith(".dist-info")
+    }
+    assert not [
+        n for n in names if "/target/" in n or "/logs/" in n or n.startswith("tests")
+    ]
+
+
+@pytest.mark.slow
+def test_an_installed_wheel_does_the_main_job_in_another_folder(wheel, tmp_path):
+    """The libraries are those of this environment; promptlab itself is the wheel's."""
+    place = tmp_path / "venv"
+    venv.create(place, with_pip=False)
+    packages = next((place / "lib").glob("python*/site-packages"))
+    zipfile.ZipFile(wheel).extractall(packages)
+    libraries = next(p for p in sys.path if p.endswith("site-packages"))
+    (packages / "libraries.pth").write_text(libraries, "utf-8")
+    work = tmp_path / "work"
+    work.mkdir()
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
+    promptlab = [str(place / "bin" / "python"), "-m", "promptlab"]
+
+    def run(*args: str) -> str:
+        done = subprocess.run(
+            [*promptlab, *args],
+            cwd=work,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    where = subprocess.run(
+        [promptlab[0], "-c", "import promptlab; print(promptlab.__file__)"],
+        cwd=work, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert str(packages) in where.stdout
+    run("init", ".")
+    out = run("run", "examples", "--out", "out")
+    assert "index.html" in out
+    assert (work / "out" / "index.html").is_file()
+    assert "客服问答回归测试" in run("runs")
+    # nothing was written into the package
+    assert not list((packages / "promptlab" / "_dbt_project").rglob("target"))

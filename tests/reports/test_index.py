@@ -1,0 +1,106 @@
+"""The index over all tasks and memory runs."""
+
+from __future__ import annotations
+
+import re
+
+import html5lib
+import pytest
+
+from reports.index import read_index, to_index_html
+from reports.sparkline import sparkline
+from tests.reports.conftest import GENERATED_AT
+
+
+def page(marts, lang="zh", task=lambda _: None, memory=lambda _: None):
+    index = read_index(marts, task, memory)
+    return to_index_html(index, lang=lang, generated_at=GENERATED_AT)
+
+
+def test_tasks_stand_by_title_the_newest_first(marts):
+    index = read_index(marts, lambda _: None, lambda _: None)
+    assert [(t.title, t.latest.task_id) for t in index.titles] == [
+        ("客服问答回归测试", "run-20241024-001"),
+        ("没有用例的任务", "empty-task"),
+        ("文档摘要流水线", "doc-summary/v1/run-7"),
+    ]
+    assert [run.task_id for run in index.titles[0].previous] == [
+        "run-20241017-001",
+        "run-20241010-001",
+        "run-20241003-001",
+    ]
+
+
+def test_memory_runs_stand_beside_with_their_headline(marts):
+    index = read_index(marts, lambda _: None, lambda _: None)
+    newest = index.memory[0]
+    assert (newest.run_id, newest.metric, newest.score, newest.n_questions) == (
+        "diary/250615_2100",
+        "locomo_f1",
+        0.62,
+        11,
+    )
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_index_is_the_golden_file(marts, golden, lang):
+    golden.check(f"index.{lang}.html", page(marts, lang, task=lambda t: f"{len(t)}/x"))
+
+
+def test_a_report_that_is_not_there_is_not_linked(marts):
+    assert "href" not in re.sub(r'href="#main"', "", page(marts))
+    assert page(marts, task=lambda _: "a/report.html").count("a/report.html") == 6
+
+
+def test_the_index_is_well_formed_and_says_missing_values(marts):
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    tree = parser.parse(page(marts, "en"))
+    assert [error[1] for error in parser.errors] == []
+    text = "".join(tree.find("body").itertext())
+    assert "not scored" in text
+    assert not re.search(r"\b(None|nan|null)\b", text)
+
+
+def test_an_empty_warehouse_has_an_index(marts):
+    for table in ("dim_tasks", "fct_task_summaries", "dim_memory_runs"):
+        marts.execute(f"delete from marts.{table}")
+    assert "仓库里还没有任务" in page(marts)
+
+
+def test_old_runs_are_counted_not_listed(marts):
+    marts.execute("""
+        insert into marts.dim_tasks by name
+        select
+            'old-' || n as task_id, title, prompt_version, model,
+            created_at - n * interval 1 day as created_at
+        from marts.dim_tasks, (select unnest(range(1, 41)) as n)
+        where task_id = 'run-20241003-001'
+    """)
+    marts.execute("""
+        insert into marts.fct_task_summaries by name
+        select 'old-' || n as task_id, * exclude (task_id, n)
+        from marts.fct_task_summaries, (select unnest(range(1, 41)) as n)
+        where task_id = 'run-20241003-001'
+    """)
+    title = read_index(marts, lambda _: None, lambda _: None).titles[0]
+    assert (len(title.previous), title.n_more) == (29, 14)
+    assert "另有更早的 14 次没有列出" in page(marts)
+
+
+@pytest.mark.parametrize("scores", [[], [0.5], [0.5, 0.6], [0.5, None, None, 0.6]])
+def test_a_trend_needs_three_scores(scores):
+    assert sparkline(scores) is None
+
+
+def test_a_trend_goes_up_when_scores_do_and_leaves_gaps_open():
+    line = sparkline([0.2, None, 0.5, 1.0])
+    points = [tuple(map(float, p.split(","))) for p in line.points.split()]
+    assert [x for x, _ in points] == [4.0, 78.7, 116.0]
+    assert [y for _, y in points] == [24.0, 16.5, 4.0]
+    assert (line.low, line.high, line.n) == (0.2, 1.0, 3)
+
+
+def test_noise_is_not_drawn_as_a_trend():
+    line = sparkline([0.800, 0.801, 0.800])
+    heights = [float(p.split(",")[1]) for p in line.points.split()]
+    assert max(heights) - min(heights) < 1

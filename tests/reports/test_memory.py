@@ -1,0 +1,120 @@
+"""The report of a memory run."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import html5lib
+import jsonschema
+import pytest
+
+from promptlab.contracts.memory_result import MemoryResult
+from promptlab.errors import NothingToDo
+from reports import to_memory_html, to_memory_json
+from reports.memory_view import arrange_memory
+
+
+def words(page):
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    tree = parser.parse(page)
+    assert [error[1] for error in parser.errors] == []
+    return " ".join(" ".join(tree.find("body").itertext()).split())
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_memory_report_is_the_golden_file(memory_of, golden, lang):
+    golden.check(f"memory.{lang}.html", to_memory_html(memory_of(lang)))
+
+
+def test_the_json_obeys_the_schema_and_survives_reading(memory_of):
+    result = memory_of()
+    text = to_memory_json(result)
+    schema = MemoryResult.model_json_schema(mode="serialization")
+    jsonschema.validate(json.loads(text), schema)
+    assert MemoryResult.model_validate_json(text) == result
+
+
+def test_the_headline_names_its_rule_and_its_questions(memory_of):
+    text = words(to_memory_html(memory_of("en")))
+    assert "62.0 / 100 LoCoMo F1" in text
+    assert "11 questions, 1 calls failed" in text
+    assert "last round of each task, failed calls count as 0" in text
+    assert "The run before, diary/250601_2100 , scored 50.0" in text.replace(
+        "diary/250601_2100,", "diary/250601_2100 ,"
+    )
+
+
+def test_what_is_not_defined_is_not_scored(memory_of):
+    text = words(to_memory_html(memory_of("en")))
+    assert "not scored" in text
+    assert not re.search(r"\b(None|nan|null)\b", text)
+
+
+def test_every_other_rule_is_listed_once(memory_of):
+    view = arrange_memory(memory_of())
+    rules = {(s.view, s.failed_calls, s.average) for s in view.others}
+    assert len(view.others) == len(rules) == 7
+
+
+def test_the_curve_has_a_line_per_round(memory_of):
+    view = arrange_memory(memory_of())
+    assert [line.score.test_index for line in view.rounds] == [1, 2, 3]
+
+
+def test_failed_calls_come_before_wrong_answers_and_unjudged_ones_last(memory_of):
+    result = memory_of()
+    assert [a.status for a in result.wrong] == ["error", "fail", "fail", "unevaluated"]
+    assert result.n_wrong == 4
+    assert [a.score for a in result.wrong] == [None, 0.0, 0.4, None]
+
+
+def test_references_keep_their_type(memory_of):
+    assert [a.reference_answer for a in memory_of().wrong] == [
+        3200,
+        "Humble Administrator's Garden",
+        "四月三日",
+        None,
+    ]
+
+
+def test_a_forgotten_question_shows_both_answers(memory_of):
+    text = words(to_memory_html(memory_of("en")))
+    assert "Round 2, right Humble Administrator" in text
+    assert "Round 3, wrong The Lion Grove" in text
+
+
+def test_names_of_categories_follow_the_language(memory_of):
+    assert arrange_memory(memory_of("zh")).names["2"] == "时间推理"
+    assert arrange_memory(memory_of("en")).names["2"] == "temporal"
+
+
+def test_a_run_without_figures_has_a_page(memory_of, marts):
+    for table in ("scores", "retention", "answers", "forgotten", "timings"):
+        marts.execute(f"delete from marts.fct_memory_{table}")
+    marts.execute("delete from marts.dim_memory_categories")
+    marts.execute(
+        "update marts.dim_memory_runs set n_questions = null, n_never_asked = null,"
+        " started_at = null, right_metric = null, right_threshold = null"
+    )
+    text = words(to_memory_html(memory_of("en")))
+    assert "not scored" in text
+    assert not re.search(r"\b(None|nan|null)\b", text)
+
+
+def test_hostile_answers_are_only_text(memory_of, marts):
+    hostile = "</td><script>alert(1)</script>\x1b"
+    marts.execute(
+        "update marts.fct_memory_answers set question_text = $1,"
+        " predicted_answer = $1, error = $1, task_id = $1, category = $1",
+        [hostile],
+    )
+    page = to_memory_html(memory_of())
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_an_unknown_run_is_nothing_to_do(memory_of):
+    with pytest.raises(NothingToDo, match="'nope'"):
+        memory_of(run_id="nope")

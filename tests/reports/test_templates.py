@@ -1,0 +1,99 @@
+"""Templates: escaped, strict, replaceable, without script."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import reports
+from promptlab.errors import SettingsError, UsageError
+from reports import to_html
+from reports.render import SECTIONS, environment, render
+
+ROOT = Path(reports.__file__).parent
+TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))
+ALL = [*TEMPLATES, *sorted(ROOT.rglob("*.py"))]
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda p: p.name)
+def test_nothing_leads_past_escaping(path):
+    text = path.read_text("utf-8")
+    for way in (r"\|\s*safe", r"\bMarkup\b", r"autoescape (?:true|false)", "__html__"):
+        assert not re.search(way, text), way
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.name)
+def test_templates_hold_no_script_handler_or_remote_address(path):
+    text = path.read_text("utf-8").lower()
+    for way in (r"<script", r"\son[a-z]+\s*=", "javascript:", r"(?:src|href)=\"http"):
+        assert not re.search(way, text), way
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda p: p.name)
+def test_every_attribute_value_from_data_is_quoted(path):
+    assert not re.search(r"=\{\{", path.read_text("utf-8"))
+
+
+def test_the_style_sheet_loads_nothing():
+    css = (ROOT / "templates" / "report.css").read_text("utf-8")
+    assert "url(" not in css
+    assert "@import" not in css
+
+
+def test_every_section_has_its_template_and_title():
+    for section in SECTIONS:
+        assert (ROOT / "templates" / "sections" / f"{section}.html.j2").is_file()
+
+
+def test_a_template_of_the_same_name_replaces_ours(result_of, tmp_path):
+    (tmp_path / "sections").mkdir()
+    (tmp_path / "sections" / "alerts.html.j2").write_text(
+        "<section id='alerts'>{{ view.n_judged }} <b>{{ result.task.title }}</b>",
+        "utf-8",
+    )
+    page = to_html(result_of(), templates=tmp_path)
+    assert "<section id='alerts'>11 <b>客服问答回归测试</b>" in page
+    assert 'class="dimensions"' in page
+
+
+def test_a_replaced_template_is_escaped_and_shown_too(result_of, tmp_path):
+    (tmp_path / "report.html.j2").write_text("{{ result.task.title }}", "utf-8")
+    result = result_of()
+    task = result.task.model_copy(update={"title": "<b>&\x1b"})
+    page = to_html(result.model_copy(update={"task": task}), templates=tmp_path)
+    assert page == "&lt;b&gt;&amp;⟦U+001B⟧"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("line one\n{% if %}", r"report\.html\.j2:2: Expected an expression"),
+        ("a\nb\n{{ result.nope }}", r"report\.html\.j2:3: .*no attribute 'nope'"),
+        ("{{ nope }}", r"report\.html\.j2:1: 'nope' is undefined"),
+        ("{% include 'missing.j2' %}", r"report\.html\.j2:1: missing\.j2"),
+        ("{{ 1 / 0 }}", r"report\.html\.j2:1: division by zero"),
+        ("{{ t('no.such.text') }}", r"report\.html\.j2:1: 'no\.such\.text'"),
+        ("{{ none | score | percent }}", r"report\.html\.j2:1: "),
+    ],
+)
+def test_a_wrong_template_is_told_with_its_line(result_of, tmp_path, text, problem):
+    (tmp_path / "report.html.j2").write_text(text, "utf-8")
+    with pytest.raises(SettingsError, match=problem):
+        to_html(result_of(), templates=tmp_path)
+
+
+def test_a_folder_of_templates_must_be_there(tmp_path):
+    with pytest.raises(SettingsError, match="gone is not a folder"):
+        environment("zh", tmp_path / "gone")
+
+
+def test_an_unknown_language_is_refused():
+    with pytest.raises(UsageError, match="'xx'"):
+        environment("xx")
+
+
+def test_a_name_that_is_not_there_is_an_error():
+    with pytest.raises(SettingsError, match="nothing"):
+        render(environment("zh"), "nothing.j2")

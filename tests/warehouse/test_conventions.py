@@ -1,0 +1,95 @@
+"""Conventions of the dbt project, read off its manifest."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptlab.build import build
+from promptlab.paths import dbt_target
+from promptlab.settings import Settings
+
+
+@pytest.fixture(scope="module")
+def manifest(example_db: Path) -> dict[str, Any]:
+    path = dbt_target(example_db) / "manifest.json"
+    if not path.exists():
+        build(Settings(db=example_db), command="parse")
+    return json.loads(path.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def models(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    return [n for n in manifest["nodes"].values() if n["resource_type"] == "model"]
+
+
+def marts(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [m for m in models if m["schema"] == "marts"]
+
+
+def test_every_model_lives_in_the_schema_of_its_layer(models):
+    for model in models:
+        layer = model["path"].split("/")[0]
+        prefix = {
+            "staging": ("stg_",),
+            "intermediate": ("int_",),
+            "marts": ("dim_", "fct_"),
+        }
+        assert model["schema"] == layer, model["name"]
+        assert model["name"].startswith(prefix[layer]), model["name"]
+
+
+def test_only_staging_reads_sources(models):
+    for model in models:
+        reads = any(node.startswith("source.") for node in model["depends_on"]["nodes"])
+        assert reads == (model["schema"] == "staging"), model["name"]
+
+
+def test_staging_reads_one_source_and_nothing_else(models):
+    for model in models:
+        if model["schema"] == "staging":
+            assert len(model["depends_on"]["nodes"]) == 1, model["name"]
+
+
+def test_every_mart_has_an_enforced_contract_and_described_columns(models):
+    for model in marts(models):
+        assert model["contract"]["enforced"], model["name"]
+        assert model["description"], model["name"]
+        for column in model["columns"].values():
+            assert column["description"], f"{model['name']}.{column['name']}"
+
+
+def test_no_mart_has_a_list_or_struct_column(models):
+    for model in marts(models):
+        for column in model["columns"].values():
+            assert "[" not in column["data_type"], f"{model['name']}.{column['name']}"
+            assert "struct" not in column["data_type"].lower()
+
+
+def test_every_mart_has_a_key_that_is_tested(manifest, models):
+    tested = {
+        node["attached_node"]
+        for node in manifest["nodes"].values()
+        if node["resource_type"] == "test"
+        and node.get("test_metadata", {}).get("name") in {"unique", "unique_combination"}
+    }
+    missing = [m["name"] for m in marts(models) if m["unique_id"] not in tested]
+    assert missing == []
+
+
+def test_every_fact_has_a_unit_test_or_selects_from_a_model_that_has(manifest, models):
+    tested = {
+        node
+        for unit in manifest["unit_tests"].values()
+        for node in unit["depends_on"]["nodes"]
+    }
+    untested = [
+        m["name"]
+        for m in marts(models)
+        if m["name"].startswith("fct_")
+        and tested.isdisjoint([m["unique_id"], *m["depends_on"]["nodes"]])
+    ]
+    assert untested == []
