@@ -23,11 +23,12 @@ than four times, whatever the file holds.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ingest.json_messages import printable
+from ingest.json_places import keys, line_column, locate
 from ingest.json_reader import JsonReader, Span
 from ingest.json_text import parse_fast
 from ingest.problems import Problem
@@ -48,6 +49,22 @@ class Record(NamedTuple):
 
     value: Any
     """What it holds; any JSON value."""
+
+    lines: Sequence[int] = ()
+    """Numbers of its lines; skipped ones (comments) are not among them."""
+
+    indent: int = 0
+    """Characters before it in its first line."""
+
+    def place(self, pointer: str) -> tuple[int, int]:
+        """Line and column of a value, or of the deepest one that is there on the way.
+
+        Args:
+            pointer: JSON Pointer inside the record.
+        """
+        line, column = line_column(self.text, locate(self.text, 0, keys(pointer)))
+        number = self.lines[line - 1] if self.lines else self.line
+        return number, column + (self.indent if line == 1 else 0)
 
 
 class Rejected(NamedTuple):
@@ -97,7 +114,11 @@ class _Splitter:
         lines = _Lines(self.data)
         for line in lines:
             try:
-                yield Record(line.number, line.text.strip(), self.parse(line.text))
+                value = self.parse(line.text)
+                text = line.text.strip()
+                yield Record(
+                    line.number, text, value, (line.number,), line.text.index(text[0])
+                )
                 continue
             except (ValueError, RecursionError):
                 pass
@@ -200,7 +221,11 @@ def _result(reader: JsonReader, block: list[_Line]) -> Record | Rejected:
     """Return what a reader that came to an end has read, or what it found wrong."""
     if reader.problems:
         return _rejected(reader, block, "")
-    return Record(block[0].number, _text(block), reader.value)
+    text = _text(block)
+    numbers = [line.number for line in block]
+    return Record(
+        numbers[0], text, reader.value, numbers, block[0].text.index(text[0])
+    )
 
 
 def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Rejected:

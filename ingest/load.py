@@ -73,7 +73,7 @@ def ingest(
     *,
     ingest_version: str,
     testset: str | None = None,
-    on_progress: OnProgress = lambda path, size: None,
+    on_progress: OnProgress = lambda _path, _size: None,
 ) -> list[FileLoad]:
     """Load the planned files into the raw tables.
 

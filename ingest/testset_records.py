@@ -7,7 +7,7 @@ The pydantic contract owns the types; everything else that can be said of one re
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any
@@ -72,6 +72,17 @@ class CaseRecord:
     """Field of ``expected_outputs`` → the record's own key, where a short form or
     version 1.0 gave it."""
 
+    source: Record | None = None
+    """The record as it was read; ``None`` where it could not be."""
+
+    def placed(self, problem: Problem) -> Problem:
+        """The problem with line and column of what its pointer names."""
+        known = problem.column is not None or problem.pointer is None
+        if known or self.source is None:
+            return problem
+        line, column = self.source.place(problem.pointer)
+        return replace(problem, line=line, column=column)
+
     @property
     def record_id(self) -> str | None:
         """The case's id, once it is known."""
@@ -108,7 +119,7 @@ class CaseRecord:
 
 def read_case(record: Record) -> CaseRecord:
     """Convert one record to version 2.0 and check it; every fault is named at once."""
-    result = CaseRecord(record.line, record.text)
+    result = CaseRecord(record.line, record.text, source=record)
     value = record.value
     if not isinstance(value, dict):
         fix = "Write one object per line, without [ ] around them and commas between."

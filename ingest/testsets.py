@@ -78,11 +78,12 @@ def read_testset(
     references = StepReferences(pipelines_of(name, pipelines))
     with no_garbage_collection():
         for record in read_cases(data):
-            reading.problems += record.problems
+            reading.problems += map(record.placed, record.problems)
             if record.case is None:
                 reading.records_rejected += 1
             else:
-                reading.problems += references.check(record.case, record.line)
+                unknown = references.check(record.case, record.line)
+                reading.problems += map(record.placed, unknown)
                 reading.records_loaded += 1
                 rows.add(record.case, record)
     if reading.records_loaded:

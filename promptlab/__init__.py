@@ -6,13 +6,11 @@ Names load when they are first used, so that ``import promptlab`` is instant.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ingest.pipelines import load_pipeline_config
     from ingest.testset_api import filter_by_tags, load_testset, validate_testset
-
     from promptlab.contracts.analysis_input import AnalysisInput
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.testset import TestCase
@@ -25,10 +23,7 @@ if TYPE_CHECKING:
     )
     from promptlab.pipeline import Warehouse
 
-try:
-    __version__ = version("promptlab-warehouse")
-except PackageNotFoundError:  # a checkout that was never installed
-    __version__ = "0.0.0"
+    __version__: str
 
 _HOMES = {
     "AnalysisInput": "promptlab.contracts.analysis_input",
@@ -65,11 +60,24 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    value: Any
+    if name == "__version__":
+        value = _version()
+    elif name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    else:
         raise AttributeError(f"module 'promptlab' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("promptlab-warehouse")
+    except PackageNotFoundError:  # a checkout that was never installed
+        return "0.0.0"
 
 
 def __dir__() -> list[str]:

@@ -86,8 +86,8 @@ class Warehouse:
         *paths: str | Path,
         kind: str = "auto",
         testset: str | None = None,
-        on_start: Callable[[int, int], None] = lambda files, size: None,
-        on_progress: OnProgress = lambda path, size: None,
+        on_start: Callable[[int, int], None] = lambda _files, _size: None,
+        on_progress: OnProgress = lambda _path, _size: None,
     ) -> Ingested:
         """Load files and folders into the raw tables; whole files only.
 
@@ -281,6 +281,7 @@ class Warehouse:
 def run_query(
     con: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()
 ) -> duckdb.DuckDBPyRelation:
+    """Run one statement; one that gives no rows, or would write, is a UsageError."""
     import duckdb
 
     try:

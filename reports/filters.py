@@ -21,7 +21,7 @@ from reports.visible import clip, parts, plain
 
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
-_LEAST, _MOST = Decimal("0.1"), Decimal("99.9")
+_MOST_DIGITS = 6
 _ZONES = {"zh": timezone(timedelta(hours=8)), "en": UTC}
 
 
@@ -43,13 +43,21 @@ class Filters:
             return f">{100 - step}%"
         return f"{shown}%"
 
-    def score(self, share: float | None) -> str:
-        """``0.842`` as ``84.2``, of 100; only 1 is 100.0 and only 0 is 0.0."""
+    def score(self, share: float | None, beside: float | None = None) -> str:
+        """``0.842`` as ``84.2``, of 100.
+
+        A score never rounds onto a border that it does not reach, be it a whole ten
+        (where grades begin) or the target *beside* it: ``0.89997`` is ``89.997``.
+        """
         if share is None:
             return self._missing("not_scored")
-        shown = _rounded(share, 1, scale=100)
-        if 0 < share < 1:
-            shown = min(max(shown, _LEAST), _MOST)
+        for digits in range(1, _MOST_DIGITS):
+            shown = _rounded(share, digits, scale=100)
+            is_border = shown % 10 == 0 or (
+                beside is not None and shown == _rounded(beside, digits, scale=100)
+            )
+            if not is_border or shown == Decimal(repr(share)) * 100:
+                break
         return str(shown)
 
     def interval(self, low: float | None, high: float | None) -> str:

@@ -40,7 +40,7 @@ MOST_BYTES = 4_900_000
 """A page is listed with fewer cases until it is no larger."""
 
 _FAULTS = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError)
-_CASE = '<details class="case">'  # how our template begins a case
+_CASE = '<details class="case"'  # how our template begins a case
 _HTML_LANG = {"zh": "zh-CN", "en": "en"}
 
 

@@ -179,15 +179,17 @@ class _Page:
         return AlertView(alert, names, cases, max(0, alert.n_cases - len(cases)))
 
     def dimension(self, dimension: DimensionResult) -> DimensionView:
-        least = dimension.target.get("min_score")
+        target = dimension.target.get("min_score")
+        least = target if _is_share(target) else None
         return DimensionView(
             dimension=dimension,
             tone="worse" if dimension.target_status == "missed" else "plain",
+            least=least,
             bar=bar(
                 dimension.score,
                 dimension.ci_low,
                 dimension.ci_high,
-                least if _is_share(least) else None,
+                least,
             ),
             targets=[
                 replace(f, is_share=f.name in _SHARES and _is_share(f.value))

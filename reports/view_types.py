@@ -89,6 +89,8 @@ class DimensionView:
 
     dimension: DimensionResult
     tone: str
+    least: float | None
+    """The least wanted score, 0–1."""
     bar: Bar
     targets: list[Field]
     metrics: list[Field]

@@ -71,7 +71,7 @@ def ingest_with_progress(
     from promptlab.cli.progress import file_progress
 
     with ExitStack() as stack:
-        advance = [lambda path, size: None]
+        advance = [lambda _path, _size: None]
 
         def start(files: int, size: int) -> None:
             advance[0] = stack.enter_context(

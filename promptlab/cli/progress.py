@@ -14,7 +14,7 @@ def file_progress(
 ) -> Iterator[Callable[[Path, int], None]]:
     """A bar over ``files`` files and ``size`` bytes; yields what to call per file."""
     if quiet or not sys.stderr.isatty():
-        yield lambda path, size: None
+        yield lambda _path, _size: None
         return
     from rich.console import Console
     from rich.progress import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -84,8 +84,8 @@ def _common() -> list[click.Option]:
     return [first[line] for line in lines]
 
 
-def _options(options: list[click.Option], others: object) -> str:
-    known = {_line(each) for each in others} if isinstance(others, list) else set()
+def _options(options: list[click.Option], others: Sequence[click.Option]) -> str:
+    known = {_line(each) for each in others}
     lines = [line for each in options if (line := _line(each)) not in known]
     if not lines:
         return "\n"
@@ -93,13 +93,13 @@ def _options(options: list[click.Option], others: object) -> str:
 
 
 def _line(option: click.Option) -> str:
-    names = ", ".join(f"`{name}`" for name in option.opts)
     value = ""
     if isinstance(option.type, click.Choice):
-        value = f" `{'|'.join(map(str, option.type.choices))}`".replace("|", "\\|")
+        value = " " + "\\|".join(map(str, option.type.choices))
     elif not option.is_flag:
-        value = f" `{option.make_metavar(click.Context(click.Command('x')))}`"
+        value = f" {option.make_metavar(click.Context(click.Command('x')))}"
+    names = ", ".join(f"`{name}{value}`" for name in option.opts)
     text = (option.help or "").replace("|", "\\|").rstrip()
     if option.show_default and option.default is not None:
         text = f"{text} [default: {option.default}]".strip()
-    return f"| {names}{value} | {text} |"
+    return f"| {names} | {text} |"

@@ -72,7 +72,7 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
     done = subprocess.run(
         ["bash", "-c", "\n".join(script)],
         cwd=folder,
-        env=_environment(),
+        env=_environment(folder),
         stdout=subprocess.PIPE,
         timeout=600,
         check=False,
@@ -89,11 +89,12 @@ def run(blocks: Sequence[Block], folder: Path) -> dict[Block, list[Command]]:
     return results
 
 
-def _environment() -> dict[str, str]:
+def _environment(folder: Path) -> dict[str, str]:
     own = {k: v for k, v in os.environ.items() if not k.startswith("PROMPTLAB_")}
     programs = str(Path(sys.executable).parent)
     return own | {
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
+        "XDG_CACHE_HOME": str(folder / ".cache"),
     }

@@ -74,6 +74,5 @@ def _fenceless(page: str) -> str:
 
 def pages(root: Path) -> list[Path]:
     """Return every Markdown page for users and contributors."""
-    return sorted(
-        [*root.glob("*.md"), *root.glob("docs/**/*.md"), *root.glob("examples/*.md")]
-    )
+    globs = ("*.md", "docs/**/*.md", "examples/*.md")
+    return sorted(page for glob in globs for page in root.glob(glob))

@@ -607,7 +607,7 @@ def test_load_testset_lists_every_reject_with_its_place(write):
     with pytest.raises(InputError) as caught:
         load_testset(path)
     first, second = str(caught.value).split("\n")
-    assert first.startswith(f"{path}:1: /tags: expected a list, found 1.")
+    assert first.startswith(f"{path}:1:21: /tags: expected a list, found 1.")
     assert second.startswith(f"{path}:3:8: /id: NaN is not a JSON value.")
 
 
@@ -694,3 +694,22 @@ def test_testsets_that_people_wrote_are_read_whole(name, cases, warnings):
     assert (reading.records_loaded, reading.records_rejected) == (cases, 0)
     assert Counter(one.code for one in reading.problems) == warnings
     assert height(reading.rows["expectations"]) >= cases
+
+
+def test_every_fault_has_the_line_and_column_of_what_its_pointer_names(tmp_path):
+    file = tmp_path / "set.jsonl"
+    file.write_text(
+        '{"id": "a", "tags": "x", "evaluation_config": {"tolerance": "0.1"}}\n'
+        "  {\n"
+        "    // a comment inside a record\n"
+        '    "id": "b",\n'
+        '    "expected_outputs": {"n": "regex:("}\n'
+        "  }\n",
+        "utf-8",
+    )
+    places = [(p.line, p.column, p.pointer) for p in validate_testset(file)]
+    assert places == [
+        (1, 21, "/tags"),
+        (1, 61, "/evaluation_config/tolerance"),
+        (5, 31, "/expected_outputs/n"),
+    ]

@@ -34,10 +34,35 @@ def test_a_share_is_a_percent_and_only_all_is_100(share, text):
 
 @pytest.mark.parametrize(
     ("share", "text"),
-    [(0.842, "84.2"), (0.0, "0.0"), (1.0, "100.0"), (None, "not scored")],
+    [
+        (0.842, "84.2"),
+        (0.0, "0.0"),
+        (0, "0.0"),
+        (1.0, "100.0"),
+        (0.9, "90.0"),
+        (0.89997, "89.997"),
+        (0.900004, "90.0004"),
+        (0.999999, "99.9999"),
+        (0.00004, "0.004"),
+        (None, "not scored"),
+    ],
 )
-def test_a_score_is_of_100_and_a_missing_one_is_said(share, text):
+def test_a_score_is_of_100_and_never_rounds_onto_a_whole_ten(share, text):
     assert EN.score(share) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "beside", "text"),
+    [
+        (0.849971, 0.85, "84.997"),
+        (0.85, 0.85, "85.0"),
+        (0.8506, 0.85, "85.1"),
+        (0.849971, None, "85.0"),
+        (None, 0.85, "not scored"),
+    ],
+)
+def test_a_score_is_told_apart_from_the_target_beside_it(share, beside, text):
+    assert EN.score(share, beside) == text
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,7 @@ def scored(
         [
             *("--select", "+path:models/marts/scoring", "+fct_rounds"),
             *("--exclude-resource-type", "unit_test"),
+            *("--indirect-selection", "buildable"),
         ]
     )
     reader = Scored(Path(warehouse.settings.db))

@@ -1,6 +1,6 @@
 {#- The score, 0 to 1, that a scoring mode makes of a round's metric; null without a
     metric or without a usable target. An error round that could have been scored gets 0
-    whatever the mode: the user got no answer.
+    whatever the mode: the user got no answer. Not rounded; the marts do that.
 
     Both arguments are names of relations: one of the scorers' shape (metric, reason), and
     int_dimensions_resolved (scoring_mode, is_share, both limits, target_problem). -#}
@@ -11,7 +11,7 @@
     case
         when {{ metric }} is null or {{ dimensions }}.target_problem is not null then null
         when {{ metrics }}.reason = 'error_round' then 0.0
-        else round(greatest(0.0, least(1.0, case
+        else greatest(0.0, least(1.0, case
             when {{ dimensions }}.scoring_mode = 'range'
                 then {{ score_in_range(metric, lower, upper) }}
             when {{ dimensions }}.is_share and {{ dimensions }}.scoring_mode = 'higher_better'
@@ -20,7 +20,7 @@
             when {{ dimensions }}.scoring_mode = 'lower_better'
                 then {{ score_up_to(metric, upper) }}
             else {{ score_from(metric, lower) }}
-        end)), 6)
+        end))
     end
 {%- endmacro %}
 

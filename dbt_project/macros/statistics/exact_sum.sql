@@ -1,7 +1,8 @@
-{#- Sum of scores or shares (values rounded to 6 digits). Added as decimals: sums of
-    doubles differ in the last bit with the order of the rows, and a score must not. -#}
-{% macro exact_sum(column) -%}
-    cast(sum(cast({{ column }} as decimal(18, 6))) as double)
+{#- Sums that do not depend on the order of the rows: sums of doubles differ in the last
+    bit, and a score that is rounded there would differ too. For shares, scores and
+    weights, taken to 15 digits. -#}
+{% macro exact_sum(column, over='') -%}
+    cast(sum(cast({{ column }} as decimal(38, 15))) {{ over }} as double)
 {%- endmacro %}
 
 {#- Mean of such a column; null over nothing. -#}
@@ -9,9 +10,9 @@
     {{ exact_sum(column) }} / nullif(count({{ column }}), 0)
 {%- endmacro %}
 
-{#- Sum of weight times score, both of 6 digits. -#}
+{#- Sum of weight times score, the weight taken to 9 digits. -#}
 {% macro exact_weighted_sum(weight, column) -%}
     cast(
-        sum(cast({{ weight }} as decimal(9, 6)) * cast({{ column }} as decimal(9, 6))) as double
+        sum(cast({{ weight }} as decimal(18, 9)) * cast({{ column }} as decimal(18, 15))) as double
     )
 {%- endmacro %}

@@ -27,6 +27,7 @@ cases as (
         results.case_id,
         results.status,
         results.must_have_pass,
+        results.aggregated_score is not null as is_scored,
         contents.inputs_hash,
         contents.expectations_hash,
         contents.references_hash
@@ -91,7 +92,9 @@ paired as (
 
         ---------- booleans
         of_baselines.must_have_pass as baseline_must_have_pass,
-        of_candidates.must_have_pass as candidate_must_have_pass
+        of_candidates.must_have_pass as candidate_must_have_pass,
+        coalesce(of_baselines.is_scored, false) as is_baseline_scored,
+        coalesce(of_candidates.is_scored, false) as is_candidate_scored
 
     from of_candidates
     full outer join of_baselines

@@ -168,11 +168,9 @@ scored as (
         answers.round_id,
         answers.dimension_id,
         case
-            when agreements.n_others > 0 then round(
-                (agreements.n_agreeing + agreements.likeness)
-                / cast(agreements.n_others as double),
-                6
-            )
+            when agreements.n_others > 0
+                then (agreements.n_agreeing + agreements.likeness)
+                    / cast(agreements.n_others as double)
         end as metric,
         case
             when answers.is_error then 'error_round'

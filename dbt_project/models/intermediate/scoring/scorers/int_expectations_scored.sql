@@ -47,7 +47,7 @@ scored as (
         case
             when counted.n_evaluated > 0 and rounds.is_error then 0.0
             when counted.n_evaluated > 0
-                then round(cast(counted.n_matched as double) / counted.n_evaluated, 6)
+                then cast(counted.n_matched as double) / counted.n_evaluated
         end as metric,
         case
             when rounds.testset_id is null then 'no_testset'

@@ -53,7 +53,7 @@ given as (
         scores.round_id is not null as has_score,
         case
             when scores.round_id is not null then scores.metric
-            when dimensions.scorer = 'judge' then round(rounds.judge_score, 6)
+            when dimensions.scorer = 'judge' then rounds.judge_score
         end as given_metric,
         scores.reason as given_reason,
         coalesce(scores.summary, rounds.judge_feedback) as summary,

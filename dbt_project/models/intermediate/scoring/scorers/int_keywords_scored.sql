@@ -49,7 +49,7 @@ scored as (
             when answer is null then null
             when forbidden_keyword is not null then 0.0
             when n_must = 0 then 1.0
-            else round(cast(n_found as double) / n_must, 6)
+            else cast(n_found as double) / n_must
         end as metric,
         case
             when is_error then 'error_round'

@@ -56,7 +56,7 @@ scored as (
         case_id,
         round_id,
         dimension_id,
-        case when not is_error then round(cast(measure as double), 6) end as metric,
+        case when not is_error then cast(measure as double) end as metric,
         case
             when is_error then 'error_round'
             when measure is null then 'not_measured'

@@ -47,7 +47,7 @@ scored as (
         case
             when counted.n_judged > 0 and rounds.is_error then 0.0
             when counted.n_judged > 0
-                then round(cast(counted.n_holding as double) / counted.n_judged, 6)
+                then cast(counted.n_holding as double) / counted.n_judged
         end as metric,
         case
             when counted.n_judged is null then 'no_rules'

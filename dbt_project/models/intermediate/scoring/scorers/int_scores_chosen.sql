@@ -70,7 +70,7 @@ chosen as (
         given_by,
         given_by_version,
         summary,
-        round(metric, 6) as metric,
+        metric,
         case
             when score is null then 'scorer_could_not_judge'
             when metric is null then 'score_out_of_scale'

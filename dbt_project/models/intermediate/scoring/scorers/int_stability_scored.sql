@@ -61,7 +61,7 @@ scored as (
         dimension_id,
         case
             when reason = 'error_round' then null
-            when score is not null and n_scored > 1 then round(greatest(0.0, 1 - sd / 0.5), 6)
+            when score is not null and n_scored > 1 then greatest(0.0, 1 - sd / 0.5)
         end as metric,
         case
             when reason = 'error_round' then reason

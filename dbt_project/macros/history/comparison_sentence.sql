@@ -1,0 +1,61 @@
+{#- A difference of scores in percentage points with its sign; more digits where it would
+    otherwise read as none. -#}
+{% macro points_text(difference) -%}
+    case when {{ difference }} > 0 then '+' else '' end
+    || case
+        when {{ difference }} <> 0 and abs({{ difference }}) < 0.0005
+            then {{ fixed_decimals('100 * ' ~ difference, 4) }}
+        else {{ fixed_decimals('100 * ' ~ difference, 1) }}
+    end
+{%- endmacro %}
+
+{#- A comparison in one sentence: the verdict's template with the columns of
+    int_comparisons_judged, its verdict and its reason filled in. -#}
+{% macro comparison_sentence(language) -%}
+    {%- set words = {
+        'zh': {
+            'overall': '总分',
+            'dimension': "'“' || judged.name || '”'",
+            'tag': "'标签“' || judged.name || '”'",
+            'interval': '95% 区间 {low} 至 {high}',
+            'no_interval': '无区间',
+            'p': 'p = {p}',
+            'small_p': 'p < 0.001',
+            'adjusted': '校正后 ',
+            'unseen': '；小于 {detectable} 个百分点的差异，这样的对比多半看不出来',
+        },
+        'en': {
+            'overall': 'The overall score',
+            'dimension': "'“' || judged.name || '”'",
+            'tag': "'Tag “' || judged.name || '”'",
+            'interval': '95% interval {low} to {high}',
+            'no_interval': 'no interval',
+            'p': 'p = {p}',
+            'small_p': 'p < 0.001',
+            'adjusted': 'adjusted ',
+            'unseen': '; a comparison like this mostly misses differences below {detectable} points',
+        },
+    }[language] -%}
+    {{ filled({'zh': 'verdicts.sentence', 'en': 'verdicts.sentence_en'}[language], {
+        'n': 'cast(judged.n_pairs as varchar)',
+        'baseline': percent_text('judged.baseline_score'),
+        'candidate': percent_text('judged.candidate_score'),
+        'delta': points_text('judged.delta'),
+        'margin': fixed_decimals('100 * judged.margin', 1),
+        'interval': "case when judged.ci_low is null then '" ~ words.no_interval ~ "' else "
+            ~ filled("'" ~ words.interval ~ "'", {
+                'low': points_text('judged.ci_low'), 'high': points_text('judged.ci_high'),
+            }) ~ ' end',
+        'p': "case when judged.level = 'overall' then '' else '" ~ words.adjusted ~ "' end "
+            ~ "|| case when judged.deciding_p < 0.001 then '" ~ words.small_p ~ "' else "
+            ~ filled("'" ~ words.p ~ "'", {'p': fixed_decimals('judged.deciding_p', 3)})
+            ~ ' end',
+        'unseen': "case when judged.smallest_detectable is null then '' else "
+            ~ filled("'" ~ words.unseen ~ "'", {
+                'detectable': fixed_decimals('100 * judged.smallest_detectable', 1),
+            }) ~ ' end',
+        'reason': {'zh': 'reasons.reason_text', 'en': 'reasons.reason_text_en'}[language],
+        'subject': "case judged.level when 'overall' then '" ~ words.overall
+            ~ "' when 'dimension' then " ~ words.dimension ~ ' else ' ~ words.tag ~ ' end',
+    }) }}
+{%- endmacro %}

@@ -1,0 +1,145 @@
+-- What every comparison is made of: counts and sums over its pairs. One row per pair of
+-- tasks and subject: the overall score, a dimension, a tag of the candidate's cases.
+with
+
+cases as (
+
+    select * from {{ ref('int_cases_compared') }}
+
+),
+
+score_changes as (
+
+    select * from {{ ref('fct_case_score_changes') }}
+
+),
+
+tags as (
+
+    select * from {{ ref('int_case_tags') }}
+
+),
+
+overall as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'overall' as level,
+        'overall' as subject,
+        baseline_score,
+        candidate_score,
+        delta,
+        is_comparable,
+        is_judged,
+        is_pass_lost,
+        is_pass_gained,
+        change not in ('added', 'removed') as is_shared
+
+    from cases
+
+),
+
+by_tag as (
+
+    select
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        'tag' as level,
+        tags.tag as subject,
+        cases.baseline_score,
+        cases.candidate_score,
+        cases.delta,
+        cases.is_comparable,
+        cases.is_judged,
+        cases.is_pass_lost,
+        cases.is_pass_gained,
+        cases.change <> 'added' as is_shared
+
+    from cases
+    inner join tags
+        on cases.candidate_task_id = tags.task_id and cases.case_id = tags.case_id
+    where cases.change <> 'removed'
+
+),
+
+-- a dimension's own passes: scores of 1 among scores of 0 and 1
+by_dimension as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'dimension' as level,
+        dimension_id as subject,
+        baseline_score,
+        candidate_score,
+        delta,
+        true as is_comparable,
+        true as is_judged,
+        delta = -1 as is_pass_lost,
+        delta = 1 as is_pass_gained,
+        true as is_shared
+
+    from score_changes
+
+),
+
+subjects as (
+
+    select * from overall
+
+    union all
+
+    select * from by_tag
+
+    union all
+
+    select * from by_dimension
+
+),
+
+in_millionths as (
+
+    select
+        *,
+        {{ millionths('delta') }} as millionths
+
+    from subjects
+
+),
+
+summed as (
+
+    select
+
+        ---------- ids
+        baseline_task_id,
+        candidate_task_id,
+        level,
+        subject,
+
+        ---------- numerics
+        count(*) filter (where is_shared) as n_shared,
+        count(*) filter (where is_comparable) as n_comparable,
+        count(delta) as n_pairs,
+        count(*) filter (where delta > 0) as n_better,
+        count(*) filter (where delta < 0) as n_worse,
+        count(*) filter (where delta = 0) as n_same,
+        {{ exact_mean('case when delta is not null then baseline_score end') }} as baseline_mean,
+        {{ exact_mean('case when delta is not null then candidate_score end') }}
+            as candidate_mean,
+        {{ exact_mean('delta') }} as mean_delta,
+        {{ exact_sample_sd('millionths') }} as sd,
+        count(*) filter (where is_judged) as n_judged,
+        count(*) filter (where is_pass_lost) as n_lost,
+        count(*) filter (where is_pass_gained) as n_gained,
+
+        ---------- booleans
+        bool_and(baseline_score in (0, 1) and candidate_score in (0, 1)) as is_all_or_nothing
+
+    from in_millionths
+    group by baseline_task_id, candidate_task_id, level, subject
+
+)
+
+select * from summed

@@ -1,0 +1,79 @@
+-- The paired tests of every comparison: interval and p-value of the mean difference,
+-- McNemar's test of what passed, the smallest difference that would have been seen.
+with
+
+sums as (
+
+    select * from {{ ref('int_comparison_sums') }}
+
+),
+
+measured as (
+
+    select
+        *,
+        n_pairs - 1 as df,
+        -- null where the pairs have no spread: then there is no t
+        mean_delta / (nullif(sd, 0) / sqrt(cast(n_pairs as double))) as t,
+        nullif(sd, 0) / sqrt(cast(n_pairs as double)) as standard_error
+
+    from sums
+
+),
+
+widened as (
+
+    select
+        *,
+        {{ t_quantile('measured.df') }} * standard_error as half_width,
+        ({{ t_quantile('measured.df') }} + {{ t_quantile('measured.df', 't_800') }}) * standard_error
+            as smallest_detectable
+
+    from measured
+
+),
+
+tested as (
+
+    select
+
+        ---------- ids
+        baseline_task_id,
+        candidate_task_id,
+        level,
+        subject,
+
+        ---------- numerics
+        n_shared,
+        n_comparable,
+        n_pairs,
+        n_better,
+        n_worse,
+        n_same,
+        n_judged,
+        n_lost,
+        n_gained,
+        round(baseline_mean, 6) as baseline_score,
+        round(candidate_mean, 6) as candidate_score,
+        mean_delta,
+        round(mean_delta, 6) as delta,
+        round(sd, 6) as sd,
+        half_width,
+        case
+            when n_pairs = 0 then null
+            when t is not null then {{ t_p_value('t', 'df') }}
+            when n_better + n_worse = 0 then 1
+            -- all changed by the same amount: as likely as that many heads in a row, or tails
+            else power(2e0, -df)
+        end as p_value,
+        case
+            when level = 'dimension' and not is_all_or_nothing or n_judged = 0 then null
+            else {{ mcnemar_p_value('n_lost', 'n_gained') }}
+        end as mcnemar_p,
+        round(smallest_detectable, 6) as smallest_detectable
+
+    from widened
+
+)
+
+select * from tested

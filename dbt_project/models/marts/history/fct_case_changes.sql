@@ -1,0 +1,71 @@
+with
+
+cases as (
+
+    select * from {{ ref('int_cases_compared') }}
+
+),
+
+drops as (
+
+    select * from {{ ref('drop_severities') }}
+
+),
+
+-- how far the score fell, in the words of the policy
+rated as (
+
+    select
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        cases.case_id,
+        min_by(drops.severity, -drops.min_drop) as severity
+
+    from cases
+    inner join drops on cases.delta <= -drops.min_drop
+    group by cases.baseline_task_id, cases.candidate_task_id, cases.case_id
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        cases.case_id,
+
+        ---------- strings
+        cases.change,
+        -- whatever the score did
+        case when cases.is_must_have_lost then 'critical' else rated.severity end as severity,
+        cases.reason,
+        cases.baseline_status,
+        cases.candidate_status,
+        case
+            when cases.is_pass_lost then 'newly_failing'
+            when cases.is_pass_gained then 'newly_fixed'
+            when cases.is_judged and cases.candidate_status = 'pass' then 'still_passing'
+            when cases.is_judged then 'still_failing'
+        end as status_change,
+
+        ---------- numerics
+        cases.baseline_score,
+        cases.candidate_score,
+        cases.delta,
+
+        ---------- booleans
+        cases.is_must_have_lost as must_have_lost,
+        cases.is_must_have_gained as must_have_gained
+
+    from cases
+    left join rated
+        on
+            cases.baseline_task_id = rated.baseline_task_id
+            and cases.candidate_task_id = rated.candidate_task_id
+            and cases.case_id = rated.case_id
+
+)
+
+select * from final

@@ -1,0 +1,48 @@
+with
+
+comparisons as (
+
+    select * from {{ ref('int_comparisons_worded') }}
+    where level = 'tag'
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        baseline_task_id,
+        candidate_task_id,
+        subject as tag,
+
+        ---------- strings
+        verdict,
+        reason,
+        conclusion,
+        conclusion_en,
+
+        ---------- numerics
+        n_pairs,
+        n_better,
+        n_worse,
+        n_same,
+        baseline_score,
+        candidate_score,
+        delta,
+        sd,
+        ci_low,
+        ci_high,
+        p_value,
+        p_adjusted,
+        smallest_detectable,
+        n_judged,
+        n_lost,
+        n_gained,
+        mcnemar_p
+
+    from comparisons
+
+)
+
+select * from final

@@ -1,0 +1,148 @@
+with
+
+pairs as (
+
+    select * from {{ ref('int_task_pairs') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('dim_tasks') }}
+
+),
+
+changes as (
+
+    select * from {{ ref('fct_case_changes') }}
+
+),
+
+case_pairs as (
+
+    select * from {{ ref('int_case_pairs') }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('int_dimension_pairs') }}
+
+),
+
+overall as (
+
+    select * from {{ ref('fct_task_comparisons') }}
+    where level = 'overall'
+
+),
+
+counted as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        count(*) filter (where change = 'better') as n_better,
+        count(*) filter (where change = 'worse') as n_worse,
+        count(*) filter (where change = 'same') as n_same,
+        count(*) filter (where change = 'added') as n_added,
+        count(*) filter (where change = 'removed') as n_removed,
+        count(*) filter (where change = 'not_comparable') as n_not_comparable,
+        count(*) filter (where must_have_lost) as n_must_have_lost,
+        count(*) filter (where must_have_gained) as n_must_have_gained,
+        count(*) filter (where status_change = 'newly_failing') as n_newly_failing,
+        count(*) filter (where status_change = 'newly_fixed') as n_newly_fixed
+
+    from changes
+    group by baseline_task_id, candidate_task_id
+
+),
+
+contents as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        count(*) filter (where content_reason = 'inputs_differ') as n_inputs_differ,
+        count(*) filter (where content_reason = 'expectations_differ') as n_expectations_differ,
+        count(*) filter (where content_reason = 'references_differ') as n_references_differ
+
+    from case_pairs
+    group by baseline_task_id, candidate_task_id
+
+),
+
+configs as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        {{ json_map_of(
+            'dimension_id', 'reason', 'dimension_position, dimension_id', 'reason is not null'
+        ) }} as dimensions_not_comparable,
+        bool_or(reason is null and weight <> baseline_weight) as has_other_weights
+
+    from dimensions
+    group by baseline_task_id, candidate_task_id
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        baseline_tasks.testset_id as baseline_testset_id,
+        candidate_tasks.testset_id as candidate_testset_id,
+
+        ---------- strings
+        pairs.pair_source,
+        overall.verdict,
+
+        ---------- numerics
+        coalesce(counted.n_better, 0) as n_better,
+        coalesce(counted.n_worse, 0) as n_worse,
+        coalesce(counted.n_same, 0) as n_same,
+        coalesce(counted.n_added, 0) as n_added,
+        coalesce(counted.n_removed, 0) as n_removed,
+        coalesce(counted.n_not_comparable, 0) as n_not_comparable,
+        coalesce(counted.n_must_have_lost, 0) as n_must_have_lost,
+        coalesce(counted.n_must_have_gained, 0) as n_must_have_gained,
+        coalesce(counted.n_newly_failing, 0) as n_newly_failing,
+        coalesce(counted.n_newly_fixed, 0) as n_newly_fixed,
+        coalesce(contents.n_inputs_differ, 0) as n_inputs_differ,
+        coalesce(contents.n_expectations_differ, 0) as n_expectations_differ,
+        coalesce(contents.n_references_differ, 0) as n_references_differ,
+
+        ---------- booleans
+        coalesce(configs.has_other_weights, false) as has_other_weights,
+
+        ---------- json
+        coalesce(configs.dimensions_not_comparable, cast('{}' as json))
+            as dimensions_not_comparable
+
+    from pairs
+    inner join tasks as baseline_tasks on pairs.baseline_task_id = baseline_tasks.task_id
+    inner join tasks as candidate_tasks on pairs.candidate_task_id = candidate_tasks.task_id
+    inner join overall
+        on
+            pairs.baseline_task_id = overall.baseline_task_id
+            and pairs.candidate_task_id = overall.candidate_task_id
+    left join counted
+        on
+            pairs.baseline_task_id = counted.baseline_task_id
+            and pairs.candidate_task_id = counted.candidate_task_id
+    left join contents
+        on
+            pairs.baseline_task_id = contents.baseline_task_id
+            and pairs.candidate_task_id = contents.candidate_task_id
+    left join configs
+        on
+            pairs.baseline_task_id = configs.baseline_task_id
+            and pairs.candidate_task_id = configs.candidate_task_id
+
+)
+
+select * from final

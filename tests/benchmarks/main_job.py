@@ -1,0 +1,117 @@
+"""The main job: ingest, run, report, each against what it could cost at least."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from promptlab.paths import dbt_project
+from tests.benchmarks.generate import analysis_inputs
+from tests.benchmarks.measure import Ratio, Sample, compare, python, run
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMPTLAB = [sys.executable, "-m", "promptlab"]
+
+# DuckDB's own reader into one table, a row per round: no checks, no ids, no log.
+_READ_JSON = """
+import sys, duckdb
+con = duckdb.connect(sys.argv[2])
+con.execute('''
+    create table rounds as
+    select task.task_id, a_case.case_id, a_round.*
+    from (
+        select task, unnest(cases) as a_case
+        from read_json($files, maximum_object_size = 200000000)
+    ), unnest(a_case.rounds) as unnested (a_round)
+''', {"files": sys.argv[1] + "/*.json"})
+con.close()
+"""
+
+_IMPORTS = "import duckdb, polars, pydantic, jinja2"
+_HELP_PEER = "import click, rich"
+
+
+def ingest(folder: Path, rounds: int = 200_000) -> Ratio:
+    """Ingest of AnalysisInput JSON with every check on, against read_json."""
+    inputs = folder / "inputs"
+    if not inputs.exists():
+        analysis_inputs(inputs, rounds=rounds, files=20)
+
+    def ours() -> Sample:
+        db = _fresh(folder / "ingest.duckdb")
+        return run([*PROMPTLAB, "ingest", str(inputs), "--db", str(db), "--quiet"])
+
+    def peer() -> Sample:
+        return run(python(_READ_JSON, inputs, _fresh(folder / "read_json.duckdb")))
+
+    return compare(
+        f"ingest {rounds:,} rounds", ours, "DuckDB read_json + unnest", peer, limit=1.0
+    )
+
+
+def whole_run(folder: Path) -> Ratio:
+    """`promptlab run examples` from nothing, against a bare `dbt build` of the same."""
+    db = folder / "run.duckdb"
+    target = folder / "target"
+
+    def ours() -> Sample:
+        _fresh(db)
+        return run(
+            [*PROMPTLAB, "run", str(ROOT / "examples"), "--db", str(db), "--quiet",
+             "--out", str(folder / "out")],
+            XDG_CACHE_HOME=str(folder / "cache"),
+        )  # fmt: skip
+
+    def peer() -> Sample:
+        project = str(dbt_project())
+        return run(
+            [str(Path(sys.executable).parent / "dbt"), "--quiet", "build",
+             "--project-dir", project, "--profiles-dir", project,
+             "--exclude-resource-type", "unit_test",
+             "--target-path", str(target), "--log-path", str(target)],
+            PROMPTLAB_DB=str(db),
+        )  # fmt: skip
+
+    return compare("run examples", ours, "bare dbt build", peer, limit=1.5)
+
+
+def report(folder: Path) -> Ratio:
+    """`promptlab report` of a stored task, against importing what it needs."""
+    db = folder / "run.duckdb"
+    if not db.exists():
+        whole_run(folder)
+
+    def ours() -> Sample:
+        return run(
+            [*PROMPTLAB, "report", "cs-regression-v3.2", "--db", str(db),
+             "--out", str(folder / "report")]
+        )  # fmt: skip
+
+    return compare(
+        "report of a stored task",
+        ours,
+        "python -c 'import duckdb, polars, pydantic, jinja2'",
+        lambda: run(python(_IMPORTS)),
+        runs=7,
+        limit=3.0,
+    )
+
+
+def help_text(folder: Path) -> Ratio:
+    """`promptlab --help`, against importing a command line library and rich."""
+    return compare(
+        "promptlab --help",
+        lambda: run([*PROMPTLAB, "--help"]),
+        "python -c 'import click, rich'",
+        lambda: run(python(_HELP_PEER)),
+        runs=7,
+    )
+
+
+def _fresh(db: Path) -> Path:
+    for path in (db, db.with_name(db.name + ".wal")):
+        path.unlink(missing_ok=True)
+    return db
+
+
+BENCHMARKS = (ingest, whole_run, report, help_text)

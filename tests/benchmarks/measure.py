@@ -1,0 +1,101 @@
+"""Timing whole processes in turn, so that a machine's drift hits both sides alike."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run of one command."""
+
+    seconds: float
+    """Wall time."""
+    peak_mb: float
+    """Largest resident set, in 10^6 bytes."""
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A subject against its peer, as medians over runs taken in turn."""
+
+    name: str
+    peer: str
+    seconds: float
+    peer_seconds: float
+    peak_mb: float
+    ratio: float
+    limit: float | None
+    """What the ratio is meant to stay under, where that was said beforehand."""
+
+    def row(self) -> tuple[str, ...]:
+        """The figures as text, for a table."""
+        return (
+            self.name,
+            f"{self.seconds:.2f} s",
+            self.peer,
+            f"{self.peer_seconds:.2f} s",
+            f"{self.ratio:.2f}",
+            "" if self.limit is None else f"≤ {self.limit:g}",
+            f"{self.peak_mb:.0f} MB",
+        )
+
+
+def run(command: Sequence[str], **environment: str) -> Sample:
+    """Run a command to its end and measure it.
+
+    Raises:
+        RuntimeError: it failed; the message holds what it said.
+    """
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **environment},
+    )
+    assert process.stdout is not None
+    said = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    if os.waitstatus_to_exitcode(status):
+        raise RuntimeError(said.decode("utf-8", "replace"))
+    return Sample(seconds, usage.ru_maxrss * 1024 / 1e6)
+
+
+def compare(
+    name: str,
+    subject: Callable[[], Sample],
+    peer_name: str,
+    peer: Callable[[], Sample],
+    *,
+    runs: int = 3,
+    limit: float | None = None,
+) -> Ratio:
+    """Run subject and peer in turn, after one run of each that does not count."""
+    subject(), peer()
+    ours, theirs = [], []
+    for _ in range(runs):
+        ours.append(subject())
+        theirs.append(peer())
+    ratios = [a.seconds / b.seconds for a, b in zip(ours, theirs, strict=True)]
+    return Ratio(
+        name=name,
+        peer=peer_name,
+        seconds=statistics.median(sample.seconds for sample in ours),
+        peer_seconds=statistics.median(sample.seconds for sample in theirs),
+        peak_mb=max(sample.peak_mb for sample in ours),
+        ratio=statistics.median(ratios),
+        limit=limit,
+    )
+
+
+def python(script: str, *args: object) -> list[str]:
+    """The command that runs a Python script given as text."""
+    return [sys.executable, "-c", script, *map(str, args)]

@@ -1,0 +1,62 @@
+"""The reports of the example warehouse, built by the real project."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import duckdb
+import html5lib
+import pytest
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.memory_result import MemoryResult
+from reports import FORMATS, write_all
+from tests.reports.conftest import GENERATED_AT
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module", params=["zh", "en"])
+def files(example_db, tmp_path_factory, request):
+    out = tmp_path_factory.mktemp("out")
+    with duckdb.connect(str(example_db), read_only=True) as con:
+        ids = con.execute("select task_id from marts.dim_tasks order by 1").fetchall()
+        return write_all(
+            con,
+            [row[0] for row in ids],
+            out,
+            formats=list(FORMATS),
+            lang=request.param,
+            generated_at=GENERATED_AT,
+        )
+
+
+def test_every_result_obeys_its_contract(files):
+    read = {"result.json": AnalysisResult, "memory.json": MemoryResult}
+    found = [file for file in files if file.name in read]
+    assert {file.name for file in found} == set(read)
+    for file in found:
+        read[file.name].model_validate(json.loads(file.read_text("utf-8")))
+
+
+def test_every_page_is_well_formed_and_leaves_nothing_unsaid(files):
+    for file in files:
+        if file.suffix != ".html":
+            continue
+        parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+        tree = parser.parse(file.read_text("utf-8"))
+        assert [error[1] for error in parser.errors] == [], file
+        shown = [text.strip() for text in tree.find("body").itertext()]
+        assert not {"None", "nan", "NaN", "null", "undefined"} & set(shown), file
+
+
+def test_every_english_sentence_of_ours_is_english(files):
+    page = next(file for file in files if file.name == "index.html")
+    text = page.read_text("utf-8")
+    if 'lang="en"' not in text:
+        pytest.skip("asks the English pages only")
+    for file in files:
+        if file.suffix == ".md":
+            heads = re.findall(r"^## (.*)$", file.read_text("utf-8"), re.MULTILINE)
+            assert heads == ["Alerts", "Dimensions", "Cases"]
