@@ -18,8 +18,8 @@ from ingest.analysis_careful import read_carefully
 from ingest.analysis_head import Head, HeadFaults, read_head
 from ingest.analysis_rows import DoubtfulCases, Twins, task_reading
 from ingest.analysis_warnings import Members, UnknownKeys, placed
-from ingest.columns import no_garbage_collection
 from ingest.fast_structs import EMPTY, struct_of
+from ingest.garbage import no_garbage_collection
 from ingest.problems import Problem
 from ingest.reading import Reading
 from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle

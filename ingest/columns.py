@@ -6,18 +6,12 @@ reader then asks the contract about the records they belong to.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import msgspec
 import polars as pl
 
-from ingest.json_places import flaws
 from promptlab.contracts.times import in_utc, read_time
-
-# A number beyond a double needs three digits of exponent, or very many digits.
-_PERHAPS_TOO_LARGE = r"[0-9][eE]\+?[0-9]{3}|[0-9]{200}"
 
 # Times that polars and the contract read alike, the quickest and commonest first; any
 # other is read one by one.
@@ -37,18 +31,6 @@ class Doubtful(Exception):
     def __init__(self, rows: Sequence[int]) -> None:
         super().__init__(f"{len(rows)} rows need a closer look")
         self.rows = rows
-
-
-@contextmanager
-def no_garbage_collection() -> Iterator[None]:
-    """Hold the collector while very many objects are made that hold no cycles."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def texts(values: Sequence[str | None]) -> pl.Series:
@@ -89,17 +71,13 @@ def json_values(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON as text.
 
     Raises:
-        Doubtful: Bytes that are not UTF-8, or a number too large for a double.
+        Doubtful: Bytes that are not UTF-8.
     """
     slices = pl.Series(list(map(bytes, raws)), dtype=pl.Binary)
     try:
         column = slices.cast(pl.String)
     except pl.exceptions.PolarsError:
         raise Doubtful(_not_utf8(slices)) from None
-    suspects = column.str.contains(_PERHAPS_TOO_LARGE).arg_true()
-    flawed = [row for row in suspects if any(flaws(column[row]))]
-    if flawed:
-        raise Doubtful(flawed)
     return column
 
 

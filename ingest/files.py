@@ -19,7 +19,7 @@ class Found:
 
     path: Path
     name: str
-    """Path below the ingested folder without suffix; the stem of a file named itself."""
+    """Path below the ingested folder without suffix; a file named itself: its stem."""
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
 

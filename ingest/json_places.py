@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from json import JSONDecodeError
-from math import inf
 from typing import Literal
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -28,7 +27,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
 
 Key = str | int
-FlawCode = Literal["bad_utf8", "lone_surrogate", "not_a_number", "number_out_of_range"]
+FlawCode = Literal["bad_utf8", "lone_surrogate", "not_a_number"]
 NOT_JSON = ("lone_surrogate", "not_a_number")
 """Flaws that no reader lets through, even where the value is not stored."""
 
@@ -219,10 +218,6 @@ def flaws(text: str) -> Iterator[tuple[int, FlawCode, str]]:
         elif token[-1] in "Ny":
             message = f"{token} is no JSON number: write null"
             yield match.start(), "not_a_number", message
-        elif abs(float(token)) == inf:
-            shown = token if len(token) < 40 else f"{token[:36]}…"
-            message = f"{shown} is beyond the range of a double (1.8e308)"
-            yield match.start(), "number_out_of_range", message
 
 
 def _text_flaws(token: str, start: int) -> Iterator[tuple[int, FlawCode, str]]:

@@ -223,9 +223,7 @@ def _result(reader: JsonReader, block: list[_Line]) -> Record | Rejected:
         return _rejected(reader, block, "")
     text = _text(block)
     numbers = [line.number for line in block]
-    return Record(
-        numbers[0], text, reader.value, numbers, block[0].text.index(text[0])
-    )
+    return Record(numbers[0], text, reader.value, numbers, block[0].text.index(text[0]))
 
 
 def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Rejected:

@@ -63,11 +63,18 @@ def versions_of(
 ) -> tuple[Version, Version]:
     """The version by what it says, and the version by where it lies."""
     testset = testset if kind in _TAKES_TESTSET else None
-    name = "" if kind in _SAME_ANYWHERE else source.name
     return (
-        Version(kind, f"name:{name}", sha256, testset),
+        Version(kind, _place(kind, source.name, source.uri), sha256, testset),
         Version(kind, f"path:{source.uri}", sha256, testset),
     )
+
+
+def _place(kind: str, name: str, uri: str) -> str:
+    """What of a file's place decides what its bytes mean."""
+    if kind in _SAME_ANYWHERE:
+        return "anywhere"
+    # a memory file's run is named by the folders above it
+    return f"path:{uri}" if kind in {"memory", "unknown"} else f"name:{name}"
 
 
 def known_files(con: duckdb.DuckDBPyConnection) -> Known:
@@ -97,9 +104,9 @@ def known_files(con: duckdb.DuckDBPyConnection) -> Known:
         " from raw.loads order by load_id"
     ).fetchall():
         outcome = Outcome(status, problems.get(load_id, []), loaded, rejected)
-        if status != "replaced" and kind != "unknown":
-            place = "" if kind in _SAME_ANYWHERE else name
-            known.add((Version(kind, f"name:{place}", sha256, testset),), outcome)
+        if status != "replaced":
+            place = _place(kind, name, uri)
+            known.add((Version(kind, place, sha256, testset),), outcome)
         if is_last:
             known.add((Version(kind, f"path:{uri}", sha256, testset),), outcome)
     return known

@@ -24,7 +24,7 @@ from ingest.known import (
 )
 from ingest.problems import Problem
 from ingest.readers import Source, read
-from ingest.reading import Reading
+from ingest.reading import Key, Reading
 from ingest.write import ReadFile, write_batch
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.errors import InputError
@@ -50,7 +50,7 @@ class FileLoad:
     problems: list[Problem] = field(default_factory=list)
     records_loaded: int = 0
     records_rejected: int = 0
-    keys: list[tuple[str, str]] = field(default_factory=list)
+    keys: list[Key] = field(default_factory=list)
     message: str | None = None
 
 
@@ -202,7 +202,7 @@ def _describe(load: FileLoad, reading: Reading, kind: str | None) -> None:
 def _batches(pending: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
     """Batches of bounded size in which no object appears twice."""
     batch: list[ReadFile] = []
-    size, keys = 0, set[tuple[str, str]]()
+    size, keys = 0, set[Key]()
     for one in pending:
         if batch and (
             size + len(one.source.data) > BATCH_BYTES

@@ -52,7 +52,7 @@ def read_memory(data: bytes, path: PurePath) -> Reading:
         problems=findings.close(),
         records_loaded=len(rounds.answers),
         records_rejected=rounds.rejected,
-        keys=[("memory", f"{head.run_id}|{head.task_id}")],
+        keys=[("memory", head.run_id, head.task_id)],
     )
 
 

@@ -43,9 +43,9 @@ def _recognise(found: Found) -> str | None:
     if kind is None and found.named:
         what = "is empty" if not head.strip() else "is of no known kind"
         raise InputError(
-            f"{found.path}: {what}; expected one of: testset (JSONL with `id`), pipeline"
-            " (YAML with `steps`), analysis (JSON with `task` and `cases`), results"
-            " (with `sample_id`), scores (with `dimension_id`), memory (JSON with"
+            f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
+            " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"
+            " results (with `sample_id`), scores (with `dimension_id`), memory (JSON with"
             " `test_results`); --kind says which, if it is one"
         )
     return kind

@@ -76,7 +76,7 @@ def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
 
 
 class _ArrowStream:
-    """Only what DuckDB needs of a frame: polars itself would make it ask for pyarrow."""
+    """Only what DuckDB needs of a frame; a polars frame makes it ask for pyarrow."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self._frame = frame
@@ -109,7 +109,7 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
 
 def delete_owned(
     con: duckdb.DuckDBPyConnection, kind: str, ids: Sequence[tuple[str, ...]]
-) -> list[str]:
+) -> list[tuple[str, ...]]:
     """Delete the live rows of these objects; returns the ids that had any."""
     if not ids:
         return []
@@ -133,7 +133,7 @@ def delete_owned(
                 f" in (select ({keys}) from owned_keys)"
             )
     con.execute("drop table owned_keys")
-    return ["|".join(row) for row in found]
+    return found
 
 
 @cache

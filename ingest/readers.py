@@ -17,7 +17,7 @@ class Source:
 
     data: bytes
     name: str
-    """Path below the ingested folder without suffix; the stem of a file named itself."""
+    """Path below the ingested folder without suffix; a file named itself: its stem."""
     path: Path
     uri: str
     """Absolute path, as it is kept in the warehouse."""

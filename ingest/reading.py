@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from ingest.rows import Rows
 
 
+Key = tuple[str, ...]
+"""What identifies a live object: its kind, then its id, in as many parts as it has."""
+
+
 @dataclass
 class Reading:
     """One file, read: the rows of its good records and a problem for each bad one.
@@ -32,8 +36,8 @@ class Reading:
     rejected: bool = False
     """The whole file is unusable: ``rows`` is empty, nothing may be loaded."""
 
-    keys: list[tuple[str, str]] = field(default_factory=list)
-    """The live objects that this file owns, as (kind, id): ``("task", "run-1")``,
-    ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run|task")``,
+    keys: list[Key] = field(default_factory=list)
+    """The live objects that this file owns, as (kind, id, …): ``("task", "run-1")``,
+    ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run", "task")``,
     ``("scores", source_name)``. Loading the file replaces their earlier rows.
     """

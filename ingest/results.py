@@ -13,8 +13,8 @@ import msgspec
 import polars as pl
 
 from ingest.analysis_warnings import zone_message
-from ingest.columns import no_garbage_collection
 from ingest.faults import Fault, shown
+from ingest.garbage import no_garbage_collection
 from ingest.reading import Reading
 from ingest.result_rows import TASK_FIELDS, ResultRows, task_columns
 from ingest.rows import Rows

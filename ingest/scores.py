@@ -12,10 +12,10 @@ from ingest.columns import (
     integers,
     json_objects,
     names,
-    no_garbage_collection,
     texts,
 )
 from ingest.faults import Fault, nearest, shown
+from ingest.garbage import no_garbage_collection
 from ingest.reading import Reading
 from ingest.rows import Columns
 from ingest.struct_records import StructRecords, Table

@@ -77,8 +77,7 @@ class CaseRecord:
 
     def placed(self, problem: Problem) -> Problem:
         """The problem with line and column of what its pointer names."""
-        known = problem.column is not None or problem.pointer is None
-        if known or self.source is None:
+        if problem.column is not None or problem.pointer is None or not self.source:
             return problem
         line, column = self.source.place(problem.pointer)
         return replace(problem, line=line, column=column)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ingest.raw import Columns
     from ingest.readers import Source
-    from ingest.reading import Reading
+    from ingest.reading import Key, Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +75,21 @@ def _write_rows(
 
 def _replace(
     con: duckdb.DuckDBPyConnection, numbered: list[tuple[int, ReadFile]]
-) -> dict[str, set[str]]:
-    """Delete what the batch replaces; returns the replaced ids by kind of object."""
-    ids: dict[str, list[tuple[str, ...]]] = {}
+) -> set[Key]:
+    """Delete what the batch replaces; returns the keys that had live rows."""
+    ids: dict[str, list[Key]] = {}
     for _, one in numbered:
-        for kind, key in one.reading.keys:
+        for kind, *parts in one.reading.keys:
             if kind == "scores":
                 _replace_scores(con, one.source.uri)
             else:
-                width = len(raw.OWNED_TABLES[kind][1])
-                ids.setdefault(kind, []).append(tuple(key.split("|", width - 1)))
+                ids.setdefault(kind, []).append(tuple(parts))
     replaced = {
-        kind: set(raw.delete_owned(con, kind, keys)) for kind, keys in ids.items()
+        (kind, *found)
+        for kind, wanted in ids.items()
+        for found in raw.delete_owned(con, kind, wanted)
     }
-    if any(replaced.values()):
+    if replaced:
         _mark_replaced(con)
     return replaced
 
@@ -152,11 +153,11 @@ def _reject_columns(numbered: list[tuple[int, ReadFile]]) -> Columns:
 
 def _load_columns(
     numbered: list[tuple[int, ReadFile]],
-    replaced: dict[str, set[str]],
+    replaced: set[Key],
     ingest_version: str,
 ) -> Columns:
     def replaced_by(one: ReadFile) -> str:
-        ids = [key for kind, key in one.reading.keys if key in replaced.get(kind, ())]
+        ids = ["|".join(key[1:]) for key in one.reading.keys if key in replaced]
         return json.dumps(ids, ensure_ascii=False)
 
     files = [one for _, one in numbered]

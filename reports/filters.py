@@ -116,6 +116,12 @@ class Filters:
             return self.number(value)
         return json_text(value)
 
+    def listed(self, value: Any) -> str:
+        """A list as its values with commas between; any other value as by `value`."""
+        if not isinstance(value, list):
+            return self.value(value)
+        return self.catalogue.text("word.comma").join(self.value(v) for v in value)
+
     def place(self, difference: CheckDifference) -> str:
         """Where a check stands: its step or scope, then its JSON Pointer."""
         scope = difference.step_id or self.catalogue.label("scope", difference.scope)
@@ -146,6 +152,7 @@ class Filters:
             "milliseconds": self.milliseconds,
             "moment": self.moment,
             "value": self.value,
+            "listed": self.listed,
             "place": self.place,
             "label": self.label,
             "iso": iso,

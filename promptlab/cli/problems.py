@@ -30,7 +30,7 @@ def line_of(path: Path, problem: Problem) -> str:
 def print_problems(
     found: Sequence[tuple[Path, Problem]], *, limit: int | None = SHOWN_PER_FILE
 ) -> None:
-    """Every problem to stderr, at most ``limit`` a file, with how many more there are."""
+    """Problems to stderr, at most ``limit`` a file, with how many more there are."""
     shown: Counter[Path] = Counter()
     total = Counter(path for path, _ in found)
     for path, problem in found:

@@ -1,4 +1,4 @@
-"""``python -m tests.benchmarks [NAME…]``: run benchmarks, print and keep the figures."""
+"""``python -m tests.benchmarks [NAME…]``: run benchmarks and keep the figures."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -10,30 +9,15 @@ import click
 
 from promptlab.cli import cli
 
-_PART = "<!-- generated: {} -->\n"
-_END = "<!-- end -->"
-
 
 def all_commands() -> dict[str, click.Command]:
     """Return every command by its full name; the parts of a group one by one."""
     return dict(_below(cli, ""))
 
 
-def refreshed(page: str) -> str:
-    """Return the page with its generated parts made anew, missing ones at the end."""
-    parts = {"common options": _options(_common(), others=()), **_sections()}
-    for name, text in parts.items():
-        start = _PART.format(name)
-        if start not in page:
-            page += f"\n## {name}\n\n{start}{_END}\n"
-        pattern = re.compile(re.escape(start) + ".*?" + re.escape(_END), re.DOTALL)
-        page = pattern.sub(lambda _, new=start + text + _END: new, page)
-    return page
-
-
-def described(page: str) -> list[str]:
-    """Return the names that the page has generated parts for."""
-    return re.findall(_PART.format("(.*?)").rstrip(), page)
+def parts() -> dict[str, str]:
+    """Return name → text of every generated part of the page."""
+    return {"common options": _options(_common(), others=()), **_sections()}
 
 
 def _below(group: click.Group, prefix: str) -> Iterator[tuple[str, click.Command]]:

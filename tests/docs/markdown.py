@@ -12,6 +12,7 @@ _BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)|<img [^>]*src=\"([^\"]+)\"")
+_END = "<!-- end -->"
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
@@ -48,6 +49,26 @@ def replaced(page: str, texts: dict[Block, str]) -> str:
     for block, text in sorted(texts.items(), key=lambda each: -each[0].start):
         page = page[: block.start] + text + page[block.start + len(block.text) :]
     return page
+
+
+def with_parts(page: str, parts: dict[str, str]) -> str:
+    """Return the page with its generated parts made anew.
+
+    A part stands between ``<!-- generated: NAME -->`` and ``<!-- end -->``; one that the
+    page lacks is added at its end under a heading of its name.
+    """
+    for name, text in parts.items():
+        start = f"<!-- generated: {name} -->\n"
+        if start not in page:
+            page += f"\n## {name}\n\n{start}{_END}\n"
+        pattern = re.compile(re.escape(start) + ".*?" + re.escape(_END), re.DOTALL)
+        page = pattern.sub(lambda _, new=start + text + _END: new, page)
+    return page
+
+
+def part_names(page: str) -> list[str]:
+    """Return the names of a page's generated parts."""
+    return re.findall(r"<!-- generated: (.*?) -->", page)
 
 
 def links(page: str) -> list[str]:

@@ -12,6 +12,7 @@ import io
 import re
 import shutil
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,9 @@ def read(path: str) -> str:
     return (ROOT / path).read_text("utf-8")
 
 
-def names(seed: str, column: str) -> list[str]:
-    with (SEEDS / seed).open(encoding="utf-8") as file:
-        return [row[column] for row in csv.DictReader(file)]
+def seed(name: str) -> list[dict[str, str]]:
+    with (SEEDS / name).open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
 
 
 # ---------- tables.md
@@ -89,12 +90,11 @@ def test_every_column_of_a_warehouse_is_on_the_page(rows, schema):
 
 
 def test_the_page_of_commands_has_every_option_as_help_has_it(page):
-    page("docs/cli.md", command_line.refreshed(read("docs/cli.md")))
+    page("docs/cli.md", markdown.with_parts(read("docs/cli.md"), command_line.parts()))
 
 
 def test_the_page_of_commands_has_no_command_too_many():
-    described = command_line.described(read("docs/cli.md"))
-    assert sorted(described) == sorted(["common options", *COMMANDS])
+    assert set(markdown.part_names(read("docs/cli.md"))) == set(command_line.parts())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -116,25 +116,46 @@ def test_every_command_is_in_the_table_of_the_readme(readme, name):
 # ---------- what has a name in the code has its line in the docs
 
 
-@pytest.mark.parametrize(
-    ("path", "seed", "column"),
-    [
-        ("docs/numbers.md", "scorers.csv", "scorer"),
-        ("docs/numbers.md", "alert_policy.csv", "code"),
-        ("docs/numbers.md", "score_reasons.csv", "reason"),
-        ("docs/numbers.zh.md", "scorers.csv", "scorer"),
-    ],
-)
-def test_every_name_of_a_seed_is_explained(path, seed, column):
+NUMBERS = {"docs/numbers.md": "_en", "docs/numbers.zh.md": ""}
+"""Page → suffix of the columns that hold the texts of its language."""
+
+
+@pytest.mark.parametrize(("path", "suffix"), NUMBERS.items())
+def test_the_pages_of_numbers_list_every_alert_and_reason(path, suffix, page):
+    alerts = [
+        f"| `{row['code']}` | {row['severity']} | {row[f'message{suffix}']} |"
+        for row in seed("alert_policy.csv")
+    ]
+    reasons = [
+        f"| `{row['reason']}` | {row[f'reason_text{suffix}']} |"
+        for row in seed("score_reasons.csv")
+    ]
+    parts = {
+        "alerts": cells("| | | |", alerts),
+        "reasons": cells("| | |", reasons),
+    }
+    page(path, markdown.with_parts(read(path), parts))
+
+
+def cells(head: str, lines: Sequence[str]) -> str:
+    rule = head.replace(" ", " --- ", head.count("|") - 1)
+    return "\n".join(["", head, rule, *lines, "", ""])
+
+
+@pytest.mark.parametrize("path", NUMBERS)
+def test_every_scorer_is_explained(path):
     text = read(path)
-    assert not [name for name in names(seed, column) if f"`{name}`" not in text]
+    assert not [
+        r["scorer"] for r in seed("scorers.csv") if f"`{r['scorer']}`" not in text
+    ]
 
 
-@pytest.mark.parametrize("path", ["docs/numbers.md", "docs/numbers.zh.md"])
+@pytest.mark.parametrize("path", NUMBERS)
 def test_the_grades_are_those_of_the_seed(path):
-    grades = names("grades.csv", "grade")
-    for grade, least in zip(grades, names("grades.csv", "min_score"), strict=True):
-        assert float(least) == 0 or f"{grade} ≥ {least}" in read(path)
+    text = read(path)
+    for row in seed("grades.csv"):
+        least = row["min_score"]
+        assert float(least) == 0 or f"{row['grade']} ≥ {least}" in text
 
 
 def test_every_kind_of_file_is_described():
@@ -142,6 +163,23 @@ def test_every_kind_of_file_is_described():
 
     headings = re.findall(r"^## .*`(\w+)`", read("docs/formats.md"), re.MULTILINE)
     assert sorted(headings) == sorted(KINDS)
+
+
+@pytest.mark.parametrize(
+    "block", markdown.blocks(read("docs/formats.md"), "jsonl", "yaml")
+)
+def test_every_example_of_a_format_is_read_without_a_fault(block):
+    from ingest.kinds import recognise
+    from ingest.readers import Source
+    from ingest.readers import read as read_file
+
+    data = block.text.encode()
+    kind = recognise(data)
+    assert kind is not None
+    source = Source(data, "example", Path("example"), "example", datetime.now(UTC))
+    found = read_file(kind, source)
+    assert not [p for p in found.problems if p.severity == "reject"]
+    assert found.records_loaded
 
 
 def test_every_name_of_the_python_api_is_described():

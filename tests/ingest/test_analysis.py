@@ -272,9 +272,6 @@ def in_first_output(written: bytes) -> bytes:
     [
         (b"NaN", "/parsed_output/days", "not_a_number"),
         (b"-Infinity", "/parsed_output/days", "not_a_number"),
-        (b"1e400", "/parsed_output/days", "number_out_of_range"),
-        (b"-1.5E+0999", "/parsed_output/days", "number_out_of_range"),
-        (b"9" * 400, "/parsed_output/days", "number_out_of_range"),
         (b'"\\ud83d"', "/parsed_output/days", "lone_surrogate"),
         (b'"\\ude00\\ud83d"', "/parsed_output/days", "lone_surrogate"),
         (b'"\xff"', "/parsed_output/days", "bad_utf8"),
@@ -295,7 +292,7 @@ def test_what_the_database_could_not_keep_rejects_the_case_alone(
 
 @pytest.mark.parametrize(
     "written",
-    [b"1e99", b'"1e400"', b"1" * 150, b'"\\ud83d\\ude00"', b'"\\u0000"', b'"NaN"'],
+    [b"1e99", b"1e400", b"-1.5E+0999", b"9" * 400, b'"1e400"', b"1" * 150, b'"\\ud83d\\ude00"', b'"\\u0000"', b'"NaN"'],
 )
 def test_what_only_looks_like_it_is_kept(written):
     reading = read_analysis(in_first_output(written))

@@ -75,7 +75,7 @@ def test_a_good_file_is_loaded_without_a_word():
     reading = read(document(first, second))
     assert reading.problems == []
     assert (reading.records_loaded, reading.records_rejected) == (3, 0)
-    assert reading.keys == [("memory", "locomo/251120_1430|0000")]
+    assert reading.keys == [("memory", "locomo/251120_1430", "0000")]
     assert column(reading, "memory_answers", "test_index") == [1, 1, 2]
     assert column(reading, "memory_answers", "category") == ["4", None, "4"]
     assert column(reading, "memory_tests", "questions") == [2, 1]
@@ -424,13 +424,13 @@ def test_files_of_one_folder_are_one_run_whatever_the_folder_is_called():
     content = document(one_round(question()))
     reading = read(content, PurePath("/home/me/tuesday/0000.json"))
     assert told(reading) == [("warning", "run_without_timestamp", "")]
-    assert reading.keys == [("memory", "locomo/tuesday|0000")]
+    assert reading.keys == [("memory", "locomo/tuesday", "0000")]
 
 
 def test_data_set_and_task_come_from_the_path_where_the_file_does_not_name_them():
     content = document(one_round(question()), experiment_info=None)
     reading = read(content, PurePath("/x/locomo/251120/mem0/conv-26_1430.json"))
-    assert reading.keys == [("memory", "locomo/251120/mem0|conv-26")]
+    assert reading.keys == [("memory", "locomo/251120/mem0", "conv-26")]
     assert [p.code for p in reading.problems] == ["dataset_from_path", "task_from_path"]
 
 

@@ -138,3 +138,9 @@ def test_a_time_of_another_zone_is_the_same_moment():
 )
 def test_a_json_value_is_text_as_written(value, text):
     assert ZH.value(value) == text
+
+
+def test_a_list_is_read_out_and_anything_else_is_a_value():
+    assert ZH.listed(["final", "步骤"]) == "final，步骤"
+    assert EN.listed(["a", 1]) == "a, 1"
+    assert EN.listed(3) == "3"

@@ -41,6 +41,15 @@ CASES = [
     for number in range(40)
 ]
 
+WRONG = next(
+    place
+    for place, one in enumerate(CASES)
+    if not any(
+        wanted in one["rounds"][0]["raw_output"]
+        for wanted in one["baselines"][0]["payload"]["text"]
+    )
+)
+
 DIMENSIONS = [
     dimension("accuracy", weight=0.4, match_rule="contains"),
     dimension("words", weight=0.2, scorer="accuracy", match_rule="token_f1"),
@@ -67,7 +76,7 @@ def shuffled(task_id: str) -> Document:
 
 def changed_round(task_id: str, **fields: Any) -> Document:
     again = copy.deepcopy(task(task_id, CASES, DIMENSIONS))
-    again["cases"][3]["rounds"][0] |= {"metadata": {}, **fields}
+    again["cases"][WRONG]["rounds"][0] |= {"metadata": {}, **fields}
     return again
 
 

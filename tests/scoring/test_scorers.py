@@ -73,6 +73,42 @@ EXAMPLES: list[tuple[str, dict[str, Any], dict[str, Any], list[Any]]] = [
         [0.75],
     ),
     (
+        "json-as-a-testset-matches",
+        case(
+            answered("", parsed_output={"a": 1.0, "b": ["x 12", {"c": None}], "d": 0}),
+            answered('{"a": 1, "b": ["x 12", {"c": null}]}'),
+            answered("", parsed_output={"a": 1, "b": ["x", {"c": None}]}),
+            answered("", parsed_output={"a": 1, "b": ["x 12"]}),
+            "no JSON",
+            failed(),
+            golden={"a": 1, "b": [r"regex: \d\d", {"c": None}]},
+        ),
+        dimension("accuracy", match_rule="json"),
+        [1, 1, 0, 0, 0, 0],
+    ),
+    (
+        "json-alternatives-and-texts",
+        case("42", "43", "x", golden=["literal:42", 43]),
+        dimension("accuracy", match_rule="json"),
+        [1, 1, 0],
+    ),
+    (
+        "json-with-a-bad-pattern",
+        case(
+            answered("", parsed_output={"a": "x", "b": 1}),
+            answered("", parsed_output={"a": "x", "b": 2}),
+            golden={"a": "regex:(", "b": 1},
+        ),
+        dimension("accuracy", match_rule="json"),
+        ["invalid_pattern", 0],
+    ),
+    (
+        "json-without-golden-answer",
+        case("1"),
+        dimension("accuracy", match_rule="json"),
+        ["no_baseline"],
+    ),
+    (
         "no-golden-answer-no-metric",
         case("x", failed()),
         dimension("accuracy"),

@@ -155,3 +155,21 @@
         'avg'
     )
 {%- endmacro %}
+
+{#- Every value inside a JSON document, the document itself first: fullkey (a path), value. -#}
+{% macro json_nodes(document) -%}
+    {{ return(adapter.dispatch('json_nodes')(document)) }}
+{%- endmacro %}
+
+{% macro default__json_nodes(document) -%}
+    json_tree({{ document }})
+{%- endmacro %}
+
+{#- The value at a path of a column; null where the engine cannot read the path. -#}
+{% macro try_json_value_at(document, path) -%}
+    {{ return(adapter.dispatch('try_json_value_at')(document, path)) }}
+{%- endmacro %}
+
+{% macro default__try_json_value_at(document, path) -%}
+    try(json_extract({{ document }}, {{ path }}))
+{%- endmacro %}

@@ -6,8 +6,10 @@
 {%- endmacro %}
 
 {% macro bh_adjusted(p, rank, n_tests, family) -%}
-    least(1e0, min({{ p }} * {{ n_tests }} / {{ rank }}) over (
-        partition by {{ family }}, {{ p }} is null
-        order by {{ rank }} desc rows unbounded preceding
-    ))
+    case
+        when {{ p }} is not null then least(1e0, min({{ p }} * {{ n_tests }} / {{ rank }}) over (
+            partition by {{ family }}, {{ p }} is null
+            order by {{ rank }} desc rows unbounded preceding
+        ))
+    end
 {%- endmacro %}

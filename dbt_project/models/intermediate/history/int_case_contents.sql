@@ -50,7 +50,7 @@ references_joined as (
 
 ),
 
-hashed as (
+parts as (
 
     select
         cases.task_id,
@@ -67,6 +67,17 @@ hashed as (
         on
             cases.task_id = references_joined.task_id
             and cases.case_id = references_joined.case_id
+
+),
+
+hashed as (
+
+    select
+        *,
+        md5(concat_ws(' ', inputs_hash, coalesce(expectations_hash, '-'), references_hash))
+            as contents_hash
+
+    from parts
 
 )
 

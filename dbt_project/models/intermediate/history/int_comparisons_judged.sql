@@ -126,9 +126,9 @@ joined as (
         coalesce(tested.n_better, 0) as n_better,
         coalesce(tested.n_worse, 0) as n_worse,
         coalesce(tested.n_same, 0) as n_same,
-        coalesce(tested.n_judged, 0) as n_judged,
-        coalesce(tested.n_lost, 0) as n_lost,
-        coalesce(tested.n_gained, 0) as n_gained,
+        tested.n_judged,
+        tested.n_lost,
+        tested.n_gained,
         tested.baseline_score,
         tested.candidate_score,
         tested.mean_delta,
@@ -192,8 +192,11 @@ decided as (
                 then 'no_reliable_change'
             else 'inconclusive'
         end as verdict,
-        greatest(-1.0, mean_delta - half_width) as low,
-        least(1.0, mean_delta + half_width) as high
+        -- greatest and least would step over a null
+        case when half_width is not null then round(greatest(-1.0, mean_delta - half_width), 6) end
+            as low,
+        case when half_width is not null then round(least(1.0, mean_delta + half_width), 6) end
+            as high
 
     from joined
 
@@ -244,8 +247,8 @@ judged as (
         delta,
         sd,
         -- an interval that rounding leaves no width is none
-        case when round(low, 6) < round(high, 6) then round(low, 6) end as ci_low,
-        case when round(low, 6) < round(high, 6) then round(high, 6) end as ci_high,
+        case when low < high then low end as ci_low,
+        case when low < high then high end as ci_high,
         p_value,
         p_adjusted,
         deciding_p,

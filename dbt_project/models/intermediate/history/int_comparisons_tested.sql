@@ -13,6 +13,7 @@ measured as (
     select
         *,
         n_pairs - 1 as df,
+        level <> 'dimension' or is_all_or_nothing as has_passes,
         -- null where the pairs have no spread: then there is no t
         mean_delta / (nullif(sd, 0) / sqrt(cast(n_pairs as double))) as t,
         nullif(sd, 0) / sqrt(cast(n_pairs as double)) as standard_error
@@ -50,9 +51,9 @@ tested as (
         n_better,
         n_worse,
         n_same,
-        n_judged,
-        n_lost,
-        n_gained,
+        case when has_passes then n_judged end as n_judged,
+        case when has_passes then n_lost end as n_lost,
+        case when has_passes then n_gained end as n_gained,
         round(baseline_mean, 6) as baseline_score,
         round(candidate_mean, 6) as candidate_score,
         mean_delta,
@@ -67,8 +68,7 @@ tested as (
             else power(2e0, -df)
         end as p_value,
         case
-            when level = 'dimension' and not is_all_or_nothing or n_judged = 0 then null
-            else {{ mcnemar_p_value('n_lost', 'n_gained') }}
+            when has_passes and n_judged > 0 then {{ mcnemar_p_value('n_lost', 'n_gained') }}
         end as mcnemar_p,
         round(smallest_detectable, 6) as smallest_detectable
 

@@ -94,6 +94,7 @@ testset_references as (
         'record' as testset_source,
         testset_ref as reference
     from tasks
+    where source_kind = 'results'
 
     union all
 

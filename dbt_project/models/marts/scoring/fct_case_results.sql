@@ -67,11 +67,14 @@ scored as (
     select
         task_id,
         case_id,
-        {{ json_map_of('dimension_id', 'score', 'dimension_position') }} as dimension_scores,
+        {{ json_map_of('dimension_id', 'round(score, 6)', 'dimension_position') }}
+            as dimension_scores,
         {{ json_map_of(
             'dimension_id', 'reason', 'dimension_position', 'reason is not null'
         ) }} as unscored,
-        round(sum(weight * score) / nullif(sum(weight), 0), 6) as aggregated_score
+        round(
+            {{ exact_sum('weight * score') }} / nullif({{ exact_sum('weight') }}, 0), 6
+        ) as aggregated_score
 
     from by_dimension
     group by task_id, case_id

@@ -47,7 +47,7 @@ golden_texts as (
     select
         task_id,
         case_id,
-        left(string_agg(golden_answer, ' / ' order by baseline_position, golden_answer), 500)
+        left(string_agg(golden_answer, ' / ' order by golden_no), 500)
             as golden_text
 
     from golden_answers

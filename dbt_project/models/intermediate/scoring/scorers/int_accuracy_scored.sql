@@ -1,14 +1,14 @@
 {{ config(materialized='view') }}
 
 -- The answer against the case's golden answers, by the dimension's matching rule; of
--- several golden answers the best one counts. Comparing by meaning is the judge's. The
--- golden answers themselves are looked up where they are shown: in the evidence.
+-- several golden answers the best one counts. JSON and meaning are compared
+-- elsewhere; the golden answers are looked up where they are shown: in the evidence.
 with
 
 dimensions as (
 
     select * from {{ ref('int_dimensions_resolved') }}
-    where scorer = 'accuracy' and problem is null and match_rule <> 'semantic'
+    where scorer = 'accuracy' and problem is null and match_rule not in ('json', 'semantic')
 
 ),
 
@@ -49,7 +49,6 @@ wanted as (
                 then 'invalid_pattern'
             when dimensions.match_rule = 'numeric' and wanted_number is null
                 then 'baseline_not_numeric'
-            when dimensions.match_rule = 'json' then 'json_rule_not_flattened'
         end as problem
 
     from dimensions

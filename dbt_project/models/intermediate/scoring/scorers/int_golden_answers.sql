@@ -47,8 +47,11 @@ golden_answers as (
     select
         task_id,
         case_id,
-        baseline_position,
-        {{ json_as_text('answer') }} as golden_answer
+        row_number() over (
+            partition by task_id, case_id order by baseline_position, cast(answer as varchar)
+        ) as golden_no,
+        {{ json_as_text('answer') }} as golden_answer,
+        answer as golden_json
 
     from alternatives
 

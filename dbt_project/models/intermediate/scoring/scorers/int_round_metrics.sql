@@ -1,7 +1,7 @@
 -- One row per round and dimension: the scorer's metric, or why there is none. Stability,
--- which looks at the scores made of these, joins in fct_round_scores.
+-- which looks at the scores made of these, joins in int_round_scores.
 {%- set scorers = [
-    'accuracy', 'expectations', 'rules', 'consistency', 'format', 'measures', 'keywords',
+    'accuracy', 'accuracy_by_json', 'expectations', 'rules', 'consistency', 'format', 'measures', 'keywords',
     'error_rate', 'judged', 'unscorable_dimensions',
 ] %}
 

@@ -3,7 +3,7 @@ with
 
 round_scores as (
 
-    select * from {{ ref('fct_round_scores') }}
+    select * from {{ ref('int_round_scores') }}
 
 ),
 
@@ -27,7 +27,7 @@ counted as (
         round_scores.case_id,
         count(*) as n_rounds,
         count(round_scores.score) as n_scored_rounds,
-        count(*) filter (where round_scores.score >= coalesce(dimensions.pass_score, 1)) as n_good,
+        count(*) filter (where round(round_scores.score, 6) >= coalesce(dimensions.pass_score, 1)) as n_good,
         {{ exact_mean('round_scores.score') }} as mean,
         median(round_scores.score) as median,
         min(round_scores.score) as lowest,
@@ -56,6 +56,7 @@ reduced as (
         counted.case_id,
 
         ---------- numerics
+        -- 12 digits: what is 1 or 0 shall be so, whatever the road to it
         round(case dimensions.reducer
             when 'mean' then counted.mean
             when 'median' then counted.median
@@ -65,9 +66,9 @@ reduced as (
                 then {{ pass_at_k('counted.n_scored_rounds', 'counted.n_good', 'dimensions.k') }}
             when 'pass_hat_k'
                 then {{ pass_hat_k('counted.n_scored_rounds', 'counted.n_good', 'dimensions.k') }}
-        end, 6) as score,
-        round(coalesce(confidences.confidence, 1), 6) as confidence,
-        round(counted.variance, 6) as variance,
+        end, 12) as score,
+        coalesce(confidences.confidence, 1) as confidence,
+        round(counted.variance, 12) as variance,
         counted.lowest as lowest_score,
         counted.lowest_metric,
         counted.highest_metric,

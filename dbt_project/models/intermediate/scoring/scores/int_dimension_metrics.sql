@@ -10,7 +10,7 @@ dimensions as (
 
 round_scores as (
 
-    select * from {{ ref('fct_round_scores') }}
+    select * from {{ ref('int_round_scores') }}
 
 ),
 

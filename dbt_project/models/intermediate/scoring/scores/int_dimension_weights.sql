@@ -25,8 +25,9 @@ weighed as (
         centres.score,
         case when centres.score is not null then dimensions.weight_configured else 0 end
             as weight_scored,
-        sum(weight_scored) over (partition by dimensions.task_id) as task_weight_scored,
-        sum(dimensions.weight_configured) over (partition by dimensions.task_id)
+        {{ exact_sum('weight_scored', 'over (partition by dimensions.task_id)') }}
+            as task_weight_scored,
+        {{ exact_sum('dimensions.weight_configured', 'over (partition by dimensions.task_id)') }}
             as task_weight_configured,
         coalesce(weight_scored / nullif(task_weight_scored, 0), 0) as weight_used
 

@@ -44,7 +44,10 @@ overall as (
     select
         weights.task_id,
         round(
-            sum(weights.weight_used * weights.score) filter (where weights.weight_used > 0), 6
+            {{ exact_sum(
+                'case when weights.weight_used > 0 then weights.weight_used * centres.centre end'
+            ) }},
+            6
         ) as overall_score,
         coalesce(max(weights.task_weight_scored) < max(weights.task_weight_configured) / 2, false)
             as is_mostly_unscored,

@@ -1,0 +1,195 @@
+-- Alerts that look at a task's baseline: a significant regression of the overall score or
+-- a dimension, and must-haves that were lost. They stand beside those of int_task_alerts
+-- and never cap a grade.
+with
+
+pairs as (
+
+    select * from {{ ref('fct_task_pairs') }}
+    where pair_source <> 'requested'
+
+),
+
+comparisons as (
+
+    select * from {{ ref('fct_task_comparisons') }}
+    where verdict = 'regressed'
+
+),
+
+case_changes as (
+
+    select * from {{ ref('fct_case_changes') }}
+
+),
+
+score_changes as (
+
+    select * from {{ ref('fct_case_score_changes') }}
+    where delta < 0
+
+),
+
+policy as (
+
+    select * from {{ ref('alert_policy') }}
+
+),
+
+severities as (
+
+    select * from {{ ref('severities') }}
+
+),
+
+worse_cases as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'overall' as level,
+        'overall' as dimension_id,
+        case_id,
+        delta
+
+    from case_changes
+    where change = 'worse'
+
+    union all
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'dimension' as level,
+        dimension_id,
+        case_id,
+        delta
+
+    from score_changes
+
+),
+
+regressions as (
+
+    select
+        comparisons.baseline_task_id,
+        comparisons.candidate_task_id,
+        comparisons.level,
+        comparisons.dimension_id,
+        comparisons.dimension_position,
+        comparisons.n_pairs,
+        comparisons.conclusion,
+        comparisons.conclusion_en,
+        count(*) as n_cases,
+        {{ json_list_of('worse_cases.case_id', 'worse_cases.delta, worse_cases.case_id') }}
+            as case_ids
+
+    from comparisons
+    inner join pairs
+        on
+            comparisons.baseline_task_id = pairs.baseline_task_id
+            and comparisons.candidate_task_id = pairs.candidate_task_id
+    inner join worse_cases
+        on
+            comparisons.baseline_task_id = worse_cases.baseline_task_id
+            and comparisons.candidate_task_id = worse_cases.candidate_task_id
+            and comparisons.level = worse_cases.level
+            and comparisons.dimension_id = worse_cases.dimension_id
+    group by all
+
+),
+
+must_haves_lost as (
+
+    select
+        case_changes.baseline_task_id,
+        case_changes.candidate_task_id,
+        count(*) as n_cases,
+        {{ json_list_of('case_changes.case_id', 'case_changes.case_id') }} as case_ids,
+        string_agg(case_changes.case_id, ', ' order by case_changes.case_id) as case_names,
+        max(pairs.n_better + pairs.n_worse + pairs.n_same) as n_pairs
+
+    from case_changes
+    inner join pairs
+        on
+            case_changes.baseline_task_id = pairs.baseline_task_id
+            and case_changes.candidate_task_id = pairs.candidate_task_id
+    where case_changes.must_have_lost
+    group by case_changes.baseline_task_id, case_changes.candidate_task_id
+
+),
+
+facts as (
+
+    select
+        candidate_task_id as task_id,
+        'significant_regression' as code,
+        case when level = 'dimension' then dimension_id end as dimension_id,
+        dimension_position,
+        baseline_task_id as name,
+        conclusion as detail,
+        conclusion_en as detail_en,
+        n_cases,
+        n_pairs as n_total,
+        case_ids
+
+    from regressions
+
+    union all
+
+    select
+        candidate_task_id as task_id,
+        'must_have_lost' as code,
+        cast(null as varchar) as dimension_id,
+        cast(null as bigint) as dimension_position,
+        baseline_task_id as name,
+        {{ shortened('case_names', 160) }} as detail,
+        {{ shortened('case_names', 160) }} as detail_en,
+        n_cases,
+        n_pairs as n_total,
+        case_ids
+
+    from must_haves_lost
+
+),
+
+worded as (
+
+    select
+
+        ---------- ids
+        facts.task_id,
+
+        ---------- strings
+        facts.code,
+        policy.severity,
+        {% for language, template, detail in [
+            ('message', 'policy.message', 'facts.detail'),
+            ('message_en', 'policy.message_en', 'facts.detail_en'),
+        ] -%}
+        {{ filled(template, {
+            'n': 'cast(facts.n_cases as varchar)',
+            'total': 'cast(facts.n_total as varchar)',
+            'name': 'facts.name',
+            'detail': detail,
+        }) }} as {{ language }},
+        {% endfor %}
+        ---------- numerics
+        severities.severity_rank,
+        facts.dimension_position,
+        facts.n_cases,
+
+        ---------- json
+        case
+            when facts.dimension_id is null then cast('[]' as json)
+            else to_json({{ one_element_list('facts.dimension_id') }})
+        end as dimension_ids,
+        facts.case_ids
+
+    from facts
+    inner join policy on facts.code = policy.code
+    inner join severities on policy.severity = severities.severity
+
+)
+
+select * from worded

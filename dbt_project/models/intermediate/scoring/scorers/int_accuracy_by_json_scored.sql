@@ -1,0 +1,146 @@
+{{ config(materialized='view') }}
+
+-- Accuracy with the matching rule `json`: the parsed output, else the final output,
+-- against the case's golden answers as a testset would be matched; the best one counts.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'accuracy' and problem is null and match_rule = 'json'
+
+),
+
+rounds as (
+
+    select * from {{ ref('int_rounds_prepared') }}
+
+),
+
+checks as (
+
+    select * from {{ ref('int_golden_checks') }}
+
+),
+
+-- an answer that is JSON text is read as JSON, unless a text is what is wanted
+documents as (
+
+    select
+        dimensions.task_id,
+        dimensions.dimension_id,
+        rounds.case_id,
+        rounds.round_id,
+        rounds.is_error,
+        coalesce(rounds.parsed_output, rounds.final_output) as document,
+        case
+            when {{ json_kind('document') }} = 'text' and {{ is_json_text('rounds.answer') }}
+                then cast(rounds.answer as json)
+            else document
+        end as read_document
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+
+),
+
+extracted as (
+
+    select
+        documents.task_id,
+        documents.dimension_id,
+        documents.case_id,
+        documents.round_id,
+        documents.is_error,
+        documents.document is not null as has_output,
+        checks.golden_no,
+        checks.matcher,
+        checks.operand,
+        checks.operand_ascii,
+        checks.expected_number,
+        checks.expected_length,
+        checks.allowed,
+        checks.tolerance,
+        {{ try_json_value_at(
+            "case when " ~ json_kind('checks.golden_json') ~ " = 'text' then documents.document"
+            ~ " else documents.read_document end",
+            'checks.path'
+        ) }} as actual
+
+    from documents
+    left join checks
+        on
+            documents.task_id = checks.task_id
+            and documents.dimension_id = checks.dimension_id
+            and documents.case_id = checks.case_id
+
+),
+
+typed as (
+
+    select
+        *,
+        {{ json_kind('actual') }} as actual_kind,
+        {{ json_as_text('actual') }} as actual_text
+
+    from extracted
+
+),
+
+judged as (
+
+    select
+        *,
+        {{ failure_reason() }} as failure
+
+    from typed
+
+),
+
+by_golden_answer as (
+
+    select
+        task_id,
+        dimension_id,
+        case_id,
+        round_id,
+        golden_no,
+        bool_or(is_error) as is_error,
+        case
+            when golden_no is null then 'no_baseline'
+            when bool_or(failure = 'invalid_pattern') and not bool_or(failure <> 'invalid_pattern')
+                then 'invalid_pattern'
+        end as problem,
+        {{ one_or_zero('count(failure) = 0') }} as matched
+
+    from judged
+    group by task_id, dimension_id, case_id, round_id, golden_no
+
+),
+
+scored as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        max(case
+            when problem is not null then null
+            when is_error then 0.0
+            else matched
+        end) as metric,
+        case
+            when count(*) = count(problem) then min(problem)
+            when bool_or(is_error) then 'error_round'
+        end as reason,
+        cast(null as varchar) as expected,
+        cast(null as varchar) as actual,
+        cast(null as json) as detail
+
+    from by_golden_answer
+    group by task_id, case_id, round_id, dimension_id
+
+)
+
+select * from scored

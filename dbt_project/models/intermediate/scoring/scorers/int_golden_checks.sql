@@ -1,0 +1,94 @@
+-- Golden answers that are compared as JSON, flattened: one row per leaf and container,
+-- with the columns that `failure_reason` reads. The rules are those of the testsets (text
+-- prefixes, partial objects), without strict mode; patterns are taken as they stand.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'accuracy' and problem is null and match_rule = 'json'
+
+),
+
+golden_answers as (
+
+    select * from {{ ref('int_golden_answers') }}
+
+),
+
+nodes as (
+
+    select
+        dimensions.task_id,
+        dimensions.dimension_id,
+        dimensions.tolerance,
+        golden_answers.case_id,
+        golden_answers.golden_no,
+        golden_answers.golden_json,
+        nodes.fullkey as path,
+        nodes.value as expected,
+        {{ json_kind('nodes.value') }} as kind,
+        {{ json_as_text('nodes.value') }} as expected_text
+
+    from dimensions
+    inner join golden_answers on dimensions.task_id = golden_answers.task_id
+    cross join {{ json_nodes('golden_answers.golden_json') }} as nodes
+
+),
+
+typed as (
+
+    select
+        *,
+        case
+            when kind = 'text' and starts_with(expected_text, 'contains:') then 'contains'
+            when kind = 'text' and starts_with(expected_text, 'regex:') then 'regex'
+            when kind = 'boolean' then 'bool'
+            else kind
+        end as matcher,
+        case
+            when kind <> 'text' then expected_text
+            when starts_with(expected_text, 'contains:')
+                then {{ stripped("substr(expected_text, length('contains:') + 1)") }}
+            when starts_with(expected_text, 'regex:')
+                then {{ stripped_left("substr(expected_text, length('regex:') + 1)") }}
+            when starts_with(expected_text, 'literal:')
+                then substr(expected_text, length('literal:') + 1)
+            else expected_text
+        end as given_operand
+
+    from nodes
+
+),
+
+checks as (
+
+    select
+        task_id,
+        dimension_id,
+        case_id,
+        golden_no,
+        golden_json,
+        path,
+        expected,
+        matcher,
+        -- a pattern that cannot be run has none
+        case
+            when
+                matcher = 'regex'
+                and {{ regex_found("''", 'given_operand', 'given_operand') }} is null
+                then null
+            else given_operand
+        end as operand,
+        operand as operand_ascii,
+        case when kind = 'number' then {{ finite_number('expected_text') }} end
+            as expected_number,
+        case when kind = 'array' then json_array_length(expected) end as expected_length,
+        cast(null as json) as allowed,
+        tolerance
+
+    from typed
+
+)
+
+select * from checks

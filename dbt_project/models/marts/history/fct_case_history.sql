@@ -1,0 +1,92 @@
+with
+
+results as (
+
+    select * from {{ ref('fct_case_results') }}
+
+),
+
+contents as (
+
+    select * from {{ ref('int_case_contents') }}
+
+),
+
+tasks as (
+
+    select * from {{ ref('dim_tasks') }}
+
+),
+
+-- the same case asked and judged in the same way, from task to task
+joined as (
+
+    select
+        results.task_id,
+        results.case_id,
+        tasks.title,
+        tasks.prompt_version,
+        tasks.model,
+        contents.contents_hash,
+        results.status,
+        results.status <> 'unevaluated' as is_judged,
+        results.aggregated_score as score,
+        tasks.created_at
+
+    from results
+    inner join tasks on results.task_id = tasks.task_id
+    inner join contents
+        on results.task_id = contents.task_id and results.case_id = contents.case_id
+
+),
+
+followed as (
+
+    select
+        *,
+        lag(task_id) over in_order as previous_task_id,
+        lag(status) over in_order as previous_status
+
+    from joined
+    window in_order as (
+        partition by title, case_id, contents_hash, is_judged order by created_at, task_id
+    )
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        case_id,
+        case when is_judged then previous_task_id end as previous_task_id,
+        contents_hash,
+
+        ---------- strings
+        title,
+        prompt_version,
+        model,
+        status,
+        case when is_judged then previous_status end as previous_status,
+        case
+            when not is_judged then 'unevaluated'
+            when previous_status is null then 'first'
+            when previous_status = 'pass' and status = 'pass' then 'still_passing'
+            when previous_status = 'pass' then 'newly_failing'
+            when status = 'pass' then 'newly_fixed'
+            else 'still_failing'
+        end as status_change,
+
+        ---------- numerics
+        score,
+
+        ---------- timestamps
+        created_at
+
+    from followed
+
+)
+
+select * from final

@@ -1,0 +1,112 @@
+-- Cases that passed and did not pass though nothing had changed: neither the prompt, nor
+-- the model, nor what was asked and expected.
+with
+
+rounds as (
+
+    select * from {{ ref('fct_rounds') }}
+    where status <> 'unevaluated'
+
+),
+
+history as (
+
+    select * from {{ ref('fct_case_history') }}
+    where status <> 'unevaluated'
+
+),
+
+by_task as (
+
+    select
+        task_id,
+        case_id,
+        count(*) as n_rounds,
+        count(*) filter (where status = 'pass') as n_pass,
+        count(*) filter (where status = 'fail') as n_fail,
+        count(*) filter (where status = 'error') as n_error
+
+    from rounds
+    group by task_id, case_id
+
+),
+
+followed as (
+
+    select
+        *,
+        lag(status) over (
+            partition by title, prompt_version, model, case_id, contents_hash
+            order by created_at, task_id
+        ) as status_before
+
+    from history
+
+),
+
+summed as (
+
+    select
+        followed.title,
+        followed.prompt_version,
+        followed.model,
+        followed.case_id,
+        followed.contents_hash,
+        count(*) as n_tasks,
+        count(*) filter (
+            where by_task.n_pass > 0 and by_task.n_pass < by_task.n_rounds
+        ) as n_mixed_tasks,
+        count(*) filter (
+            where (followed.status = 'pass') <> (followed.status_before = 'pass')
+        ) as n_flips,
+        cast(sum(by_task.n_rounds) as bigint) as n_rounds,
+        cast(sum(by_task.n_pass) as bigint) as n_pass,
+        cast(sum(by_task.n_fail) as bigint) as n_fail,
+        cast(sum(by_task.n_error) as bigint) as n_error,
+        max(followed.created_at) as last_created_at
+
+    from followed
+    inner join by_task on followed.task_id = by_task.task_id and followed.case_id = by_task.case_id
+    group by
+        followed.title, followed.prompt_version, followed.model, followed.case_id, followed.contents_hash
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        case_id,
+        contents_hash,
+
+        ---------- strings
+        title,
+        prompt_version,
+        model,
+        case
+            when n_mixed_tasks > 0 and n_flips > 0 then 'both'
+            when n_mixed_tasks > 0 then 'rounds'
+            else 'tasks'
+        end as flaky_across,
+
+        ---------- numerics
+        n_tasks,
+        n_mixed_tasks,
+        n_flips,
+        n_rounds,
+        n_pass,
+        n_fail,
+        n_error,
+        round(cast(n_pass as double) / n_rounds, 6) as pass_rate,
+        round(cast(n_flips as double) / nullif(n_tasks - 1, 0), 6) as flip_rate,
+
+        ---------- timestamps
+        last_created_at
+
+    from summed
+    where n_pass > 0 and n_pass < n_rounds
+
+)
+
+select * from final

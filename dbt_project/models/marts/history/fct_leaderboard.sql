@@ -1,0 +1,107 @@
+with
+
+tasks as (
+
+    select * from {{ ref('dim_tasks') }}
+
+),
+
+summaries as (
+
+    select * from {{ ref('fct_task_summaries') }}
+
+),
+
+pass_rates as (
+
+    select * from {{ ref('int_trends_of_tasks') }}
+    where measure = 'pass_rate'
+
+),
+
+entries as (
+
+    select
+        tasks.*,
+        summaries.overall_score,
+        summaries.ci_low,
+        summaries.ci_high,
+        summaries.grade,
+        summaries.n_cases,
+        pass_rates.value as pass_rate,
+        pass_rates.ci_low as pass_rate_low,
+        pass_rates.ci_high as pass_rate_high,
+        row_number() over in_entry as recency,
+        count(*) over in_whole_entry as n_tasks,
+        min(summaries.overall_score) over in_whole_entry as lowest_score,
+        max(summaries.overall_score) over in_whole_entry as highest_score
+
+    from tasks
+    inner join summaries on tasks.task_id = summaries.task_id
+    inner join pass_rates on tasks.task_id = pass_rates.task_id
+    window
+        in_entry as (
+            partition by tasks.title, tasks.testset_id, tasks.model, tasks.prompt_version
+            order by tasks.created_at desc, tasks.task_id desc
+        ),
+        in_whole_entry as (
+            partition by tasks.title, tasks.testset_id, tasks.model, tasks.prompt_version
+        )
+
+),
+
+ranked as (
+
+    select
+        *,
+        rank() over (
+            partition by title, testset_id order by overall_score desc nulls last
+        ) as score_rank,
+        first_value(ci_low) over (
+            partition by title, testset_id
+            order by overall_score desc nulls last, created_at desc, task_id desc
+        ) as leader_ci_low
+
+    from entries
+    where recency = 1
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        testset_id,
+        task_id,
+
+        ---------- strings
+        title,
+        model,
+        prompt_version,
+        grade,
+
+        ---------- numerics
+        score_rank,
+        overall_score,
+        ci_low,
+        ci_high,
+        round(pass_rate, 6) as pass_rate,
+        round(pass_rate_low, 6) as pass_rate_low,
+        round(pass_rate_high, 6) as pass_rate_high,
+        n_cases,
+        n_tasks,
+        lowest_score,
+        highest_score,
+
+        ---------- booleans
+        ci_high >= leader_ci_low as overlaps_leader,
+
+        ---------- timestamps
+        created_at
+
+    from ranked
+
+)
+
+select * from final

@@ -1,0 +1,110 @@
+with
+
+tasks as (
+
+    select
+        *,
+        row_number() over (partition by title order by created_at, task_id) as task_number
+
+    from {{ ref('dim_tasks') }}
+
+),
+
+of_tasks as (
+
+    select * from {{ ref('int_trends_of_tasks') }}
+
+),
+
+of_tags as (
+
+    select * from {{ ref('int_trends_of_tags') }}
+
+),
+
+dimension_scores as (
+
+    select * from {{ ref('fct_dimension_scores') }}
+
+),
+
+measures as (
+
+    select * from {{ ref('trend_measures') }}
+
+),
+
+numbers as (
+
+    select
+        task_id, measure, cast(null as varchar) as subject, value, ci_low, ci_high, n
+    from of_tasks
+
+    union all
+
+    select
+        task_id, 'dimension_score' as measure, dimension_id as subject, score as value,
+        ci_low, ci_high, n_cases as n
+    from dimension_scores
+
+    union all
+
+    select
+        task_id, measure, tag as subject, value, ci_low, ci_high, n
+    from of_tags
+
+),
+
+rounded as (
+
+    select
+        task_id,
+        measure,
+        subject,
+        n,
+        round(value, 6) as value,
+        round(ci_low, 6) as ci_low,
+        round(ci_high, 6) as ci_high
+
+    from numbers
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        tasks.task_id,
+        tasks.testset_id,
+
+        ---------- strings
+        tasks.title,
+        tasks.prompt_version,
+        tasks.model,
+        rounded.measure,
+        rounded.subject,
+        measures.unit,
+
+        ---------- numerics
+        tasks.task_number,
+        rounded.value,
+        rounded.ci_low,
+        rounded.ci_high,
+        rounded.n,
+        lag(rounded.value) over in_order as previous_value,
+        round(rounded.value - lag(rounded.value) over in_order, 6) as change,
+
+        ---------- timestamps
+        tasks.created_at
+
+    from rounded
+    inner join tasks on rounded.task_id = tasks.task_id
+    inner join measures on rounded.measure = measures.measure
+    window in_order as (
+        partition by tasks.title, rounded.measure, rounded.subject order by tasks.task_number
+    )
+
+)
+
+select * from final
