@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.errors import BuildError, UsageError
+from promptlab.errors import BuildError, SettingsError, UsageError
 from promptlab.paths import dbt_project, dbt_target
 
 if TYPE_CHECKING:
@@ -72,6 +73,23 @@ def build(
         result = _invoke(call)
     if not result.success:
         raise _failure(result, target)
+
+
+def write_docs(settings: Settings, file: Path, *, verbose: bool = False) -> Path:
+    """Write dbt's documentation of the warehouse as one HTML file; returns its path.
+
+    Raises:
+        BuildError: dbt could not make it.
+        SettingsError: the file cannot be written.
+    """
+    build(settings, ["--static"], command="docs generate", verbose=verbose)
+    page = dbt_target(settings.db.resolve()) / "static_index.html"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(page, file)
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be written: {error}") from None
+    return file
 
 
 def _is_plain_build(command: str, args: Sequence[str]) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ingest.load import FileLoad
     from promptlab.contracts.analysis_result import AnalysisResult
+    from promptlab.contracts.comparison import Comparison
 
 OnProgress = Callable[[Path, int], None]
 
@@ -198,6 +199,37 @@ class Warehouse:
                 generated_at=datetime.now(UTC),
             )
 
+    def compare(
+        self,
+        baseline: str = "baseline",
+        candidate: str = "latest",
+        *,
+        lang: str | None = None,
+    ) -> Comparison:
+        """How one task did against another, paired case by case.
+
+        A pair that was not compared before is built now, and kept.
+
+        Args:
+            baseline: the "before": an id, a unique prefix, ``latest``; ``baseline`` and
+                ``previous`` are those of the candidate.
+            candidate: the "after": an id, a unique prefix, ``latest`` or ``previous``.
+            lang: language of its sentences, ``zh`` or ``en``.
+        """
+        from promptlab.history import compare
+
+        return compare(self, baseline, candidate, lang=lang or self.settings.lang)
+
+    def set_baseline(self, task: str) -> None:
+        """Name a task the baseline of its title and testset, until another is named.
+
+        Args:
+            task: an id, a unique prefix, ``latest`` or ``previous``.
+        """
+        from promptlab.history import set_baseline
+
+        set_baseline(self, task)
+
     def sql(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """Run one read-only query over the whole warehouse.
 
@@ -263,6 +295,16 @@ class Warehouse:
                 raise NothingToDo(
                     f"{self.settings.db}: nothing has been built yet; `promptlab build`"
                 )
+            yield con
+
+    @contextmanager
+    def writable(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection that may write into the raw tables."""
+        from ingest import raw
+        from promptlab import __version__
+
+        with self._connect(read_only=False) as con:
+            raw.ensure_schema(con, ingest_version=__version__)
             yield con
 
     @contextmanager

@@ -9,23 +9,28 @@ from promptlab.errors import NothingToDo, UsageError
 if TYPE_CHECKING:
     import duckdb
 
-WORDS = ("latest", "previous")
+WORDS = ("latest", "previous", "baseline")
 
 
-def resolve_task(con: duckdb.DuckDBPyConnection, wanted: str) -> str:
+def resolve_task(
+    con: duckdb.DuckDBPyConnection, wanted: str, *, of: str | None = None
+) -> str:
     """The task id that ``wanted`` means.
 
     Args:
         con: a connection to a built warehouse.
         wanted: a task id; a prefix that only one has; ``latest``, the task created
-            last; ``previous``, the one of the same title before that.
+            last; ``previous``, the one of the same title before that; ``baseline``,
+            the one that it is compared with.
+        of: the task whose ``previous`` or ``baseline`` is meant; the latest, when not
+            given.
 
     Raises:
-        NothingToDo: there is no task, or none before the latest.
+        NothingToDo: there is no task, or none before it, or it has no baseline.
         UsageError: no task, or several, begin with ``wanted``.
     """
     if wanted in WORDS:
-        return _by_word(con, wanted)
+        return _by_word(con, wanted, of)
     rows = con.execute(
         "select task_id from marts.dim_tasks"
         " where task_id = $1 or starts_with(task_id, $1) order by task_id",
@@ -42,22 +47,58 @@ def resolve_task(con: duckdb.DuckDBPyConnection, wanted: str) -> str:
     raise UsageError(f"{wanted}: there is no such task; `promptlab runs` lists them")
 
 
-def _by_word(con: duckdb.DuckDBPyConnection, word: str) -> str:
-    latest = con.execute(
-        "select task_id, title, created_at from marts.dim_tasks"
+def _by_word(con: duckdb.DuckDBPyConnection, word: str, of: str | None) -> str:
+    if word == "latest":
+        return _latest(con)
+    task_id = of or _latest(con)
+    if word == "previous":
+        return _previous(con, task_id)
+    return _baseline(con, task_id)
+
+
+def _latest(con: duckdb.DuckDBPyConnection) -> str:
+    row = con.execute(
+        "select task_id from marts.dim_tasks"
         " order by created_at desc, task_id desc limit 1"
     ).fetchone()
-    if latest is None:
+    if row is None:
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
-    if word == "latest":
-        return str(latest[0])
-    task_id, title, created_at = latest
-    previous = con.execute(
-        "select task_id from marts.dim_tasks where title = ?"
-        " and (created_at, task_id) < (?, ?)"
-        " order by created_at desc, task_id desc limit 1",
-        [title, created_at, task_id],
+    return str(row[0])
+
+
+def _previous(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
+    row = con.execute(
+        "select earlier.task_id, task.title from marts.dim_tasks as task"
+        " left join marts.dim_tasks as earlier"
+        " on earlier.title = task.title"
+        " and (earlier.created_at, earlier.task_id) < (task.created_at, task.task_id)"
+        " where task.task_id = ?"
+        " order by earlier.created_at desc, earlier.task_id desc limit 1",
+        [task_id],
     ).fetchone()
-    if previous is None:
-        raise NothingToDo(f"previous: {task_id} is the first task titled {title!r}")
-    return str(previous[0])
+    assert row is not None  # the task is there
+    if row[0] is None:
+        raise NothingToDo(f"previous: {task_id} is the first task titled {row[1]!r}")
+    return str(row[0])
+
+
+def _baseline(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
+    row = con.execute(
+        "select baseline_task_id, baseline_source, named_task_id"
+        " from marts.dim_task_baselines where task_id = ?",
+        [task_id],
+    ).fetchone()
+    assert row is not None  # the task is there
+    baseline, source, named = row
+    if baseline is not None:
+        return str(baseline)
+    if source == "gone":
+        raise NothingToDo(
+            f"baseline: {named}, the baseline named for {task_id}, is not in the"
+            " warehouse any more; name another with `promptlab baseline set TASK`, or"
+            f" `promptlab baseline clear {task_id}`"
+        )
+    raise NothingToDo(
+        f"baseline: {task_id} is the first task of its title and no baseline is named;"
+        " compare it with a task of your choice, or `promptlab baseline set TASK`"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,9 +12,12 @@ from urllib.parse import quote
 from promptlab import __version__
 from promptlab.errors import UsageError
 from reports.catalogue import catalogue
+from reports.comparison_queries import comparison_with_baseline
 from reports.files import folder_name, write_file
 from reports.formats import FORMATS, Format, Options
+from reports.history_queries import title_history
 from reports.index import read_index, to_index_html
+from reports.mail_view import MOST_CHANGES
 from reports.memory_queries import memory_lines, memory_result
 from reports.memory_report import to_memory_html, to_memory_json
 from reports.queries import analysis_result
@@ -104,9 +108,18 @@ def write_task(
     Arguments and errors are those of :func:`write_all`.
     """
     options = options or Options()
+    chosen = chosen_formats(formats)
+    if any(fmt.with_history for fmt in chosen):
+        options = replace(
+            options,
+            history=title_history(con, task_id),
+            comparison=comparison_with_baseline(
+                con, task_id, lang=options.lang, cases=MOST_CHANGES
+            ),
+        )
     written = []
     results = {}
-    for fmt in chosen_formats(formats):
+    for fmt in chosen:
         if fmt.limits not in results:
             results[fmt.limits] = analysis_result(
                 con,

@@ -20,12 +20,20 @@ COMMANDS = {
     "validate": "validate",
     "ingest": "ingest",
     "build": "build",
+    "score": "score",
     "report": "report",
     "runs": "runs",
     "show": "show",
+    "compare": "compare",
+    "baseline": "baseline",
+    "gate": "gate",
+    "trends": "trends",
+    "flaky": "flaky",
+    "leaderboard": "leaderboard",
     "query": "query",
     "doctor": "doctor",
     "schema": "schema",
+    "docs": "docs",
 }
 """Command → module of this package that defines it, in the order of ``--help``."""
 

@@ -5,12 +5,26 @@ To add one, write a module with a ``FORMAT`` and list it here.
 
 from __future__ import annotations
 
-from reports.formats import cases_csv, junit_xml, report_html, report_md, result_json
+from reports.formats import (
+    cases_csv,
+    junit_xml,
+    report_eml,
+    report_html,
+    report_md,
+    result_json,
+)
 from reports.formats.base import Format, Options
 
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT
-    for module in (result_json, report_html, report_md, junit_xml, cases_csv)
+    for module in (
+        result_json,
+        report_html,
+        report_eml,
+        report_md,
+        junit_xml,
+        cases_csv,
+    )
 }
 
 __all__ = ["FORMATS", "Format", "Options"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.comparison import Comparison
 from reports.catalogue import Lang
+from reports.history_queries import PastRun
 from reports.limits import Limits
 
 
@@ -18,6 +20,12 @@ class Options:
     lang: Lang = "zh"
     templates: Path | None = None
     """Folder whose files replace the built-in templates of the same name."""
+    history: Sequence[PastRun] = ()
+    """Runs of the title up to this task, oldest first."""
+    comparison: Comparison | None = None
+    """The task against its baseline."""
+    report_url: str | None = None
+    """Address below which the reports stand, as in the output folder."""
 
 
 @dataclass(frozen=True)
@@ -31,3 +39,5 @@ class Format:
     limits: Limits
     """How much of the task it lists."""
     render: Callable[[AnalysisResult, Options], bytes]
+    with_history: bool = False
+    """Whether it needs ``history`` and ``comparison`` in its options."""

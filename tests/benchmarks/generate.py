@@ -8,7 +8,41 @@ from pathlib import Path
 
 SEED = 20241024
 
-_WORDS = ["订单", "已", "签收", "退款", "将", "在", "三个", "工作日", "内", "原路", "返回", "请", "您", "耐心", "等待", "the", "parcel", "has", "left", "our", "warehouse", "and", "will", "arrive", "on", "Friday", "please", "keep", "the", "receipt", "for", "your", "records"]
+_WORDS = [
+    "订单",
+    "已",
+    "签收",
+    "退款",
+    "将",
+    "在",
+    "三个",
+    "工作日",
+    "内",
+    "原路",
+    "返回",
+    "请",
+    "您",
+    "耐心",
+    "等待",
+    "the",
+    "parcel",
+    "has",
+    "left",
+    "our",
+    "warehouse",
+    "and",
+    "will",
+    "arrive",
+    "on",
+    "Friday",
+    "please",
+    "keep",
+    "the",
+    "receipt",
+    "for",
+    "your",
+    "records",
+]
 
 _DIMENSIONS = [
     {

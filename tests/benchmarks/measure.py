@@ -19,6 +19,8 @@ class Sample:
     """Wall time."""
     peak_mb: float
     """Largest resident set, in 10^6 bytes."""
+    said: str = ""
+    """What it printed."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +63,12 @@ def run(command: Sequence[str], **environment: str) -> Sample:
         env={**os.environ, **environment},
     )
     assert process.stdout is not None
-    said = process.stdout.read()
+    said = process.stdout.read().decode("utf-8", "replace")
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - started
     if os.waitstatus_to_exitcode(status):
-        raise RuntimeError(said.decode("utf-8", "replace"))
-    return Sample(seconds, usage.ru_maxrss * 1024 / 1e6)
+        raise RuntimeError(said)
+    return Sample(seconds, usage.ru_maxrss * 1024 / 1e6, said)
 
 
 def compare(

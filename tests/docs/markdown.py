@@ -61,8 +61,8 @@ def with_parts(page: str, parts: dict[str, str]) -> str:
         start = f"<!-- generated: {name} -->\n"
         if start not in page:
             page += f"\n## {name}\n\n{start}{_END}\n"
-        pattern = re.compile(re.escape(start) + ".*?" + re.escape(_END), re.DOTALL)
-        page = pattern.sub(lambda _, new=start + text + _END: new, page)
+        begin = page.index(start) + len(start)
+        page = page[:begin] + text + page[page.index(_END, begin) :]
     return page
 
 

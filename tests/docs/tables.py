@@ -92,6 +92,9 @@ TEXTS = {
     "named_baselines.title": "Title whose tasks are compared with it.",
     "named_baselines.testset_id": "Testset of those tasks; null: any.",
     "named_baselines.set_at": "When it was set, UTC.",
+    "requested_comparisons.baseline_task_id": "The task to compare with.",
+    "requested_comparisons.candidate_task_id": "The task that is compared.",
+    "requested_comparisons.requested_at": "When it was asked for, UTC.",
     "memory_runs.task_id": "The conversation, a file.",
     "memory_tests.task_id": "The conversation, a file.",
     "memory_answers.task_id": "The conversation, a file.",
@@ -131,10 +134,10 @@ def page() -> str:
     marts = list(_marts())
     lines = [_HEAD, f"## Marts\n\n{_MARTS}\n"]
     lines += _overview([table for _, table in marts], "marts")
-    for folder, tables in groupby(marts, key=itemgetter(0)):
+    for folder, found in groupby(marts, key=itemgetter(0)):
         lines.append(f"### {GROUPS.get(folder, folder.capitalize())}\n")
-        for _, table in tables:
-            lines += _section(table, "marts")
+        for _, mart in found:
+            lines += _section(mart, "marts")
     for heading, schema, tables in (
         (f"## Policy\n\n{_POLICY}\n", "policy", list(_seeds())),
         (f"## Raw tables\n\n{_RAW}\n", "raw", raw_tables()),

@@ -100,7 +100,11 @@ def test_the_page_of_commands_has_no_command_too_many():
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_of_help_is_on_the_page_of_commands(name, capsys):
     run_cli([*name.split(), "--help"])
-    options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", capsys.readouterr().out, re.M)
+    options = re.findall(
+        r"^  (?:-\w, )?(--[\w-]+)",
+        capsys.readouterr().out.split("Options:")[1],
+        re.MULTILINE,
+    )
     assert options
     lacking = [o for o in options if f"`{o}" not in read("docs/cli.md")]
     assert lacking == ["--help"]
@@ -110,7 +114,7 @@ def test_every_option_of_help_is_on_the_page_of_commands(name, capsys):
 @pytest.mark.parametrize("name", sorted({name.split()[0] for name in COMMANDS}))
 def test_every_command_is_in_the_table_of_the_readme(readme, name):
     table = [line for line in read(readme).splitlines() if line.startswith("| `")]
-    assert any(re.search(rf"`{name}\b", line) for line in table)
+    assert any(re.search(rf"`promptlab {name}\b", line) for line in table)
 
 
 # ---------- what has a name in the code has its line in the docs

@@ -47,6 +47,7 @@ def test_formats_are_known_by_name():
     assert {name: fmt.file_name for name, fmt in FORMATS.items()} == {
         "json": "result.json",
         "html": "report.html",
+        "email": "report.eml",
         "md": "report.md",
         "junit": "junit.xml",
         "csv": "cases.csv",
@@ -54,7 +55,7 @@ def test_formats_are_known_by_name():
 
 
 def test_an_unknown_format_is_refused_with_those_there_are():
-    with pytest.raises(UsageError, match="pdf, doc is not one of json, html, md"):
+    with pytest.raises(UsageError, match="pdf, doc is not one of json, html, email, md"):
         chosen_formats(["html", "pdf", "doc"])
 
 

@@ -55,7 +55,9 @@ class Scored:
         rounds = self.rows("fct_round_scores", task_id, dimension_id=dimension_id)
         return [
             each["reason"] if each["metric"] is None else each["metric"]
-            for each in sorted(rounds, key=lambda each: (each["case_id"], each["round_id"]))
+            for each in sorted(
+                rounds, key=lambda each: (each["case_id"], each["round_id"])
+            )
         ]
 
     def scores(self, task_id: str, dimension_id: str) -> list[float | None]:
@@ -63,7 +65,9 @@ class Scored:
         rounds = self.rows("fct_round_scores", task_id, dimension_id=dimension_id)
         return [
             each["score"]
-            for each in sorted(rounds, key=lambda each: (each["case_id"], each["round_id"]))
+            for each in sorted(
+                rounds, key=lambda each: (each["case_id"], each["round_id"])
+            )
         ]
 
     def alerts(self, task_id: str) -> dict[str, Row]:

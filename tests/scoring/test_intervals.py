@@ -37,7 +37,12 @@ def sample_task(name: str, values: list[float]) -> dict[str, Any]:
         f"interval-{name}",
         [case("x") for _ in values],
         [
-            dimension(each, scorer="judge", aggregation=each, weight=1 if each == "mean" else 0)
+            dimension(
+                each,
+                scorer="judge",
+                aggregation=each,
+                weight=1 if each == "mean" else 0,
+            )
             for each in AGGREGATIONS
         ],
     )
@@ -193,8 +198,8 @@ def test_a_weighted_mean_has_the_weighted_t_interval(scored):
 def test_a_weighted_share_has_wilsons_interval_at_its_effective_size(scored):
     found = scored.dimension("weighted-right-or-wrong", "mean")
     n = sum(WEIGHTS) ** 2 / sum(w * w for w in WEIGHTS)
-    share = (
-        sum(w * x for w, x in zip(WEIGHTS, RIGHT_OR_WRONG, strict=True)) / sum(WEIGHTS)
+    share = sum(w * x for w, x in zip(WEIGHTS, RIGHT_OR_WRONG, strict=True)) / sum(
+        WEIGHTS
     )
     z = stats.norm.ppf(0.975)
     half = z * math.sqrt(n * share * (1 - share) + z * z / 4)

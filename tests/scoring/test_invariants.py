@@ -104,7 +104,9 @@ TASKS = [
         )
         for left_out in (DIMENSIONS[0], DIMENSIONS[2], DIMENSIONS[7])
     ),
-    task("scaled", CASES, [{**each, "weight": each["weight"] / 4} for each in DIMENSIONS]),
+    task(
+        "scaled", CASES, [{**each, "weight": each["weight"] / 4} for each in DIMENSIONS]
+    ),
     task("zeroed", CASES, [each for each in DIMENSIONS if each["weight"] > 0]),
     changed_round("righted", raw_output=" ".join(WORDS)),
     changed_round("slower", latency_ms=9000),
@@ -121,7 +123,15 @@ SCORES = [
     ]
 ]
 
-NUMBERS = ["score", "ci_low", "ci_high", "n_cases", "n_rounds", "raw_metrics", "diagnosis"]
+NUMBERS = [
+    "score",
+    "ci_low",
+    "ci_high",
+    "n_cases",
+    "n_rounds",
+    "raw_metrics",
+    "diagnosis",
+]
 
 
 def dimensions_of(scored, task_id: str, *columns: str) -> dict[str, list[Any]]:
@@ -151,13 +161,27 @@ def test_the_order_of_cases_rounds_and_dimensions_changes_nothing(scored, task_i
         scored, "base", *columns
     )
     for mart, columns in (
-        ("fct_case_results", ["case_id", "status", "aggregated_score", "dimension_scores"]),
-        ("fct_evidence", ["dimension_id", "evidence_rank", "case_id", "round_id", "payload"]),
+        (
+            "fct_case_results",
+            ["case_id", "status", "aggregated_score", "dimension_scores"],
+        ),
+        (
+            "fct_evidence",
+            ["dimension_id", "evidence_rank", "case_id", "round_id", "payload"],
+        ),
         ("fct_alerts", ["code", "message", "dimension_ids", "case_ids"]),
     ):
         ours, theirs = (
             sorted(
-                (str([each[column] for column in columns if column != "dimension_scores"]))
+                (
+                    str(
+                        [
+                            each[column]
+                            for column in columns
+                            if column != "dimension_scores"
+                        ]
+                    )
+                )
                 for each in scored.rows(mart, name)
             )
             for name in (task_id, "base")
@@ -179,7 +203,9 @@ def test_scaling_all_weights_changes_nothing(scored):
     assert dimensions_of(scored, "scaled", *NUMBERS) == dimensions_of(
         scored, "base", *NUMBERS
     )
-    for dimension_id, (weight,) in dimensions_of(scored, "scaled", "weight_used").items():
+    for dimension_id, (weight,) in dimensions_of(
+        scored, "scaled", "weight_used"
+    ).items():
         assert weight == pytest.approx(
             scored.dimension("base", dimension_id)["weight_used"], abs=1e-12
         )

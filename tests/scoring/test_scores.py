@@ -17,7 +17,12 @@ MODES = [
     ("plain-max-wins", "lower_better", {"max": 1000, "max_ms": 1}, [1, 1, 1, 0.5]),
     ("seconds", "lower_better", {"max_seconds": 0.5}, [1, 1, 0.5, 0.25]),
     ("nothing-allowed", "lower_better", {"max": 0}, [1, 0, 0, 0]),
-    ("scores-are-no-limits", "lower_better", {"max": 500, "max_score": 1}, [1, 1, 0.5, 0.25]),
+    (
+        "scores-are-no-limits",
+        "lower_better",
+        {"max": 500, "max_score": 1},
+        [1, 1, 0.5, 0.25],
+    ),
     ("from-a-limit", "higher_better", {"min": 1000}, [0, 0.5, 1, 1]),
     ("inside-a-range", "range", {"min": 500, "max": 1000}, [0, 1, 1, 0]),
     ("near-a-range", "range", {"min": 600, "max": 1600}, [0.4, 0.9, 1, 0.6]),
@@ -122,7 +127,10 @@ TASKS = [
             case("y", golden="x", confidence=0.3),
             case("y", golden="x", confidence=0),
         ],
-        [dimension("accuracy"), dimension("robust", scorer="accuracy", aggregation="median")],
+        [
+            dimension("accuracy"),
+            dimension("robust", scorer="accuracy", aggregation="median"),
+        ],
     ),
     task(
         "without-confidence",

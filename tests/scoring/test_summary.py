@@ -108,7 +108,10 @@ def test_an_alert_names_its_cases_and_counts(scored):
     )
     assert (found["code"], found["severity"]) == ("below_min_score", "major")
     assert found["case_ids"] == ["c2"]
-    assert found["message"] == "“accuracy”得分 50.0%，低于目标 100.0%：2 个有分数的用例中有 1 个低于目标。"
+    assert (
+        found["message"]
+        == "“accuracy”得分 50.0%，低于目标 100.0%：2 个有分数的用例中有 1 个低于目标。"
+    )
     assert found["message_en"] == (
         "“accuracy” scored 50.0%, below its target of 100.0%:"
         " 1 of 2 scored cases are below it."
@@ -213,7 +216,9 @@ def test_every_sentence_is_whole_in_both_languages(scored):
 
 def test_a_diagnosis_says_what_is_wrong_where_and_how_sure(scored):
     found = scored.dimension("evident", "accuracy")
-    assert found["diagnosis"].startswith("得分 85.7%（95% 区间 60.1%–96.0%；14 个用例中 14 个有分数）。")
+    assert found["diagnosis"].startswith(
+        "得分 85.7%（95% 区间 60.1%–96.0%；14 个用例中 14 个有分数）。"
+    )
     assert "2 个用例不是满分，最低的是 c1（0.0%）、c2（0.0%）。" in found["diagnosis"]
     silent = scored.dimension("evident", "latency")
     assert silent["diagnosis"] == "没有分数：没有测得该数值（25 轮中有 0 轮得到评分）。"

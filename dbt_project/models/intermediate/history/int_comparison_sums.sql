@@ -16,7 +16,7 @@ score_changes as (
 
 tags as (
 
-    select * from {{ ref('int_case_tags') }}
+    select * from {{ ref('dim_case_tags') }}
 
 ),
 

@@ -3,7 +3,7 @@ with
 
 tags as (
 
-    select * from {{ ref('int_case_tags') }}
+    select * from {{ ref('dim_case_tags') }}
 
 ),
 

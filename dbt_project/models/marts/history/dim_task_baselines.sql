@@ -1,6 +1,4 @@
--- The task that a task is compared with: the one that a person named for its title and
--- testset, else the one before it. A named baseline never gives way to another in
--- silence: where it is gone, there is none.
+-- A named baseline never gives way to another in silence: where it is gone, there is none.
 with
 
 tasks as (
@@ -9,38 +7,9 @@ tasks as (
 
 ),
 
-loads as (
-
-    select * from {{ ref('stg_loads__loads') }}
-
-),
-
-settings as (
-
-    select
-        *,
-        row_number() over (
-            partition by title, testset_id order by set_at desc, task_id
-        ) as newness
-
-    from {{ ref('stg_tasks__named_baselines') }}
-
-),
-
 named as (
 
-    select
-        settings.title,
-        settings.testset_id,
-        settings.task_id as named_task_id,
-        settings.set_at,
-        tasks.task_id as baseline_task_id,
-        loads.finished_at > settings.set_at as is_changed
-
-    from settings
-    left join tasks on settings.task_id = tasks.task_id
-    left join loads on tasks.load_id = loads.load_id
-    where settings.newness = 1 and settings.task_id is not null
+    select * from {{ ref('dim_named_baselines') }}
 
 ),
 
@@ -63,22 +32,22 @@ final as (
         ---------- ids
         ordered.task_id,
         case
-            when named.named_task_id is null then ordered.previous_task_id
-            else named.baseline_task_id
+            when named.task_id is null then ordered.previous_task_id
+            when named.state <> 'gone' then named.task_id
         end as baseline_task_id,
         ordered.previous_task_id,
-        named.named_task_id,
+        named.task_id as named_task_id,
 
         ---------- strings
         case
-            when named.baseline_task_id is not null then 'named'
-            when named.named_task_id is not null then 'gone'
+            when named.state = 'gone' then 'gone'
+            when named.task_id is not null then 'named'
             when ordered.previous_task_id is not null then 'previous'
             else 'none'
         end as baseline_source,
 
         ---------- booleans
-        named.is_changed as is_baseline_changed,
+        named.state = 'changed' as is_baseline_changed,
 
         ---------- timestamps
         named.set_at as baseline_set_at
@@ -89,7 +58,7 @@ final as (
         on
             ordered.title = named.title
             and ordered.testset_id is not distinct from named.testset_id
-            and ordered.task_id <> named.named_task_id
+            and ordered.task_id <> named.task_id
 
 )
 

@@ -12,6 +12,12 @@ drops as (
 
 ),
 
+reasons as (
+
+    select * from {{ ref('comparison_reasons') }}
+
+),
+
 -- how far the score fell, in the words of the policy
 rated as (
 
@@ -41,6 +47,8 @@ final as (
         -- whatever the score did
         case when cases.is_must_have_lost then 'critical' else rated.severity end as severity,
         cases.reason,
+        reasons.reason_text,
+        reasons.reason_text_en,
         cases.baseline_status,
         cases.candidate_status,
         case
@@ -65,6 +73,7 @@ final as (
             cases.baseline_task_id = rated.baseline_task_id
             and cases.candidate_task_id = rated.candidate_task_id
             and cases.case_id = rated.case_id
+    left join reasons on cases.reason = reasons.reason
 
 )
 

@@ -67,6 +67,7 @@ rounded as (
         round(ci_high, 6) as ci_high
 
     from numbers
+    where value is not null
 
 ),
 

@@ -96,7 +96,9 @@ gathered as (
         {{ json_text('picked.detail', 'highlight') }} as highlight,
         case
             when dimensions.scorer = 'accuracy' and dimensions.match_rule = 'exact'
-                then nullif({{ common_prefix_length('rounds.answer', 'golden_texts.golden_text') }}, 0)
+                then nullif({{ common_prefix_length(
+                    'rounds.answer', 'golden_texts.golden_text'
+                ) }}, 0)
         end as n_common
 
     from picked

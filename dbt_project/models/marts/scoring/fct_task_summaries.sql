@@ -78,6 +78,18 @@ capped as (
 
 ),
 
+graded as (
+
+    select
+        earned.task_id,
+        earned.min_score > capped.highest_min_score as is_capped,
+        case when is_capped then capped.highest_min_score else earned.min_score end as min_score
+
+    from earned
+    left join capped on earned.task_id = capped.task_id
+
+),
+
 warned as (
 
     select
@@ -111,7 +123,7 @@ joined as (
     select
         task_scores.*,
         coalesce(grades.grade, 'n/a') as grade,
-        coalesce(earned.min_score > capped.highest_min_score, false) as is_capped,
+        coalesce(graded.is_capped, false) as is_capped,
         round(
             cast(counted.n_pass as double)
             / nullif(counted.n_pass + counted.n_fail + counted.n_error, 0),
@@ -129,13 +141,8 @@ joined as (
 
     from task_scores
     left join counted on task_scores.task_id = counted.task_id
-    left join earned on task_scores.task_id = earned.task_id
-    left join capped on task_scores.task_id = capped.task_id
-    left join grades
-        on grades.min_score = case
-            when capped.highest_min_score < earned.min_score then capped.highest_min_score
-            else earned.min_score
-        end
+    left join graded on task_scores.task_id = graded.task_id
+    left join grades on graded.min_score = grades.min_score
     left join warned on task_scores.task_id = warned.task_id
     left join weakest
         on

@@ -50,6 +50,7 @@ received as (
     select
         scores.task_id,
         scores.dimension_id,
+        scores.is_asked_for,
         count(*) as n_received,
         count(*) filter (where scores.has_several_scorers) as n_contested,
         count(distinct scores.case_id) as n_cases,
@@ -61,7 +62,7 @@ received as (
             scores.task_id = rounds.task_id
             and scores.case_id = rounds.case_id
             and scores.round_id = rounds.round_id
-    group by scores.task_id, scores.dimension_id
+    group by scores.task_id, scores.dimension_id, scores.is_asked_for
 
 ),
 
@@ -134,6 +135,7 @@ described as (
         on
             dimensions.task_id = received.task_id
             and dimensions.dimension_id = received.dimension_id
+            and received.is_asked_for
 
 ),
 
@@ -211,11 +213,7 @@ unasked_scores as (
 
     from received
     inner join task_rounds on received.task_id = task_rounds.task_id
-    left join dimensions
-        on
-            received.task_id = dimensions.task_id
-            and received.dimension_id = dimensions.dimension_id
-    where dimensions.dimension_id is null
+    where not received.is_asked_for
 
 ),
 

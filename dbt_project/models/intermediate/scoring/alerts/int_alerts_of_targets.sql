@@ -55,24 +55,41 @@ measured as (
 missed as (
 
     select
-        task_id, dimension_id, 'below_min_score' as code, score as value,
-        min_score as limit_value, 'share' as unit, cast(null as bigint) as n, n_cases as n_total
+        task_id,
+        dimension_id,
+        'below_min_score' as code,
+        score as value,
+        min_score as limit_value,
+        'share' as unit,
+        cast(null as bigint) as n,
+        n_cases as n_total
     from measured
     where score < min_score
 
     union all
 
     select
-        task_id, dimension_id, 'above_max_score' as code, score as value,
-        max_score as limit_value, 'share' as unit, null as n, n_cases as n_total
+        task_id,
+        dimension_id,
+        'above_max_score' as code,
+        score as value,
+        max_score as limit_value,
+        'share' as unit,
+        null as n,
+        n_cases as n_total
     from measured
     where score > max_score
 
     union all
 
     select
-        task_id, dimension_id, 'max_variance_exceeded' as code, mean_variance as value,
-        max_variance as limit_value, 'variance' as unit, null as n,
+        task_id,
+        dimension_id,
+        'max_variance_exceeded' as code,
+        mean_variance as value,
+        max_variance as limit_value,
+        'variance' as unit,
+        null as n,
         n_cases_with_variance as n_total
     from measured
     where mean_variance > max_variance
@@ -80,16 +97,28 @@ missed as (
     union all
 
     select
-        task_id, dimension_id, 'below_min_target' as code, mean as value,
-        lower_limit as limit_value, unit, n_below_limit as n, n_scored_rounds as n_total
+        task_id,
+        dimension_id,
+        'below_min_target' as code,
+        mean as value,
+        lower_limit as limit_value,
+        unit,
+        n_below_limit as n,
+        n_scored_rounds as n_total
     from measured
     where mean < lower_limit
 
     union all
 
     select
-        task_id, dimension_id, 'above_max_target' as code, mean as value,
-        upper_limit as limit_value, unit, n_above_limit as n, n_scored_rounds as n_total
+        task_id,
+        dimension_id,
+        'above_max_target' as code,
+        mean as value,
+        upper_limit as limit_value,
+        unit,
+        n_above_limit as n,
+        n_scored_rounds as n_total
     from measured
     where mean > upper_limit
 
@@ -131,7 +160,7 @@ alerts as (
         cast(null as varchar) as detail,
         cast(null as varchar) as detail_en,
         count(*) filter (where distance > 0) as n_cases,
-        {{ json_list_of('case_id', 'distance desc, case_id', 'distance > 0') }} as case_ids
+        {{ json_list_of('case_id', '-distance, case_id', 'distance > 0') }} as case_ids
 
     from distances
     group by task_id, dimension_id, code

@@ -110,14 +110,20 @@ checked as (
                 case when is_bad_reducer then 'reducer = ' || reducer end,
                 case when is_bad_aggregation then 'aggregation = ' || aggregation end,
                 case when is_bad_k then 'k = ' || cast(given_k as varchar) end,
-                case when is_bad_tolerance then 'tolerance = ' || cast(given_tolerance as varchar) end,
+                case
+                    when is_bad_tolerance
+                        then 'tolerance = ' || cast(given_tolerance as varchar)
+                end,
                 case
                     when is_bad_pass_score then 'pass_score = ' || cast(given_pass_score as varchar)
                 end,
                 case when is_bad_trim then 'trim = ' || cast(given_trim as varchar) end,
                 case
-                    when is_bad_must then 'must = ' || coalesce(cast(must as varchar), 'null')
-                        || ', must_not = ' || coalesce(cast(must_not as varchar), 'null')
+                    when is_bad_must
+                        then concat(
+                            'must = ', coalesce(cast(must as varchar), 'null'),
+                            ', must_not = ', coalesce(cast(must_not as varchar), 'null')
+                        )
                 end,
                 case
                     when is_bad_required_keys

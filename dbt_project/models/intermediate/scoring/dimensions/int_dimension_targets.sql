@@ -127,7 +127,11 @@ limited as (
         thresholds.min_score,
         thresholds.max_score,
         thresholds.max_variance,
-        thresholds.has_bad_threshold
+        thresholds.has_bad_threshold,
+        dimensions.scoring_mode in ('lower_better', 'range') as uses_upper,
+        dimensions.scoring_mode in ('higher_better', 'range') as uses_lower,
+        case when uses_upper then upper_limit end as used_upper,
+        case when uses_lower then lower_limit end as used_lower
 
     from dimensions
     inner join typed_parameters
@@ -162,22 +166,12 @@ judged as (
         -- without a usable target there is no score, except for metrics that are shares
         case
             when is_share and scoring_mode <> 'range' then null
-            when scoring_mode = 'lower_better' then case
-                when upper_problem is not null then upper_problem
-                when upper_limit is null then 'target_missing'
-                when upper_limit < 0 then 'target_negative'
-            end
-            when scoring_mode = 'higher_better' then case
-                when lower_problem is not null then lower_problem
-                when lower_limit is null then 'target_missing'
-                when lower_limit <= 0 then 'target_not_positive'
-            end
-            when upper_problem is not null then upper_problem
-            when lower_problem is not null then lower_problem
-            when upper_limit is null and lower_limit is null then 'target_missing'
-            when lower_limit > upper_limit then 'target_crossed'
-            when lower_limit is null and upper_limit < 0 then 'target_negative'
-            when upper_limit is null and lower_limit <= 0 then 'target_not_positive'
+            when uses_upper and upper_problem is not null then upper_problem
+            when uses_lower and lower_problem is not null then lower_problem
+            when used_lower is null and used_upper is null then 'target_missing'
+            when used_lower > used_upper then 'target_crossed'
+            when used_lower is null and used_upper < 0 then 'target_negative'
+            when used_upper is null and used_lower <= 0 then 'target_not_positive'
         end as target_problem,
         coalesce(
             target_problem,

@@ -26,11 +26,12 @@ scorers as (
 
 ),
 
-scored_outside as (
+-- what outside scores say they are for: a dimension, or a scorer that dimensions name
+received as (
 
     select distinct
         task_id,
-        dimension_id
+        dimension_id as scores_from
 
     from {{ ref('stg_scores__scores') }}
 
@@ -50,9 +51,11 @@ joined as (
         typed_parameters.scorer,
         case
             when scorers.scorer is not null then 'built_in'
-            when scored_outside.dimension_id is not null then 'outside'
+            when coalesce(own_scores.scores_from, named_scores.scores_from) is not null
+                then 'outside'
             else 'unknown'
         end as scorer_kind,
+        coalesce(own_scores.scores_from, named_scores.scores_from) as scores_from,
         cast(scorers.scorer_version as varchar) as scorer_version,
         coalesce(scorers.unit, 'share') as unit,
         typed_parameters.match_rule,
@@ -125,10 +128,14 @@ joined as (
             dimensions.task_id = targets.task_id
             and dimensions.dimension_id = targets.dimension_id
     left join scorers on typed_parameters.scorer = scorers.scorer
-    left join scored_outside
+    left join received as own_scores
         on
-            dimensions.task_id = scored_outside.task_id
-            and dimensions.dimension_id = scored_outside.dimension_id
+            dimensions.task_id = own_scores.task_id
+            and dimensions.dimension_id = own_scores.scores_from
+    left join received as named_scores
+        on
+            typed_parameters.task_id = named_scores.task_id
+            and typed_parameters.scorer = named_scores.scores_from
     left join typed_parameters as referred
         on
             typed_parameters.task_id = referred.task_id

@@ -142,7 +142,7 @@ agreements as (
         canonical_answers.answer_hash,
         canonical_answers.n_measured - 1 as n_others,
         groups.n_equal - 1 as n_agreeing,
-        coalesce(likenesses.likeness, 0.0) as likeness
+        cast(groups.n_equal - 1 + coalesce(likenesses.likeness, 0) as double) as agreement
 
     from canonical_answers
     inner join groups
@@ -169,8 +169,7 @@ scored as (
         answers.dimension_id,
         case
             when agreements.n_others > 0
-                then (agreements.n_agreeing + agreements.likeness)
-                    / cast(agreements.n_others as double)
+                then agreements.agreement / agreements.n_others
         end as metric,
         case
             when answers.is_error then 'error_round'

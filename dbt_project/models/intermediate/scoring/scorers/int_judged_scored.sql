@@ -50,12 +50,17 @@ given as (
         rounds.is_error,
         dimensions.scorer = 'accuracy' and scored_cases.case_id is not null
             as is_zero_on_error,
-        scores.round_id is not null as has_score,
         case
             when scores.round_id is not null then scores.metric
-            when dimensions.scorer = 'judge' then rounds.judge_score
+            when dimensions.scorer = 'judge' and rounds.judge_score between 0 and 1
+                then rounds.judge_score
         end as given_metric,
-        scores.reason as given_reason,
+        case
+            when scores.round_id is not null then scores.reason
+            when dimensions.scorer = 'judge' and rounds.judge_score is not null
+                then 'score_out_of_scale'
+            else 'no_score'
+        end as given_reason,
         coalesce(scores.summary, rounds.judge_feedback) as summary,
         scores.given_by,
         scores.given_by_version
@@ -89,8 +94,7 @@ scored as (
         end as metric,
         case
             when is_error then 'error_round'
-            when given_metric is null and has_score then given_reason
-            when given_metric is null then 'no_score'
+            when given_metric is null then given_reason
         end as reason,
         cast(null as varchar) as expected,
         cast(null as varchar) as actual,

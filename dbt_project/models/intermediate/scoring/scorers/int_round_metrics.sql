@@ -1,34 +1,44 @@
--- One row per round and dimension: the scorer's metric, or why there is none. Stability,
--- which looks at the scores made of these, joins in int_round_scores.
-{%- set scorers = [
-    'accuracy', 'accuracy_by_json', 'expectations', 'rules', 'consistency', 'format', 'measures', 'keywords',
-    'error_rate', 'judged', 'unscorable_dimensions',
-] %}
+-- One row per round and dimension: the scorer's metric, or why there is none. Every scorer
+-- is a model of this shape. Stability, which looks at the scores made of these metrics,
+-- joins in int_round_scores.
+select * from {{ ref('int_accuracy_scored') }}
 
-with
+union all
 
-metrics as (
+select * from {{ ref('int_accuracy_by_json_scored') }}
 
-    {%- for scorer in scorers %}
+union all
 
-    select
-        task_id,
-        case_id,
-        round_id,
-        dimension_id,
-        metric,
-        reason,
-        expected,
-        actual,
-        detail
+select * from {{ ref('int_expectations_scored') }}
 
-    from {{ ref('int_' ~ scorer ~ '_scored') }}
-    {%- if not loop.last %}
+union all
 
-    union all
-    {%- endif %}
-    {%- endfor %}
+select * from {{ ref('int_rules_scored') }}
 
-)
+union all
 
-select * from metrics
+select * from {{ ref('int_consistency_scored') }}
+
+union all
+
+select * from {{ ref('int_format_scored') }}
+
+union all
+
+select * from {{ ref('int_measures_scored') }}
+
+union all
+
+select * from {{ ref('int_keywords_scored') }}
+
+union all
+
+select * from {{ ref('int_error_rate_scored') }}
+
+union all
+
+select * from {{ ref('int_judged_scored') }}
+
+union all
+
+select * from {{ ref('int_unscorable_dimensions_scored') }}

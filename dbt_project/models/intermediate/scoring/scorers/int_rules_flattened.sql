@@ -60,7 +60,6 @@ typed_entries as (
             {{ json_field('entry', 'values') }},
             {{ json_field('entry', 'pattern') }},
             {{ json_field('entry', 'keys') }},
-            {{ json_field('entry', 'limit') }},
             {{ json_field('entry', 'target') }}
         ) as entry_operand
 
@@ -82,7 +81,9 @@ rules as (
             when typed_entries.entry_rule = rule_names.rule
                 then coalesce(
                     typed_entries.entry_operand,
-                    case when rule_names.rule in ('non_empty', 'is_json') then cast('true' as json) end
+                    case
+                        when rule_names.rule in ('non_empty', 'is_json') then cast('true' as json)
+                    end
                 )
             else {{ json_member('typed_entries.entry', 'rule_names.rule') }}
         end as operand,

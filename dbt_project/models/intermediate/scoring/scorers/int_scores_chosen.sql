@@ -1,5 +1,6 @@
 -- One row per round and dimension with a score from outside SQL, as a share of its scale.
--- Of several scores the dimension's `scorer_name` chooses, else the newest load.
+-- A dimension takes the scores under its own id, else those under the name of its scorer;
+-- scores that no dimension asks for keep their own. Of several the dimension's `scorer_name` chooses, else the newest load.
 with
 
 scores as (
@@ -26,7 +27,8 @@ offered as (
         scores.task_id,
         scores.case_id,
         scores.round_id,
-        scores.dimension_id,
+        coalesce(dimensions.dimension_id, scores.dimension_id) as dimension_id,
+        dimensions.dimension_id is not null as is_asked_for,
         scores.load_id,
         scores.scorer as given_by,
         scores.scorer_version as given_by_version,
@@ -36,7 +38,9 @@ offered as (
         case when scores.score between 0 and scores.scale then scores.score / scores.scale end
             as metric,
         row_number() over (
-            partition by scores.task_id, scores.case_id, scores.round_id, scores.dimension_id
+            partition by
+                scores.task_id, scores.case_id, scores.round_id,
+                scores.dimension_id, dimensions.dimension_id
             order by
                 case when scores.scorer = dimensions.scorer then 0 else 1 end,
                 loads.finished_at desc nulls last,
@@ -51,10 +55,12 @@ offered as (
     left join dimensions
         on
             scores.task_id = dimensions.task_id
-            and scores.dimension_id = dimensions.dimension_id
+            and scores.dimension_id = dimensions.scores_from
     where dimensions.scorer_name is null or scores.scorer = dimensions.scorer_name
     window in_round as (
-        partition by scores.task_id, scores.case_id, scores.round_id, scores.dimension_id
+        partition by
+            scores.task_id, scores.case_id, scores.round_id,
+            scores.dimension_id, dimensions.dimension_id
     )
 
 ),
@@ -76,6 +82,7 @@ chosen as (
             when metric is null then 'score_out_of_scale'
         end as reason,
         has_several_scorers,
+        is_asked_for,
         payload
 
     from offered

@@ -27,7 +27,9 @@ counted as (
         round_scores.case_id,
         count(*) as n_rounds,
         count(round_scores.score) as n_scored_rounds,
-        count(*) filter (where round(round_scores.score, 6) >= coalesce(dimensions.pass_score, 1)) as n_good,
+        count(*) filter (
+            where round(round_scores.score, 6) >= coalesce(dimensions.pass_score, 1)
+        ) as n_good,
         {{ exact_mean('round_scores.score') }} as mean,
         median(round_scores.score) as median,
         min(round_scores.score) as lowest,

@@ -48,8 +48,9 @@ by_rank as (
         task_id,
         dimension_id,
         median(score) as median,
-        {{ exact_sum('case when score_rank > n_cut and score_rank <= n_cases - n_cut then score end') }}
-        / nullif(count(*) - 2 * max(n_cut), 0) as trimmed_mean,
+        {{ exact_mean(
+            'case when score_rank > n_cut and score_rank <= n_cases - n_cut then score end'
+        ) }} as trimmed_mean,
         max(score) filter (where score_rank = n_cut + 1) as winsor_low,
         max(score) filter (where score_rank = n_cases - n_cut) as winsor_high,
         max(n_cut) as n_cut

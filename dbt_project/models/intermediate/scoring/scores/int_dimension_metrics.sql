@@ -133,7 +133,7 @@ main_reasons as (
         dimension_id,
         reason,
         row_number() over (
-            partition by task_id, dimension_id order by n_rounds desc, reason
+            partition by task_id, dimension_id order by -n_rounds, reason
         ) as choice
 
     from unscored_rounds
@@ -149,8 +149,10 @@ metrics as (
         dimensions.dimension_id,
 
         ---------- strings
-        case when coalesce(round_totals.n_rounds, 0) = 0 then 'no_rounds' else main_reasons.reason end
-            as unscored_reason,
+        case
+            when coalesce(round_totals.n_rounds, 0) = 0 then 'no_rounds'
+            else main_reasons.reason
+        end as unscored_reason,
 
         ---------- numerics
         coalesce(totals.n_cases, 0) as n_cases,

@@ -8,12 +8,6 @@ tasks as (
 
 ),
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
 weights as (
 
     select * from {{ ref('int_dimension_weights') }}

@@ -50,7 +50,10 @@ verdicts as (
             when dimensions.pass_score is not null and round_scores.score is null
                 then 'unevaluated'
             when dimensions.pass_score is not null
-                then case when round_scores.score >= dimensions.pass_score then 'pass' else 'fail' end
+                then case
+                    when round_scores.score >= dimensions.pass_score then 'pass'
+                    else 'fail'
+                end
             when round_scores.metric is null then 'unevaluated'
             when round_scores.metric = 1 then 'pass'
             else 'fail'

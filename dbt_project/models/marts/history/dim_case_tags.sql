@@ -1,4 +1,3 @@
--- One row per task, case and tag: those of the task's file and those of its testset.
 with
 
 cases as (
@@ -52,6 +51,21 @@ tags as (
 
     select * from of_testset
 
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        case_id,
+
+        ---------- strings
+        tag
+
+    from tags
+
 )
 
-select * from tags
+select * from final

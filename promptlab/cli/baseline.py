@@ -1,0 +1,72 @@
+"""``promptlab baseline``: which task the others are compared with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from promptlab.pipeline import Warehouse
+
+
+@click.command("baseline")
+@click.argument("action", type=click.Choice(("set", "show", "clear")))
+@click.argument("task", required=False)
+@common()
+def command(call: Call, action: str, task: str | None) -> int:
+    """Name the task that others of its title and testset are compared with.
+
+    `set TASK` names it until another is named; `show` lists what is named, `show TASK`
+    what TASK is compared with; `clear [TASK]` takes back the one named for the title
+    and testset of TASK (of the latest, when not given). Where none is named, a task is
+    compared with the one of its title before it.
+    """
+    from promptlab.errors import UsageError
+    from promptlab.history import clear_baseline, set_baseline
+    from promptlab.pipeline import Warehouse
+
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    if action == "show":
+        return _show(call, warehouse, task)
+    if action == "set":
+        if task is None:
+            raise UsageError("baseline set: name a task; `promptlab runs` lists them")
+        task_id, subject = set_baseline(warehouse, task, say=call.say)
+        call.say(f"{task_id} is the baseline of {subject}")
+    else:
+        task_id, subject = clear_baseline(warehouse, task or "latest", say=call.say)
+        call.say(f"{task_id} is no longer the baseline of {subject}")
+    return 0
+
+
+def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
+    from promptlab.cli.output import print_rows
+    from promptlab.errors import NothingToDo
+    from promptlab.history import baseline_of, named_baselines
+
+    columns: tuple[str, ...] = ("title", "testset_id", "task_id", "state", "set_at")
+    rows: Sequence[tuple[object, ...]]
+    with warehouse.built() as con:
+        if task is None:
+            rows = named_baselines(con)
+            if not rows and call.format == "table":
+                raise NothingToDo(
+                    "no baseline is named: every task is compared with the one of its"
+                    " title before it; `promptlab baseline set TASK`"
+                )
+        else:
+            columns = (
+                "task_id",
+                "baseline_task_id",
+                "baseline_source",
+                "state",
+                "set_at",
+            )
+            rows = [baseline_of(con, task)]
+    print_rows(columns, rows, call.format)
+    return 0

@@ -1,0 +1,103 @@
+"""``promptlab gate``: a task against a policy; the exit code tells."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from promptlab.contracts.gate import GateResult
+
+EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4}
+SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+@click.command("gate")
+@click.argument("task", default="latest")
+@click.option(
+    "--policy",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The rules, TOML [default: promptlab-gate.toml, else built-in ones].",
+)
+@click.option("--init", is_flag=True, help="Print the built-in policy, to begin with.")
+@click.option("--lang", type=click.Choice(("zh", "en")), help="Language of notes.")
+@click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
+@common("lang", formats=("table", "json", "csv", "md", "junit"))
+def command(
+    call: Call,
+    task: str,
+    policy: Path | None,
+    init: bool,
+    lang: str,
+    allow_inconclusive: bool,
+) -> int:
+    """Hold a task against a policy, rule by rule.
+
+    TASK is an id, a unique prefix of one, `latest` or `previous`. Exits 0 if every rule
+    passes, 1 if one fails, 4 if one could not be judged. Where GITHUB_STEP_SUMMARY
+    names a file, the result is appended to it as Markdown.
+    """
+    from promptlab.gate import default_policy, judge, load_policy
+    from promptlab.pipeline import Warehouse
+
+    if init:
+        click.echo(default_policy(), nl=False)
+        return 0
+    name, rules = load_policy(policy)
+    result = judge(
+        Warehouse(call.settings.db, settings=call.settings),
+        task,
+        rules,
+        policy_name=name,
+        lang=lang,
+        say=call.say,
+    )
+    _print(result, call.format)
+    _append_summary(result)
+    code = EXIT_CODES[result.verdict]
+    return 0 if code == 4 and allow_inconclusive else code
+
+
+def _print(result: GateResult, form: str) -> None:
+    from promptlab.cli.output import print_rows
+    from reports.comparison_report import gate_junit, gate_markdown
+
+    columns = ("rule", "value", "limit", "verdict", "note")
+    rows = [(r.rule, r.value, r.limit, r.verdict, r.note) for r in result.rules]
+    if form == "json":
+        click.echo(result.model_dump_json(indent=2))
+    elif form == "csv":
+        print_rows(columns, rows, "csv")
+    elif form == "md":
+        click.echo(gate_markdown(result), nl=False)
+    elif form == "junit":
+        click.echo(gate_junit(result), nl=False)
+    else:
+        baseline = result.baseline_task_id or "no baseline"
+        click.echo(
+            f"{result.title}  {result.task_id}  {result.prompt_version}  {result.model}"
+            f"  against {baseline}; policy: {result.policy}"
+        )
+        print_rows(columns, rows, "table")
+        click.echo(result.verdict)
+
+
+def _append_summary(result: GateResult) -> None:
+    from promptlab.errors import SettingsError
+    from reports.comparison_report import gate_markdown
+
+    target = os.environ.get(SUMMARY)
+    if not target:
+        return
+    try:
+        with Path(target).open("a", encoding="utf-8") as file:
+            file.write(gate_markdown(result))
+    except OSError as error:
+        raise SettingsError(
+            f"{SUMMARY}: {target}: cannot be written: {error}"
+        ) from None

@@ -1,0 +1,138 @@
+"""``promptlab score``: Python scorers over a stored task."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from promptlab.scoring_job import DimensionScores, Scoring
+
+
+@click.command("score")
+@click.argument("task", default="latest")
+@click.option(
+    "--dimension",
+    "dimensions",
+    multiple=True,
+    metavar="ID",
+    help="Score this dimension only; may be repeated.",
+)
+@click.option(
+    "--scorer",
+    metavar="NAME",
+    help="With --dimension: use this scorer; alone: the dimensions that name it.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.jsonl",
+    help="One file for all scores [default: scores/<task>.<dimension>.jsonl in the"
+    " folder for reports].",
+)
+@click.option("--no-ingest", is_flag=True, help="Write the file, load nothing.")
+@click.option("--build", is_flag=True, help="Build the marts with the new scores.")
+@common()
+def command(
+    call: Call,
+    task: str,
+    dimensions: tuple[str, ...],
+    scorer: str | None,
+    out: Path | None,
+    no_ingest: bool,
+    build: bool,
+) -> int:
+    """Score a stored task with the Python scorers that its dimensions name.
+
+    TASK is an id, a unique prefix of one, or `latest`. The scores go to a file and
+    from it into the warehouse; a second run replaces those of the first.
+    """
+    from promptlab.pipeline import Warehouse
+    from promptlab.scoring_job import score_task
+
+    if build and no_ingest:
+        raise click.UsageError("--build needs the scores that --no-ingest leaves out")
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    with ExitStack() as stack:
+        advance: list[Callable[[], None]] = [lambda: None]
+        scoring = score_task(
+            warehouse,
+            task,
+            dimensions=dimensions,
+            scorer=scorer,
+            out=out,
+            ingest=not no_ingest,
+            on_start=lambda cases: advance.__setitem__(
+                0, stack.enter_context(_case_progress(cases, quiet=call.quiet))
+            ),
+            on_case=lambda: advance[0](),
+            on_warning=lambda sentence: click.echo(f"promptlab: {sentence}", err=True),
+        )
+    _print(scoring, call)
+    if build and scoring.ingested:
+        warehouse.build(verbose=call.verbose)
+        call.say(f"built {call.settings.db}")
+    elif scoring.ingested:
+        call.say("ingested; `promptlab build` brings the scores into the marts")
+    return _exit_code(scoring)
+
+
+def _exit_code(scoring: Scoring) -> int:
+    if any(each.error for each in scoring.dimensions):
+        return 2
+    return 3 if scoring.ingested and scoring.ingested.n_rejected else 0
+
+
+def _print(scoring: Scoring, call: Call) -> None:
+    from promptlab.cli.output import print_rows
+
+    print_rows(
+        (
+            "task_id",
+            "dimension_id",
+            "scorer",
+            "rounds",
+            "scored",
+            "without_score",
+            "left_out",
+            "failed_cases",
+            "file",
+        ),
+        [_row(scoring.task_id, each) for each in scoring.dimensions],
+        call.format,
+    )
+
+
+def _row(task_id: str, each: DimensionScores) -> tuple[str | int | None, ...]:
+    return (
+        task_id,
+        each.dimension_id,
+        each.scorer,
+        each.rounds,
+        each.scored,
+        each.without_score,
+        each.left_out,
+        each.failed_cases,
+        str(each.file) if each.file else None,
+    )
+
+
+@contextmanager
+def _case_progress(cases: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
+    """A bar over ``cases`` cases on a terminal; yields what to call per case."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("score", total=cases)
+        yield lambda: progress.advance(bar)

@@ -1,0 +1,152 @@
+"""What a comparison says: two tasks, paired case by case.
+
+Scores, shares and differences of scores are 0–1 (a difference −1 to 1, above 0 is
+better); p-values are not rounded. ``None`` means "not known" or "not defined", never 0.
+Lists come in a fixed order, so the same warehouse gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from promptlab.contracts.analysis_result import Severity, Status
+from promptlab.contracts.base import Contract, Share
+
+COMPARISON_FORMAT_VERSION = "1.0"
+# 1.0  first version
+
+Verdict = Literal[
+    "improved", "regressed", "no_reliable_change", "inconclusive", "not_comparable"
+]
+Change = Literal["better", "worse", "same", "added", "removed", "not_comparable"]
+StatusChange = Literal["newly_failing", "newly_fixed", "still_failing", "still_passing"]
+PairSource = Literal["named", "previous", "requested"]
+
+
+class ComparedTask(Contract):
+    """One side of a comparison."""
+
+    task_id: str
+    title: str
+    prompt_version: str
+    model: str
+    testset_id: str | None
+    created_at: datetime
+    """When the task was created, UTC."""
+
+
+class ScoreComparison(Contract):
+    """The overall score, a dimension or a tag: how it changed over the pairs."""
+
+    subject: str
+    """``overall``, the dimension's id, or the tag."""
+    name: str | None
+    """The dimension's or the tag's name for people."""
+    verdict: Verdict
+    reason: str | None
+    """Why it is inconclusive or not comparable, a code."""
+    conclusion: str
+    """The verdict in one sentence, in the language asked for."""
+    n_pairs: int
+    """Comparable cases with a score on both sides."""
+    n_better: int
+    n_worse: int
+    n_same: int
+    baseline_score: Share | None
+    """Unweighted mean of the baseline's case scores over the pairs."""
+    candidate_score: Share | None
+    delta: float | None
+    """Mean of candidate minus baseline."""
+    ci_low: float | None
+    """Lower end of the 95 % paired t interval of ``delta``."""
+    ci_high: float | None
+    p_value: float | None
+    """Two-sided, paired t-test."""
+    p_adjusted: float | None
+    """After Benjamini–Hochberg over dimensions and tags; ``None`` for the overall."""
+    smallest_detectable: float | None
+    """The mean difference that this comparison sees with 80 % probability."""
+    n_judged: int | None
+    """Pairs that passed or did not pass, on both sides."""
+    n_lost: int | None
+    """Of these: passed before, not now."""
+    n_gained: int | None
+    """Of these: passes now, not before."""
+    mcnemar_p: float | None
+    """McNemar's exact test of ``n_lost`` against ``n_gained``."""
+
+
+class ScoreChange(Contract):
+    """One case on one dimension, on both sides."""
+
+    dimension_id: str
+    baseline_score: Share
+    candidate_score: Share
+    delta: float
+
+
+class CaseChange(Contract):
+    """What became of one case."""
+
+    case_id: str
+    change: Change
+    severity: Severity | None
+    """Of a lost must-have or a drop in score."""
+    reason: str | None
+    """Why it is not comparable, a code."""
+    reason_text: str | None
+    """The same in words."""
+    status_change: StatusChange | None
+    baseline_status: Status | None
+    candidate_status: Status | None
+    baseline_score: Share | None
+    candidate_score: Share | None
+    delta: float | None
+    must_have_lost: bool
+    must_have_gained: bool
+    dimensions: list[ScoreChange]
+    """Dimensions that both sides scored, in the candidate's order."""
+
+
+class CaseCounts(Contract):
+    """How many cases did what; every case of either task is in one of the first six."""
+
+    better: int
+    worse: int
+    same: int
+    added: int
+    removed: int
+    not_comparable: int
+    must_have_lost: int
+    must_have_gained: int
+    newly_failing: int
+    newly_fixed: int
+
+
+class Comparison(Contract):
+    """Two tasks of the warehouse, the baseline being the "before"."""
+
+    baseline: ComparedTask
+    candidate: ComparedTask
+    pair_source: PairSource
+    """Why they are compared: the candidate's baseline, as ``named`` by a person or as
+    the ``previous`` task of its title, or ``requested``."""
+    baseline_set_at: datetime | None
+    """When the baseline was named, UTC; ``None`` where it was not."""
+    verdict: Verdict
+    """Of the overall score."""
+    conclusion: str
+    """The overall verdict in one sentence."""
+    notes: list[str]
+    """What is not comparable, and what else to know; sentences without full stop."""
+    counts: CaseCounts
+    overall: ScoreComparison
+    dimensions: list[ScoreComparison]
+    tags: list[ScoreComparison]
+    cases: list[CaseChange]
+    """The worst first, the unchanged last; perhaps fewer than ``counts`` count."""
+    lang: Literal["zh", "en"]
+    version: str
+    """Version of this format; its history stands beside
+    ``COMPARISON_FORMAT_VERSION``."""

@@ -1,0 +1,158 @@
+"""A stored task as its contract has it, read back from the raw tables.
+
+Nothing here looks at the marts: a task can be scored before it is built.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from promptlab.contracts.analysis_input import (
+    BaselineSpec,
+    DimensionConfig,
+    RoundRun,
+    TestCaseBundle,
+)
+from promptlab.errors import NothingToDo, UsageError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class StoredTask:
+    """What scorers need of a task."""
+
+    task_id: str
+    dimensions: list[DimensionConfig]
+    """As the task configures them, in its order."""
+    cases: list[TestCaseBundle]
+    """With their rounds and baselines, in its order."""
+
+
+def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
+    """Read one task.
+
+    Args:
+        con: a connection to a warehouse; it may be read-only.
+        wanted: a task id, a prefix that only one has, or ``latest``.
+
+    Raises:
+        NothingToDo: the warehouse holds no task.
+        UsageError: no task, or several, begin with ``wanted``.
+    """
+    task_id = _task_id(con, wanted)
+    return StoredTask(task_id, _dimensions(con, task_id), _cases(con, task_id))
+
+
+def _task_id(con: duckdb.DuckDBPyConnection, wanted: str) -> str:
+    rows = con.execute(
+        "select task_id from raw.tasks"
+        " where $1 = 'latest' or starts_with(task_id, $1)"
+        " order by task_id = $1 desc, created_at desc, task_id desc",
+        [wanted],
+    ).fetchall()
+    ids = [str(row[0]) for row in rows]
+    if not ids and wanted == "latest":
+        raise NothingToDo("the warehouse holds no task yet; `promptlab ingest PATH`")
+    if not ids:
+        raise UsageError(
+            f"{wanted}: there is no such task; `promptlab runs` lists them"
+        )
+    if wanted in ids or wanted == "latest" or len(ids) == 1:
+        return ids[0]
+    raise UsageError(
+        f"{wanted}: {len(ids)} tasks begin so: {', '.join(sorted(ids)[:5])}"
+        f"{', …' if len(ids) > 5 else ''}; give more of the id"
+    )
+
+
+def _dimensions(con: duckdb.DuckDBPyConnection, task_id: str) -> list[DimensionConfig]:
+    return [
+        DimensionConfig(
+            **row
+            | {
+                "target": json.loads(row["target"]),
+                "parameters": json.loads(row["parameters"]),
+            }
+        )
+        for row in _rows(
+            con,
+            "select dimension_id, name, weight, target, parameters, scoring_mode"
+            " from raw.dimension_configs where task_id = ? order by position",
+            task_id,
+        )
+    ]
+
+
+def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]:
+    rounds = _by_case(
+        con,
+        "select case_id, round_id, run_index, input_tokens, output_tokens,"
+        " latency_ms, metadata, parsed_output,"
+        # a result of the evaluator has outputs where a run has the model's text
+        " coalesce(raw_output, final_output ->> '$', parsed_output ->> '$', '')"
+        " as raw_output,"
+        # it may lack the time, too; the task's stands in
+        " coalesce(rounds.executed_at, tasks.created_at) as executed_at"
+        " from raw.rounds as rounds join raw.tasks as tasks using (task_id)"
+        " where task_id = ? order by position",
+        task_id,
+    )
+    baselines = _by_case(
+        con,
+        "select case_id, baseline_id, type, payload, owner, confidence"
+        " from raw.baselines where task_id = ? order by position",
+        task_id,
+    )
+    return [
+        TestCaseBundle(
+            case_id=row["case_id"],
+            context=json.loads(row["context"]),
+            tags=json.loads(row["tags"]),
+            rounds=[_round(each) for each in rounds[row["case_id"]]],
+            baselines=[
+                BaselineSpec(**each | {"payload": json.loads(each["payload"])})
+                for each in baselines[row["case_id"]]
+            ],
+        )
+        for row in _rows(
+            con,
+            "select case_id, context, tags from raw.cases"
+            " where task_id = ? order by position",
+            task_id,
+        )
+    ]
+
+
+def _round(row: dict[str, Any]) -> RoundRun:
+    parsed = json.loads(row["parsed_output"]) if row["parsed_output"] else None
+    latency = row["latency_ms"]
+    return RoundRun(
+        **row
+        | {
+            "parsed_output": parsed if isinstance(parsed, dict) else None,
+            "metadata": json.loads(row["metadata"]),
+            "latency_ms": None if latency is None else round(latency),
+        }
+    )
+
+
+def _by_case(
+    con: duckdb.DuckDBPyConnection, query: str, task_id: str
+) -> defaultdict[str, Rows]:
+    found: defaultdict[str, Rows] = defaultdict(list)
+    for row in _rows(con, query, task_id):
+        found[row.pop("case_id")].append(row)
+    return found
+
+
+def _rows(con: duckdb.DuckDBPyConnection, query: str, task_id: str) -> Rows:
+    cursor = con.execute(query, [task_id])
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

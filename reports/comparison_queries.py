@@ -1,0 +1,240 @@
+"""Marts to Comparison: the only SQL of comparisons.
+
+Everything comes from ``marts``; no number is made here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from promptlab.contracts.comparison import (
+    COMPARISON_FORMAT_VERSION,
+    CaseChange,
+    CaseCounts,
+    ComparedTask,
+    Comparison,
+    ScoreChange,
+    ScoreComparison,
+)
+from promptlab.errors import NothingToDo
+from reports.catalogue import catalogue
+from reports.rows import Row, moment, rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+_PAIR = """
+select
+    pairs.*,
+    epoch_us(baselines.baseline_set_at) as set_at
+from marts.fct_task_pairs as pairs
+left join marts.dim_task_baselines as baselines
+    on
+        pairs.candidate_task_id = baselines.task_id
+        and pairs.baseline_task_id = baselines.baseline_task_id
+where
+    pairs.baseline_task_id = $baseline and pairs.candidate_task_id = $candidate
+"""
+
+_TASK = """
+select
+    task_id, title, prompt_version, model, testset_id,
+    epoch_us(created_at) as created_at
+from marts.dim_tasks
+where task_id = $task_id
+"""
+
+_NUMBERS = """
+    verdict, reason, n_pairs, n_better, n_worse, n_same, baseline_score,
+    candidate_score, delta, ci_low, ci_high, p_value, p_adjusted,
+    smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p,
+    case $lang when 'en' then conclusion_en else conclusion end as conclusion
+"""
+
+_SCORES = f"""
+select level, dimension_id as subject, name, {_NUMBERS}
+from marts.fct_task_comparisons
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by level desc, dimension_position, dimension_id
+"""
+
+_TAGS = f"""
+select tag as subject, tag as name, {_NUMBERS}
+from marts.fct_tag_comparisons
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by delta nulls last, tag
+"""
+
+_NOTES = """
+select case $lang when 'en' then message_en else message end as message
+from marts.fct_comparison_notes
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by note_position
+"""
+
+_LISTED = """
+with listed as (
+
+    select
+        *,
+        row_number() over (
+            order by
+                must_have_lost desc,
+                case change
+                    when 'worse' then 1 when 'not_comparable' then 2
+                    when 'removed' then 3 when 'added' then 4
+                    when 'better' then 5 else 6
+                end,
+                case when change = 'better' then -delta else delta end,
+                case_id
+        ) as position
+    from marts.fct_case_changes
+    where baseline_task_id = $baseline and candidate_task_id = $candidate
+    qualify position <= $most
+
+)
+"""
+
+_CASES = (
+    _LISTED
+    + """
+select
+    case_id, change, severity, reason, status_change, baseline_status,
+    candidate_status, baseline_score, candidate_score, delta, must_have_lost,
+    must_have_gained,
+    case $lang when 'en' then reason_text_en else reason_text end as reason_text
+from listed
+order by position
+"""
+)
+
+_CASE_SCORES = (
+    _LISTED
+    + """
+select
+    changes.case_id, changes.dimension_id, changes.baseline_score,
+    changes.candidate_score, changes.delta
+from marts.fct_case_score_changes as changes
+inner join listed
+    on
+        changes.baseline_task_id = listed.baseline_task_id
+        and changes.candidate_task_id = listed.candidate_task_id
+        and changes.case_id = listed.case_id
+inner join marts.fct_task_comparisons as dimensions
+    on
+        changes.baseline_task_id = dimensions.baseline_task_id
+        and changes.candidate_task_id = dimensions.candidate_task_id
+        and dimensions.level = 'dimension'
+        and changes.dimension_id = dimensions.dimension_id
+order by dimensions.dimension_position, changes.dimension_id
+"""
+)
+
+_BASELINE = """
+select baseline_task_id from marts.dim_task_baselines where task_id = $task_id
+"""
+
+_EVERYTHING = 2**62  # a limit that no table reaches
+
+
+def comparison(
+    con: duckdb.DuckDBPyConnection,
+    baseline: str,
+    candidate: str,
+    *,
+    lang: str,
+    cases: int | None = None,
+) -> Comparison:
+    """Return how *candidate* did against *baseline*.
+
+    Args:
+        con: An open connection to a built warehouse.
+        baseline: The whole id of the task to compare with.
+        candidate: The whole id of the task to judge.
+        lang: Language of the sentences, ``zh`` or ``en``.
+        cases: How many cases are listed, the worst first; all by default.
+
+    Raises:
+        UsageError: there is no such language.
+        NothingToDo: the marts do not hold the pair.
+    """
+    language = catalogue(lang).lang
+    values: dict[str, Any] = {
+        "baseline": baseline,
+        "candidate": candidate,
+        "lang": language,
+        "most": _EVERYTHING if cases is None else cases,
+    }
+
+    def every(sql: str) -> list[Row]:
+        return rows(con, sql, {k: v for k, v in values.items() if f"${k}" in sql})
+
+    pairs = every(_PAIR)
+    if not pairs:
+        raise NothingToDo(
+            f"{baseline} and {candidate} have not been compared;"
+            f" `promptlab compare {baseline} {candidate}` does"
+        )
+    pair = pairs[0]
+    scores: dict[str, list[ScoreComparison]] = defaultdict(list)
+    for row in every(_SCORES):
+        scores[row.pop("level")].append(ScoreComparison(**row))
+    overall = scores["overall"][0]
+    return Comparison(
+        baseline=_task(con, baseline),
+        candidate=_task(con, candidate),
+        pair_source=pair["pair_source"],
+        baseline_set_at=None if pair["set_at"] is None else moment(pair["set_at"]),
+        verdict=overall.verdict,
+        conclusion=overall.conclusion,
+        notes=[row["message"] for row in every(_NOTES)],
+        counts=CaseCounts(
+            **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
+        ),
+        overall=overall,
+        dimensions=scores["dimension"],
+        tags=[ScoreComparison(**row) for row in every(_TAGS)],
+        cases=_cases(every(_CASES), every(_CASE_SCORES)),
+        lang=language,
+        version=COMPARISON_FORMAT_VERSION,
+    )
+
+
+def comparison_with_baseline(
+    con: duckdb.DuckDBPyConnection,
+    task_id: str,
+    *,
+    lang: str,
+    cases: int | None = None,
+) -> Comparison | None:
+    """Return how a task did against its baseline; ``None`` where it has none.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task_id: The whole id of the task.
+        lang: Language of the sentences, ``zh`` or ``en``.
+        cases: How many cases are listed, the worst first; all by default.
+    """
+    found = rows(con, _BASELINE, {"task_id": task_id})
+    baseline = found[0]["baseline_task_id"] if found else None
+    if baseline is None:
+        return None
+    return comparison(con, baseline, task_id, lang=lang, cases=cases)
+
+
+def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:
+    """Whether the marts hold this pair of tasks."""
+    return bool(rows(con, _PAIR, {"baseline": baseline, "candidate": candidate}))
+
+
+def _task(con: duckdb.DuckDBPyConnection, task_id: str) -> ComparedTask:
+    row = rows(con, _TASK, {"task_id": task_id})[0]
+    return ComparedTask(**row | {"created_at": moment(row["created_at"])})
+
+
+def _cases(listed: list[Row], score_rows: list[Row]) -> list[CaseChange]:
+    scores: dict[str, list[ScoreChange]] = defaultdict(list)
+    for row in score_rows:
+        scores[row.pop("case_id")].append(ScoreChange(**row))
+    return [CaseChange(**row, dimensions=scores[row["case_id"]]) for row in listed]

@@ -1,0 +1,312 @@
+"""What a mail shows of a task: the worst of everything, and how many more there are.
+
+Like :mod:`reports.view`, which it builds on, it chooses and arranges. It makes no
+number but the widths of bars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, Severity
+from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
+from reports.filters import Filters
+from reports.history_queries import PastRun
+from reports.limits import Limits
+from reports.trend_png import Trend, trend
+from reports.view import arrange, first
+from reports.view_types import AlertView, CaseView, DimensionView, View
+from reports.visible import Part, clip, highlighted, visible
+
+BAR = 96
+"""Width of a dimension's bar, pixels."""
+
+MOST_CHANGES = 20
+"""Changed cases that are worth reading from the marts for a mail."""
+
+_SNIPPET = 160  # characters
+_LINES = 6
+_RUNS_WITH_PICTURE = 5
+_RUNS_WITHOUT = 10
+_TICK = 2  # pixels
+
+
+@dataclass(frozen=True)
+class MailLimits:
+    """The most that a mail lists of each thing."""
+
+    alerts: int = 8
+    dimensions: int = 8
+    cases: int = 10
+    changes: int = 5
+
+
+LIMITS = (
+    MailLimits(),
+    MailLimits(cases=5),
+    MailLimits(alerts=5, dimensions=6, cases=3, changes=3),
+    MailLimits(alerts=3, dimensions=4, cases=1, changes=1),
+    MailLimits(alerts=1, dimensions=1, cases=0, changes=0),
+)
+"""Tried in this order until the mail is small enough."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Why a case is bad, in one look."""
+
+    heading: str
+    """Where it shows, and what is wrong there."""
+    expected: list[Part] | None
+    actual: list[Part] | None
+    snippet: list[Part]
+
+
+@dataclass(frozen=True)
+class MailCase:
+    """One of the worst cases."""
+
+    view: CaseView
+    question: str | None
+    proof: Proof | None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A piece of a bar: ``fill``, ``track`` or ``tick``, and its width in pixels."""
+
+    kind: str
+    width: int
+
+
+@dataclass(frozen=True)
+class MailDimension:
+    """One row of the dimensions."""
+
+    view: DimensionView
+    cells: list[Cell]
+    change: ScoreComparison | None
+    """Against the baseline, where the dimension was compared."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One run in the table of the trend, and the picture's place in it."""
+
+    run: PastRun
+    is_this: bool
+    is_baseline: bool
+
+
+@dataclass(frozen=True)
+class MailView:
+    """The mail."""
+
+    page: View
+    severities: dict[Severity, int]
+    """How many alerts of each severity there are, worst first."""
+    alerts: list[tuple[Severity, AlertView]]
+    n_alerts_more: int
+    dimensions: list[MailDimension]
+    n_dimensions_more: int
+    cases: list[MailCase]
+    n_bad: int
+    """Failed and error cases."""
+    n_cases_more: int
+    """Failed and error cases that are not listed."""
+    comparison: Comparison | None
+    changes: list[CaseChange]
+    """The worst changes."""
+    n_changes_more: int
+    trend: Trend | None
+    steps: list[Step]
+    """Runs of the title, newest first."""
+    n_steps_more: int
+
+
+def arrange_mail(
+    result: AnalysisResult,
+    filters: Filters,
+    *,
+    history: Sequence[PastRun] = (),
+    comparison: Comparison | None = None,
+    limits: MailLimits = LIMITS[0],
+) -> MailView:
+    """Return what a mail lists of *result*.
+
+    Args:
+        result: The task; a cut ``case_results`` is fine, the worst cases first.
+        filters: How values are printed.
+        history: Runs of the title up to this task, oldest first.
+        comparison: The task against its baseline.
+        limits: How much is listed.
+    """
+    page = arrange(result, Limits(cases=limits.cases, rounds=1, checks=1))
+    alerts = [(severity, a) for severity, group in page.alerts for a in group]
+    bad = [
+        case
+        for group in page.case_groups
+        if group.status in ("fail", "error")
+        for case in group.cases
+    ]
+    n_bad = result.summary.n_fail + result.summary.n_error
+    changes = _worse(comparison)
+    n_changes = _n_worse(comparison)
+    shown = changes[: limits.changes]
+    drawn = trend(history, comparison.baseline.task_id if comparison else None)
+    steps = _steps(result, history, comparison, pictured=drawn is not None)
+    by_dimension = {d.subject: d for d in comparison.dimensions} if comparison else {}
+    return MailView(
+        page=page,
+        severities={
+            severity: n
+            for severity in ("critical", "major", "minor", "info")
+            if (n := sum(a.severity == severity for a in result.summary.alerts))
+        },
+        alerts=alerts[: limits.alerts],
+        n_alerts_more=len(result.summary.alerts) - len(alerts[: limits.alerts]),
+        dimensions=[
+            MailDimension(
+                view, bar_cells(view), by_dimension.get(view.dimension.dimension_id)
+            )
+            for view in page.dimensions[: limits.dimensions]
+        ],
+        n_dimensions_more=max(0, len(result.dimensions) - limits.dimensions),
+        cases=[_case(case, filters) for case in bad],
+        n_bad=n_bad,
+        n_cases_more=n_bad - len(bad),
+        comparison=comparison,
+        changes=shown,
+        n_changes_more=max(0, n_changes - len(shown)),
+        trend=drawn,
+        steps=steps,
+        n_steps_more=len(history) - len(steps),
+    )
+
+
+def bar_cells(view: DimensionView, width: int = BAR) -> list[Cell]:
+    """Return a dimension's bar as table cells whose widths add up to *width*."""
+    fill = _pixels(view.bar.fill, width)
+    cells = [("fill", 0, fill), ("track", fill, width)]
+    if view.bar.mark is not None:
+        tick = min(_pixels(view.bar.mark, width), width - _TICK)
+        cells = [
+            ("fill", 0, min(fill, tick)),
+            ("track", min(fill, tick), tick),
+            ("tick", tick, tick + _TICK),
+            ("fill", tick + _TICK, fill),
+            ("track", max(fill, tick + _TICK), width),
+        ]
+    return [Cell(kind, end - start) for kind, start, end in cells if end > start]
+
+
+def _pixels(hundredths: float | None, width: int) -> int:
+    if not hundredths:
+        return 0
+    return max(1, round(hundredths * width / 100))  # a score above 0 is seen
+
+
+def _worse(comparison: Comparison | None) -> list[CaseChange]:
+    if comparison is None:
+        return []
+    return [c for c in comparison.cases if c.must_have_lost or c.change == "worse"]
+
+
+def _n_worse(comparison: Comparison | None) -> int:
+    if comparison is None:
+        return 0
+    return max(comparison.counts.worse, len(_worse(comparison)))
+
+
+def _steps(
+    result: AnalysisResult,
+    history: Sequence[PastRun],
+    comparison: Comparison | None,
+    *,
+    pictured: bool,
+) -> list[Step]:
+    most = _RUNS_WITH_PICTURE if pictured else _RUNS_WITHOUT
+    return [
+        Step(
+            run,
+            run.task_id == result.task.task_id,
+            comparison is not None and run.task_id == comparison.baseline.task_id,
+        )
+        for run in first(list(reversed(history)), most)
+    ]
+
+
+def _case(view: CaseView, filters: Filters) -> MailCase:
+    asked = None if view.question is None else " ".join(view.question.split())
+    return MailCase(view, asked, _proof(view.case, view, filters))
+
+
+def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
+    """The first thing that says why: a check, else an error, else evidence."""
+    label, text = filters.label, filters.catalogue.text
+    if view.first_error is not None:
+        code = view.first_error.error_code
+        shown = filters.value(code) if code is None else label(code, "error_code")
+        return Proof(text("case.error", code=clip(shown, 80)), None, None, [])
+    if case.differences:
+        found = case.differences[0]
+        reason, place = label(found.reason, "reason"), clip(filters.place(found), 90)
+        return Proof(
+            text("case.difference", reason=reason, pointer=place),
+            _json(found.expected, filters),
+            _json(found.actual, filters),
+            [],
+        )
+    if view.first_evidence is not None:
+        evidence = view.first_evidence
+        payload = evidence.payload
+        compared = "expected" in payload or "actual" in payload
+        snippet = payload.get("snippet")
+        return Proof(
+            clip(evidence.summary, _SNIPPET),
+            _any(payload.get("expected"), filters) if compared else None,
+            _any(payload.get("actual"), filters) if compared else None,
+            []
+            if compared or not isinstance(snippet, str)
+            else _short(highlighted(snippet, payload.get("offsets"), limit=_SNIPPET)),
+        )
+    return None
+
+
+def _json(value: str | None, filters: Filters) -> list[Part]:
+    """JSON text of a check: what is missing and what is null are two things."""
+    if value is None:
+        return [Part(filters.catalogue.text("missing.nothing"))]
+    if value == "null":
+        return [Part(filters.catalogue.text("missing.json_null"))]
+    return _short(highlighted(value, None, limit=_SNIPPET))
+
+
+def _any(value: object, filters: Filters) -> list[Part]:
+    if value is None:
+        return [Part(filters.catalogue.text("missing.nothing"))]
+    return _short(highlighted(filters.value(value), None, limit=_SNIPPET))
+
+
+def _short(parts: list[Part]) -> list[Part]:
+    """Keep at most six lines; blanks that HTML would drop become hard ones."""
+    kept, lines = [], 1
+    for part in parts:
+        text = part.text
+        pieces = text.split("\n")[: _LINES - lines + 1]
+        if len(pieces) <= text.count("\n"):
+            kept.append(Part("\n".join(pieces) + "…", part.code, part.marked))
+            break
+        lines += text.count("\n")
+        kept.append(Part(_blanks(text), part.code, part.marked))
+    return kept
+
+
+def _blanks(text: str) -> str:
+    return text.replace("\t", "    ").replace("  ", "\u00a0 ")
+
+
+def one_line(text: object, most: int) -> str:
+    """Return *text* on one line, hidden characters named, at most *most* long."""
+    return clip(" ".join(visible(text).split()), most)
