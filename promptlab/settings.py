@@ -48,6 +48,33 @@ class Settings(BaseModel):
     memory_limit: str | None = None
     """DuckDB's memory limit, such as ``4GB``; its own default when not given."""
 
+    smtp_host: str | None = None
+    """Mail server that ``send`` hands mails to."""
+
+    smtp_port: int | None = Field(default=None, ge=1, le=65535)
+    """Its port; 587 for ``starttls``, 465 for ``tls``, 25 for ``none``."""
+
+    smtp_security: Literal["starttls", "tls", "none"] = "starttls"
+    """How the connection is encrypted; ``none`` never sends a password."""
+
+    smtp_user: str | None = None
+    """Name to log in with; its password is no setting (``promptlab send --help``)."""
+
+    smtp_password_file: Path | None = None
+    """File of the password, readable by its owner alone."""
+
+    smtp_ca_file: Path | None = None
+    """Certificates to trust instead of the system's, PEM."""
+
+    smtp_timeout: float = Field(default=30.0, gt=0)
+    """Seconds to wait for an answer of the mail server."""
+
+    mail_from: str | None = None
+    """Address that mails come from."""
+
+    report_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
+    """Address below which the reports stand as in ``out``; mails link there."""
+
 
 def load_settings(
     options: Mapping[str, Any],

@@ -26,7 +26,8 @@ select
     tasks.task_id, tasks.prompt_version, tasks.model,
     epoch_us(tasks.created_at) as created_at,
     summaries.grade, summaries.overall_score, summaries.ci_low, summaries.ci_high,
-    summaries.pass_rate, summaries.n_cases
+    summaries.pass_rate, summaries.n_cases,
+    row_number() over (order by tasks.created_at, tasks.task_id) as number
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries
     on tasks.task_id = summaries.task_id
@@ -54,6 +55,8 @@ class PastRun:
     ci_high: float | None
     pass_rate: float | None
     n_cases: int
+    number: int
+    """Which run of its title it is, the oldest being 1."""
 
 
 def title_history(

@@ -28,6 +28,7 @@ from reports.filters import Filters
 from reports.history_queries import PastRun
 from reports.mail_view import LIMITS, MailView, arrange_mail, one_line
 from reports.render import environment, language_of, render, to_html
+from reports.trend_png import trend
 
 MOST_BYTES = 72_000
 """Of the HTML body: as base64 it is then still below what Gmail shows whole."""
@@ -110,7 +111,11 @@ def to_message(
         )
     if place.attachment is not None:
         page = to_html(result, lang=lang, templates=templates).encode()
-        _attach(message, page, place.attachment, result, zipped=envelope.attach == "zip")
+        _attach(
+            message, page, place.attachment, result, zipped=envelope.attach == "zip"
+        )
+    # Last: making a multipart hands every Content-… header to the first part.
+    message["Content-Language"] = "en" if lang == "en" else "zh-CN"
     _fix_boundaries(message, _digest(result))
     return message
 
@@ -158,11 +163,17 @@ def _bodies(
 ) -> tuple[MailView, str, str, bytes | None]:
     """Render both bodies, listing less until the HTML is small enough."""
     env = environment(lang, templates)
+    drawn = trend(history, comparison.baseline.task_id if comparison else None)
+    image = drawn.png() if drawn else None
     for limits in LIMITS:
         view = arrange_mail(
-            result, filters, history=history, comparison=comparison, limits=limits
+            result,
+            filters,
+            history=history,
+            comparison=comparison,
+            picture=None if image is None else drawn,
+            limits=limits,
         )
-        image = view.trend.png() if view.trend else None
         values: dict[str, Any] = {
             "result": result,
             "mail": view,
@@ -187,7 +198,9 @@ def _place(result: AnalysisResult, envelope: Envelope) -> Place:
             "attach: a link needs the address of the reports; set `report_url`"
         )
     if base is not None and not base.startswith(("https://", "http://")):
-        raise UsageError(f"report_url: {base!r} does not begin with https:// or http://")
+        raise UsageError(
+            f"report_url: {base!r} does not begin with https:// or http://"
+        )
     link = None if base is None else f"{base.rstrip('/')}/{quote(folder)}/{_PAGE}"
     suffix = {"html": "html", "zip": "zip"}.get(envelope.attach)
     return Place(link, None if suffix is None else f"{folder}.{suffix}", folder)
@@ -213,7 +226,6 @@ def _write_headers(
     message["Date"] = format_datetime(result.generated_at)
     message["Message-ID"] = f"<{_digest(result)}@{sender.domain}>"
     message["Auto-Submitted"] = "auto-generated"
-    message["Content-Language"] = "zh-CN" if filters.catalogue.lang == "zh" else "en"
 
 
 def _address(text: str) -> Address:

@@ -14,7 +14,7 @@ from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparis
 from reports.filters import Filters
 from reports.history_queries import PastRun
 from reports.limits import Limits
-from reports.trend_png import Trend, trend
+from reports.trend_png import Trend
 from reports.view import arrange, first
 from reports.view_types import AlertView, CaseView, DimensionView, View
 from reports.visible import Part, clip, highlighted, visible
@@ -70,6 +70,8 @@ class MailCase:
     view: CaseView
     question: str | None
     proof: Proof | None
+    change: CaseChange | None
+    """Against the baseline, if it is among the changes that are known."""
 
 
 @dataclass(frozen=True)
@@ -117,9 +119,10 @@ class MailView:
     """Failed and error cases that are not listed."""
     comparison: Comparison | None
     changes: list[CaseChange]
-    """The worst changes."""
+    """Clear drops and lost must-haves of cases that are not listed above."""
     n_changes_more: int
     trend: Trend | None
+    """What the picture shows, where there is one."""
     steps: list[Step]
     """Runs of the title, newest first."""
     n_steps_more: int
@@ -131,6 +134,7 @@ def arrange_mail(
     *,
     history: Sequence[PastRun] = (),
     comparison: Comparison | None = None,
+    picture: Trend | None = None,
     limits: MailLimits = LIMITS[0],
 ) -> MailView:
     """Return what a mail lists of *result*.
@@ -140,6 +144,7 @@ def arrange_mail(
         filters: How values are printed.
         history: Runs of the title up to this task, oldest first.
         comparison: The task against its baseline.
+        picture: The trend, where it could be drawn.
         limits: How much is listed.
     """
     page = arrange(result, Limits(cases=limits.cases, rounds=1, checks=1))
@@ -151,11 +156,13 @@ def arrange_mail(
         for case in group.cases
     ]
     n_bad = result.summary.n_fail + result.summary.n_error
-    changes = _worse(comparison)
-    n_changes = _n_worse(comparison)
-    shown = changes[: limits.changes]
-    drawn = trend(history, comparison.baseline.task_id if comparison else None)
-    steps = _steps(result, history, comparison, pictured=drawn is not None)
+    by_case = {c.case_id: c for c in comparison.cases} if comparison else {}
+    listed = {case.case.case_id for case in bad}
+    worse = [c for c in by_case.values() if c.must_have_lost or c.change == "worse"]
+    grave = [c for c in worse if c.severity and c.case_id not in listed]
+    shown = grave[: limits.changes]
+    n_told = len(shown) + sum(c.case_id in listed for c in worse)
+    steps = _steps(result, history, comparison, pictured=picture is not None)
     by_dimension = {d.subject: d for d in comparison.dimensions} if comparison else {}
     return MailView(
         page=page,
@@ -173,15 +180,15 @@ def arrange_mail(
             for view in page.dimensions[: limits.dimensions]
         ],
         n_dimensions_more=max(0, len(result.dimensions) - limits.dimensions),
-        cases=[_case(case, filters) for case in bad],
+        cases=[_case(c, by_case.get(c.case.case_id), filters) for c in bad],
         n_bad=n_bad,
         n_cases_more=n_bad - len(bad),
         comparison=comparison,
         changes=shown,
-        n_changes_more=max(0, n_changes - len(shown)),
-        trend=drawn,
+        n_changes_more=max(0, comparison.counts.worse - n_told) if comparison else 0,
+        trend=picture,
         steps=steps,
-        n_steps_more=len(history) - len(steps),
+        n_steps_more=steps[-1].run.number - 1 if steps else 0,
     )
 
 
@@ -207,18 +214,6 @@ def _pixels(hundredths: float | None, width: int) -> int:
     return max(1, round(hundredths * width / 100))  # a score above 0 is seen
 
 
-def _worse(comparison: Comparison | None) -> list[CaseChange]:
-    if comparison is None:
-        return []
-    return [c for c in comparison.cases if c.must_have_lost or c.change == "worse"]
-
-
-def _n_worse(comparison: Comparison | None) -> int:
-    if comparison is None:
-        return 0
-    return max(comparison.counts.worse, len(_worse(comparison)))
-
-
 def _steps(
     result: AnalysisResult,
     history: Sequence[PastRun],
@@ -237,9 +232,9 @@ def _steps(
     ]
 
 
-def _case(view: CaseView, filters: Filters) -> MailCase:
+def _case(view: CaseView, change: CaseChange | None, filters: Filters) -> MailCase:
     asked = None if view.question is None else " ".join(view.question.split())
-    return MailCase(view, asked, _proof(view.case, view, filters))
+    return MailCase(view, asked, _proof(view.case, view, filters), change)
 
 
 def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:

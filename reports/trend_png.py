@@ -34,13 +34,19 @@ class Trend:
     @cached_property
     def floor(self) -> float:
         """The score at the bottom edge, a whole tenth of the scale."""
-        return max(0, math.floor(round(min(self._ends()) * 10, 6))) / 10
+        wanted = math.floor(round(min(self._ends()) * 10, 6)) / 10
+        return min(max(0.0, wanted), 0.8)
 
     @cached_property
     def top(self) -> float:
         """The score at the top edge; never less than two tenths above the floor."""
         wanted = math.ceil(round(max(self._ends()) * 10, 6)) / 10
         return min(1.0, max(wanted, self.floor + 0.2))
+
+    @property
+    def first(self) -> float:
+        """The score of the oldest run."""
+        return self._points()[0][1]
 
     @property
     def low(self) -> float:

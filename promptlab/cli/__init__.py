@@ -30,6 +30,7 @@ COMMANDS = {
     "trends": "trends",
     "flaky": "flaky",
     "leaderboard": "leaderboard",
+    "send": "send",
     "query": "query",
     "doctor": "doctor",
     "schema": "schema",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from promptlab.cli import cli
+from promptlab.settings import ENV_PREFIX, Settings
 
 
 def all_commands() -> dict[str, click.Command]:
@@ -17,7 +18,8 @@ def all_commands() -> dict[str, click.Command]:
 
 def parts() -> dict[str, str]:
     """Return name → text of every generated part of the page."""
-    return {"common options": _options(_common(), others=()), **_sections()}
+    common = _options(_common(), others=())
+    return {"common options": common, "settings": _settings(), **_sections()}
 
 
 def _below(group: click.Group, prefix: str) -> Iterator[tuple[str, click.Command]]:
@@ -39,6 +41,16 @@ def _sections() -> dict[str, str]:
         + _options(_options_of(command), others=common)
         for name, command in all_commands().items()
     }
+
+
+def _settings() -> str:
+    lines = ["", "| setting | environment | default | |", "| --- | --- | --- | --- |"]
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default is None else f"`{field.default}`"
+        variable = f"`{ENV_PREFIX}{name.upper()}`"
+        text = (field.description or "").replace("``", "`")
+        lines.append(f"| `{name}` | {variable} | {default} | {text} |")
+    return "\n".join([*lines, "", ""])
 
 
 def _usage(name: str, command: click.Command) -> str:

@@ -351,6 +351,7 @@ TASKS = [
         [
             dimension("judge"),
             dimension("politeness"),
+            dimension("rudest", scorer="politeness", reducer="min"),
             dimension("accuracy", match_rule="semantic"),
             dimension("chosen", scorer="judge", scorer_name="judge-2"),
         ],
@@ -397,6 +398,7 @@ def test_stability_of_stability_is_refused(scored):
     [
         ("judge", [0.8, "scorer_could_not_judge", "no_score", "error_round"]),
         ("politeness", ["no_score", 0.5, "no_score", "error_round"]),
+        ("rudest", ["no_score", 0.5, "no_score", "error_round"]),
         ("accuracy", ["no_score", "no_score", 1, 0]),
         ("chosen", [0, "no_score", "no_score", "error_round"]),
     ],

@@ -53,6 +53,17 @@ TASKS = [
         [case("x", golden="x")],
         [dimension("accuracy"), dimension("judge"), dimension("mystery"), dimension("fuzzy", scorer="accuracy", match_rule="semantic")],
     ),
+    {
+        **task(
+            "faulty",
+            [
+                case("x", golden="x"),
+                case("x", golden="x", case_id="c1"),
+                case({**answered("x"), "round_id": "r2"}, "x", golden="x"),
+            ],
+            [dimension("accuracy")],
+        )
+    },
     task(
         "evident",
         [
@@ -162,6 +173,14 @@ def test_outside_scores_that_are_not_used_are_told(scored):
     assert alerts["unknown_scorer"]["severity"] == "major"
     assert "fuzzy" in alerts["semantic_without_scores"]["message"]
     assert scored.summary("ignored")["overall_score"] == 0.75
+
+
+def test_what_ingest_refused_is_told_with_the_task(scored):
+    alerts = scored.alerts("faulty")
+    assert alerts["rejected_case"]["message_en"] == (
+        "1 of 3 cases are faulty and were rejected: c1."
+    )
+    assert alerts["duplicate_round"]["case_ids"] == ["c3"]
 
 
 def test_nothing_to_weigh_is_no_score(scored):

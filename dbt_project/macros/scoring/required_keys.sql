@@ -17,7 +17,7 @@
     case
         when {{ json_kind(document) }} <> 'object' then false
         when {{ json_kind(required) }} = 'array' then {{ count_where(
-            json_text_elements(required), json_member(document, 'k') ~ ' is null'
+            json_text_elements(required), json_object_member(document, 'k') ~ ' is null'
         ) }} = 0
         else {{ count_where(
             json_object_keys(required),
@@ -28,7 +28,7 @@
 
 {#- The type that a requirement gives a key, by one name; null for a name nobody knows. -#}
 {% macro key_type(key, required) -%}
-    case {{ json_as_text(json_member(required, key)) }}
+    case {{ json_object_member(required, key) }} ->> '$'
         when 'string' then 'text'
         when 'str' then 'text'
         when 'text' then 'text'
@@ -47,12 +47,13 @@
     end
 {%- endmacro %}
 
-{#- Whether a member is there and of a type. -#}
+{#- Whether a member is there and of a type. An integer is a number without a fraction. -#}
 {% macro member_has_type(document, key, type) -%}
     case {{ type }}
-        when 'any' then {{ json_member(document, key) }} is not null
-        when 'integer' then {{ json_kind(json_member(document, key)) }} = 'number'
-            and {{ is_integer_text('cast(' ~ json_member(document, key) ~ ' as varchar)') }}
-        else {{ json_kind(json_member(document, key)) }} = {{ type }}
+        when 'any' then {{ json_object_member(document, key) }} is not null
+        when 'integer' then regexp_full_match(
+            cast({{ json_object_member(document, key) }} as varchar), '-?[0-9]+'
+        )
+        else {{ json_kind(json_object_member(document, key)) }} = {{ type }}
     end
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#- Quantile of Student's t: from the seed up to 30 degrees of freedom, above it by the
-    Cornish-Fisher series (error below 3e-8). `quantile` is t_975 or t_800. `df` is a column, or an expression of
-    columns: no aggregate. -#}
+    Cornish-Fisher series (error below 3e-8). `quantile` is t_975 or t_800. `df` is a column
+    of another name (the seed has a df), or an expression of columns: no aggregate. -#}
 {% macro t_quantile(df, quantile='t_975') -%}
     {%- set z = {'t_975': z_975(), 't_800': z_800()}[quantile] -%}
     case

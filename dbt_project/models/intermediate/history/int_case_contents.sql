@@ -1,5 +1,6 @@
 -- What a case was asked and judged by, as hashes: pairs with other contents say nothing
 -- about the system under test. Of the baselines only those count that score an answer.
+-- From task to task the same texts come again, so each is put in order once.
 with
 
 cases as (
@@ -27,26 +28,39 @@ baselines as (
 
 ),
 
-references_written as (
+contexts as (
 
     select
-        task_id,
-        case_id,
-        baseline_type || ' ' || {{ canonical_json('payload') }} as reference
+        context,
+        md5({{ canonical_json('context') }}) as inputs_hash
 
-    from baselines
+    from (select distinct context from cases)
+
+),
+
+payloads as (
+
+    select
+        payload,
+        {{ canonical_json('payload') }} as payload_text
+
+    from (select distinct payload from baselines)
 
 ),
 
 references_joined as (
 
     select
-        task_id,
-        case_id,
-        md5(string_agg(reference, chr(10) order by reference)) as references_hash
+        baselines.task_id,
+        baselines.case_id,
+        md5(string_agg(
+            baselines.baseline_type || ' ' || payloads.payload_text,
+            chr(10) order by baselines.baseline_type, payloads.payload_text
+        )) as references_hash
 
-    from references_written
-    group by task_id, case_id
+    from baselines
+    inner join payloads on baselines.payload = payloads.payload
+    group by baselines.task_id, baselines.case_id
 
 ),
 
@@ -55,12 +69,13 @@ parts as (
     select
         cases.task_id,
         cases.case_id,
-        md5({{ canonical_json('cases.context') }}) as inputs_hash,
+        contexts.inputs_hash,
         test_cases.content_hash as expectations_hash,
         references_joined.references_hash
 
     from cases
     inner join tasks on cases.task_id = tasks.task_id
+    inner join contexts on cases.context = contexts.context
     left join test_cases
         on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
     left join references_joined

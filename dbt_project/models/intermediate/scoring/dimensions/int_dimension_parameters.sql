@@ -1,5 +1,3 @@
-{{ config(materialized='view') }}
-
 -- The parameters of a dimension, typed, with their defaults, and in one text those that
 -- cannot be used: a dimension with such a parameter is not scored.
 with

@@ -136,6 +136,7 @@ joined as (
         on
             typed_parameters.task_id = named_scores.task_id
             and typed_parameters.scorer = named_scores.scores_from
+            and (scorers.scorer is null or scorers.scorer = 'judge')
     left join typed_parameters as referred
         on
             typed_parameters.task_id = referred.task_id

@@ -87,11 +87,21 @@ typed as (
 
 ),
 
+-- how badly a check misses: 0 it holds, 1 it cannot be judged, 2 it fails
 judged as (
 
     select
-        *,
-        {{ failure_reason() }} as failure
+        task_id,
+        dimension_id,
+        case_id,
+        round_id,
+        golden_no,
+        is_error,
+        case coalesce({{ failure_reason() }}, 'holds')
+            when 'holds' then 0
+            when 'invalid_pattern' then 1
+            else 2
+        end as miss
 
     from typed
 
@@ -106,12 +116,7 @@ by_golden_answer as (
         round_id,
         golden_no,
         bool_or(is_error) as is_error,
-        case
-            when golden_no is null then 'no_baseline'
-            when bool_or(failure = 'invalid_pattern') and not bool_or(failure <> 'invalid_pattern')
-                then 'invalid_pattern'
-        end as problem,
-        {{ one_or_zero('count(failure) = 0') }} as matched
+        max(miss) as miss
 
     from judged
     group by task_id, dimension_id, case_id, round_id, golden_no
@@ -126,12 +131,13 @@ scored as (
         round_id,
         dimension_id,
         max(case
-            when problem is not null then null
-            when is_error then 0.0
-            else matched
+            when golden_no is null or miss = 1 then null
+            when is_error or miss = 2 then 0.0
+            else 1.0
         end) as metric,
         case
-            when count(*) = count(problem) then min(problem)
+            when count(golden_no) = 0 then 'no_baseline'
+            when min(miss) = 1 and max(miss) = 1 then 'invalid_pattern'
             when bool_or(is_error) then 'error_round'
         end as reason,
         cast(null as varchar) as expected,

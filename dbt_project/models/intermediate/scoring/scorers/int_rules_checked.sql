@@ -2,32 +2,9 @@
 -- broken but something could not be judged.
 with
 
-rules as (
-
-    select * from {{ ref('int_rules_flattened') }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
 judged as (
 
-    select
-        rounds.task_id,
-        rounds.case_id,
-        rounds.round_id,
-        rules.baseline_id,
-        rules.rule,
-        rules.is_usable,
-        rules.severity,
-        {{ rule_holds('rules', 'rounds') }} as holds
-
-    from rules
-    inner join rounds on rules.task_id = rounds.task_id and rules.case_id = rounds.case_id
+    select * from {{ ref('int_rules_judged') }}
 
 ),
 

@@ -1,0 +1,88 @@
+"""``promptlab send``: the mail of a task, over SMTP."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from promptlab.cli.options import Call, common
+from promptlab.cli.report import report_options
+
+
+@click.command("send")
+@click.argument("task", default="latest")
+@click.option("--to", multiple=True, required=True, help="An address; may be repeated.")
+@click.option("--subject", help="Instead of the one with grade and score.")
+@click.option(
+    "--attach",
+    type=click.Choice(("none", "html", "zip", "link")),
+    help="The full report: not at all, as HTML, zipped, or linked below the setting"
+    " report_url [default: link where that is set, else none].",
+)
+@click.option(
+    "--dry-run", is_flag=True, help="Write report.eml below --out and send nothing."
+)
+@report_options
+@common("out", "lang", "templates", formats=None)
+def command(
+    call: Call,
+    task: str,
+    to: tuple[str, ...],
+    subject: str | None,
+    attach: str | None,
+    dry_run: bool,
+    out: Path,
+    lang: str,
+    templates: Path | None,
+) -> int:
+    """Mail the report of a stored task over SMTP.
+
+    TASK is an id, a unique prefix of one, `latest` or `previous`.
+
+    The server comes from the settings smtp_host, smtp_port, smtp_security (starttls,
+    tls, none), smtp_user and mail_from, in promptlab.toml or as PROMPTLAB_SMTP_HOST
+    and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
+    smtp_password_file names, which nobody else may read.
+    """
+    from promptlab.errors import SettingsError
+    from promptlab.mailing import send, server_from
+    from promptlab.pipeline import Warehouse
+    from promptlab.task_ids import resolve_task
+    from reports.files import folder_name, write_file
+    from reports.mail import task_message
+    from reports.mail_message import NO_REPLY, Envelope
+
+    settings = call.settings
+    if settings.mail_from is None and not dry_run:
+        raise SettingsError(
+            "mail_from: no sender is set; name it in promptlab.toml, or with"
+            " PROMPTLAB_MAIL_FROM"
+        )
+    server = None if dry_run else server_from(settings)
+    sender = settings.mail_from or NO_REPLY
+    chosen = attach or ("link" if settings.report_url else "none")
+    with Warehouse(settings.db, settings=settings).built() as con:
+        task_id = resolve_task(con, task)
+        message = task_message(
+            con,
+            task_id,
+            envelope=Envelope(
+                sender=sender,
+                to=to,
+                subject=subject,
+                attach=chosen,  # type: ignore[arg-type]  # click has checked it
+                report_url=settings.report_url,
+            ),
+            lang=lang,
+            templates=templates,
+            generated_at=datetime.now(UTC),
+        )
+    if server is None:
+        data = message.as_bytes()
+        click.echo(write_file(out, folder_name(task_id), "report.eml", data))
+        return 0
+    send(message, sender, to, server, say=call.say)
+    call.say(f"{task_id}: sent to {', '.join(dict.fromkeys(to))}")
+    return 0

@@ -1,0 +1,90 @@
+"""A real mail server in a process of its own, for tests of sending.
+
+Run as a script: ``servers.py PORT SECURITY CERTIFICATE KEY REPLIES FOLDER``. It takes
+mail for anyone but ``refused@…``, wants the login ``ci`` / ``geheim-7`` where it is
+encrypted, answers as many of the REPLIES (comma-separated) to RCPT as there are before
+it says 250, and writes every message it takes to FOLDER.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import sys
+from pathlib import Path
+from typing import Any
+
+USER = "ci"
+PASSWORD = "geheim-7"
+
+
+async def serve(
+    port: int,
+    security: str,
+    certificate: str,
+    key: str,
+    replies: list[str],
+    folder: Path,
+) -> None:
+    from aiosmtpd.smtp import SMTP, AuthResult
+
+    class Handler:
+        async def handle_RCPT(  # noqa: N802 (aiosmtpd's name)
+            self, server: Any, session: Any, envelope: Any, to: str, options: Any
+        ) -> str:
+            if replies:
+                return replies.pop(0)
+            if to.startswith("refused@"):
+                return "550 5.1.1 no such user"
+            envelope.rcpt_tos.append(to)
+            return "250 OK"
+
+        async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
+            number = len(list(folder.glob("*.eml")))
+            name = f"{number}-{session.login_data or 'nobody'}.eml"
+            (folder / f"{number}.to").write_text(",".join(envelope.rcpt_tos))
+            (folder / name).write_bytes(envelope.original_content)
+            return "250 taken"
+
+    def log_in(server: Any, session: Any, envelope: Any, how: str, given: Any) -> Any:
+        right = given.login == USER.encode() and given.password == PASSWORD.encode()
+        if right:
+            session.login_data = USER
+        return AuthResult(success=right, handled=False, auth_data=USER)
+
+    context = None
+    if security != "none":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+
+    def session() -> Any:
+        encrypted = security != "none"
+        return SMTP(
+            Handler(),
+            hostname="localhost",
+            require_starttls=security == "starttls",
+            tls_context=context if security == "starttls" else None,
+            auth_required=encrypted,
+            auth_require_tls=security == "starttls",
+            authenticator=log_in,
+        )
+
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(
+        session, "127.0.0.1", port, ssl=context if security == "tls" else None
+    )
+    print(server.sockets[0].getsockname()[1], flush=True)  # noqa: T201
+    await server.serve_forever()
+
+
+if __name__ == "__main__":
+    asyncio.run(
+        serve(
+            int(sys.argv[1]),
+            sys.argv[2],
+            sys.argv[3],
+            sys.argv[4],
+            [reply for reply in sys.argv[5].split(",") if reply],
+            Path(sys.argv[6]),
+        )
+    )
