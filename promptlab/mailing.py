@@ -281,7 +281,8 @@ def _no_way(server: Server, error: OSError, left: Sequence[str]) -> Exception:
 
 
 def _unreachable(server: Server, error: Exception) -> str:
-    if isinstance(error, TimeoutError):
+    # smtplib calls a timeout a lost connection; what it was stands in the context.
+    if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return f"{_name(server)} gives no answer within {server.timeout:g} s"
     if isinstance(error, ConnectionRefusedError):
         return f"{_name(server)}: nothing listens there"

@@ -41,15 +41,14 @@ async def serve(
 
         async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
             number = len(list(folder.glob("*.eml")))
-            name = f"{number}-{session.login_data or 'nobody'}.eml"
-            (folder / f"{number}.to").write_text(",".join(envelope.rcpt_tos))
+            name = f"{number}-{session.auth_data or 'nobody'}.eml"
+            served = ",".join(envelope.rcpt_tos)
+            (folder / f"{number}.to").write_text(served, "utf-8")
             (folder / name).write_bytes(envelope.original_content)
             return "250 taken"
 
     def log_in(server: Any, session: Any, envelope: Any, how: str, given: Any) -> Any:
         right = given.login == USER.encode() and given.password == PASSWORD.encode()
-        if right:
-            session.login_data = USER
         return AuthResult(success=right, handled=False, auth_data=USER)
 
     context = None
@@ -65,7 +64,7 @@ async def serve(
             require_starttls=security == "starttls",
             tls_context=context if security == "starttls" else None,
             auth_required=encrypted,
-            auth_require_tls=security == "starttls",
+            auth_require_tls=security != "tls",
             authenticator=log_in,
         )
 

@@ -1,0 +1,70 @@
+"""``promptlab send`` and ``promptlab report --format email``, on a small warehouse."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from promptlab.cli import cli
+from promptlab.errors import PromptlabError
+
+
+@pytest.fixture
+def call(example_warehouse, tmp_path, monkeypatch):
+    """``call("send", …)``: the command on the example warehouse."""
+    monkeypatch.chdir(tmp_path)
+    db = str(example_warehouse.settings.db)
+
+    def run(*arguments: str):
+        return CliRunner().invoke(cli, [*arguments, "--db", db])
+
+    return run
+
+
+def read(path):
+    data = Path(path).read_bytes()
+    return email.message_from_bytes(data, policy=email.policy.default)
+
+
+def test_a_dry_run_writes_the_mail_and_prints_its_path(call, tmp_path):
+    done = call(
+        "send", "latest", "--to", "a@example.com", "--to", "b@example.com", "--dry-run",
+        "--out", str(tmp_path / "mails"), "--attach", "zip", "--lang", "en",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    message = read(done.stdout.strip())
+    assert message["To"] == "a@example.com, b@example.com"
+    assert message["Subject"].startswith("[promptlab] ")
+    assert [p.get_content_type() for p in message.iter_attachments()] == [
+        "application/zip"
+    ]
+
+
+def test_a_subject_of_ones_own_is_used(call, tmp_path):
+    done = call("send", "--to", "a@example.com", "--dry-run", "--subject", "夜间回归")
+    assert read(done.stdout.strip())["Subject"] == "夜间回归"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("send", "--to", "a@example.com"), "mail_from"),
+        (("send", "--to", "nobody", "--dry-run"), "no mail address"),
+        (("send", "--to", "a@b.cn", "--dry-run", "--attach", "link"), "report_url"),
+    ],
+)
+def test_what_is_missing_is_said_in_a_sentence(arguments, words, call):
+    done = call(*arguments)
+    assert isinstance(done.exception, PromptlabError)
+    assert words in str(done.exception)
+    assert done.exception.exit_code == 2
+
+
+def test_there_is_no_option_for_a_password():
+    from promptlab.cli.send import command
+
+    assert [p.name for p in command.params if "pass" in (p.name or "")] == []
