@@ -148,7 +148,8 @@ def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> st
         "mail.preheader",
         n=summary.n_pass,
         total=view.page.n_judged,
-        conclusion=one_line(summary.conclusion, 70),
+        conclusion=one_line(summary.conclusion, 60),
+        title=one_line(result.task.title, 20),
     )
 
 

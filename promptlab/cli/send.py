@@ -25,7 +25,7 @@ from promptlab.cli.report import report_options
     "--dry-run", is_flag=True, help="Write report.eml below --out and send nothing."
 )
 @report_options
-@common("out", "lang", "templates", formats=None)
+@common("out", "lang", "templates")
 def command(
     call: Call,
     task: str,
@@ -46,6 +46,7 @@ def command(
     and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
     smtp_password_file names, which nobody else may read.
     """
+    from promptlab.cli.output import print_rows
     from promptlab.errors import SettingsError
     from promptlab.mailing import send, server_from
     from promptlab.pipeline import Warehouse
@@ -80,8 +81,11 @@ def command(
             generated_at=datetime.now(UTC),
         )
     if server is None:
-        data = message.as_bytes()
-        click.echo(write_file(out, folder_name(task_id), "report.eml", data))
+        path = write_file(out, folder_name(task_id), "report.eml", message.as_bytes())
+        if call.format == "table":
+            click.echo(path)
+        else:
+            print_rows(("mail",), [(str(path),)], call.format)
         return 0
     send(message, sender, to, server, say=call.say)
     call.say(f"{task_id}: sent to {', '.join(dict.fromkeys(to))}")

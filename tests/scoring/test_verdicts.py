@@ -233,6 +233,8 @@ def test_one_sided_cases_and_bad_patterns_are_told(scored):
     assert alerts["case_not_in_testset"]["case_ids"] == ["stranger"]
     assert alerts["testset_case_missing"]["case_ids"] == ["never-run", "steps"]
     assert alerts["invalid_pattern"]["case_ids"] == ["pattern"]
+    found = [each["code"] for each in scored.rows("fct_alerts", "suite")]
+    assert len(found) == len(set(found))
 
 
 def test_evaluation_results_have_the_dimensions_of_the_seed(scored):

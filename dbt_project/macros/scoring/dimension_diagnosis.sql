@@ -68,7 +68,7 @@
         'en': {
             'measure': ' Mean {mean}, median {median}, 95th percentile {p95}; {n} of {total} rounds are off target.',
             'full': ' Every scored case has full marks.',
-            'short': ' {n} cases are below full marks, the lowest: {cases}.',
+            'short': ' Cases below full marks: {n}, the lowest: {cases}.',
         },
     }[language] -%}
     case
@@ -94,8 +94,8 @@
             'gaps': '另有 {n} 轮没有分数：{why}。',
         },
         'en': {
-            'errors': ' {n} rounds ended in an error and score 0.',
-            'gaps': ' {n} more rounds have no score: {why}.',
+            'errors': ' Rounds that ended in an error and score 0: {n}.',
+            'gaps': ' Rounds without a score: {n}, since {why}.',
         },
     }[language] -%}
     case

@@ -6,6 +6,7 @@
             'error': '该轮出错：{code}',
             'accurate': '与参考答案一致',
             'inaccurate': '与参考答案不符（{metric}）：期望“{expected}”，实际“{actual}”',
+            'partly_accurate': '与参考答案部分吻合（{metric}）：期望“{expected}”，实际“{actual}”',
             'matched': '{n} 项期望全部匹配',
             'unmatched': '{total} 项期望中 {n} 项匹配；{scope} {pointer}：期望 {expected}，实际 {actual}（{reason}）',
             'rules_hold': '规则全部成立',
@@ -20,14 +21,16 @@
             'keyword_missing': '缺少关键词“{expected}”（{metric}）',
             'keywords_found': '关键词符合要求',
             'no_error': '该轮正常',
-            'measure': '{actual}',
-            'judged': '评分 {metric}：{summary}',
+            'measured': '{metric}（上限 {limit}）',
+            'judged': '评分 {metric}',
+            'explained': '评分 {metric}：{summary}',
         },
         'en': {
             'error': 'The round ended in an error: {code}',
             'accurate': 'Matches the golden answer',
             'inaccurate': 'Differs from the golden answer ({metric}): expected “{expected}”, got “{actual}”',
-            'matched': 'All {n} expectations match',
+            'partly_accurate': 'Partly matches the golden answer ({metric}): expected “{expected}”, got “{actual}”',
+            'matched': 'All expectations match ({n})',
             'unmatched': '{n} of {total} expectations match; {scope} {pointer}: expected {expected}, got {actual} ({reason})',
             'rules_hold': 'All rules hold',
             'rules_broken': 'Broken rules: {expected}',
@@ -41,8 +44,9 @@
             'keyword_missing': 'Lacks the keyword “{expected}” ({metric})',
             'keywords_found': 'The keywords are as wanted',
             'no_error': 'The round ended well',
-            'measure': '{actual}',
-            'judged': 'Scored {metric}: {summary}',
+            'measured': '{metric} (limit {limit})',
+            'judged': 'Scored {metric}',
+            'explained': 'Scored {metric}: {summary}',
         },
     }[language] -%}
     {%- set metric_text = percent_text('metric') -%}
@@ -53,7 +57,9 @@
             then {{ filled("'" ~ words.error ~ "'", {'code': shortened('error_code', 120)}) }}
         when scorer = 'accuracy' and match_rule <> 'semantic' then case
             when metric = 1 then '{{ words.accurate }}'
-            else {{ filled("'" ~ words.inaccurate ~ "'", {
+            else {{ filled(
+                "case when metric > 0 then '" ~ words.partly_accurate ~ "' else '"
+                ~ words.inaccurate ~ "' end", {
                 'metric': metric_text, 'expected': expected_text, 'actual': actual_text,
             }) }}
         end
@@ -94,8 +100,14 @@
             else '{{ words.keywords_found }}'
         end
         when scorer = 'error_rate' then '{{ words.no_error }}'
-        when not is_share then {{ measure_text('metric', 'unit', language) }}
-        else {{ filled("'" ~ words.judged ~ "'", {
+        when not is_share and upper_limit is null then {{ measure_text('metric', 'unit', language) }}
+        when not is_share then {{ filled("'" ~ words.measured ~ "'", {
+            'metric': measure_text('metric', 'unit', language),
+            'limit': measure_text('upper_limit', 'unit', language),
+        }) }}
+        when {{ json_text('detail', 'summary') }} is null
+            then {{ filled("'" ~ words.judged ~ "'", {'metric': metric_text}) }}
+        else {{ filled("'" ~ words.explained ~ "'", {
             'metric': metric_text, 'summary': shortened(json_text('detail', 'summary'), 160),
         }) }}
     end

@@ -16,11 +16,11 @@
 {% macro measure_text(number, unit, language='zh') -%}
     {%- set words = {
         'zh': {'tokens': ' 个 token', 'characters': ' 个字符'},
-        'en': {'tokens': ' tokens', 'characters': ' characters'},
+        'en': {'tokens': ' tokens', 'characters': ' chars'},
     }[language] -%}
     case {{ unit }}
         when 'share' then {{ percent_text(number) }}
-        when 'cost' then {{ fixed_decimals(number, 6) }}
+        when 'cost' then rtrim(rtrim({{ fixed_decimals(number, 6) }}, '0'), '.')
         when 'variance' then {{ fixed_decimals(number, 4) }}
         when 'sum' then {{ fixed_decimals(number, 2) }}
         when 'ms' then {{ fixed_decimals(number, 0) }} || ' ms'

@@ -28,13 +28,27 @@ baselines as (
 
 ),
 
+different_contexts as (
+
+    select distinct context
+    from cases
+
+),
+
 contexts as (
 
     select
         context,
         md5({{ canonical_json('context') }}) as inputs_hash
 
-    from (select distinct context from cases)
+    from different_contexts
+
+),
+
+different_payloads as (
+
+    select distinct payload
+    from baselines
 
 ),
 
@@ -44,7 +58,7 @@ payloads as (
         payload,
         {{ canonical_json('payload') }} as payload_text
 
-    from (select distinct payload from baselines)
+    from different_payloads
 
 ),
 

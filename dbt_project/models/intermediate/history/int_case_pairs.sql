@@ -84,9 +84,14 @@ paired as (
         case
             when of_baselines.case_id is null or of_candidates.case_id is null then null
             when of_baselines.inputs_hash <> of_candidates.inputs_hash then 'inputs_differ'
-            when of_baselines.expectations_hash is distinct from of_candidates.expectations_hash
+            -- no expectation, and no reference, is an equal of none
+            when
+                coalesce(of_baselines.expectations_hash, '')
+                <> coalesce(of_candidates.expectations_hash, '')
                 then 'expectations_differ'
-            when of_baselines.references_hash is distinct from of_candidates.references_hash
+            when
+                coalesce(of_baselines.references_hash, '')
+                <> coalesce(of_candidates.references_hash, '')
                 then 'references_differ'
         end as content_reason,
 

@@ -22,15 +22,25 @@ measured as (
 
 ),
 
+quantiles as (
+
+    select
+        *,
+        {{ t_quantile('measured.df') }} as t_975,
+        {{ t_quantile('measured.df', 't_800') }} as t_800
+
+    from measured
+
+),
+
 widened as (
 
     select
         *,
-        {{ t_quantile('measured.df') }} * standard_error as half_width,
-        ({{ t_quantile('measured.df') }} + {{ t_quantile('measured.df', 't_800') }}) * standard_error
-            as smallest_detectable
+        t_975 * standard_error as half_width,
+        (t_975 + t_800) * standard_error as smallest_detectable
 
-    from measured
+    from quantiles
 
 ),
 

@@ -28,7 +28,9 @@ described as (
 
     select
         dimensions.*,
-        judges.judges
+        judges.judges,
+        coalesce(cast(dimensions.lower_limit as varchar), '')
+        || ' ' || coalesce(cast(dimensions.upper_limit as varchar), '') as limits
 
     from dimensions
     left join judges
@@ -79,18 +81,14 @@ paired as (
             when of_baselines.dimension_id is null then 'dimension_added'
             when of_candidates.dimension_id is null then 'dimension_removed'
             when of_candidates.scorer <> of_baselines.scorer then 'scorer_differs'
-            when of_candidates.judges is distinct from of_baselines.judges then 'judge_differs'
+            when coalesce(of_candidates.judges, '') <> coalesce(of_baselines.judges, '')
+                then 'judge_differs'
             when of_candidates.scoring_mode <> of_baselines.scoring_mode
                 then 'scoring_mode_differs'
             when of_candidates.parameters_text <> of_baselines.parameters_text
                 then 'parameters_differ'
             -- the limits of a share only raise alerts, those of a number make its score
-            when
-                not of_candidates.is_share
-                and (
-                    of_candidates.lower_limit is distinct from of_baselines.lower_limit
-                    or of_candidates.upper_limit is distinct from of_baselines.upper_limit
-                )
+            when not of_candidates.is_share and of_candidates.limits <> of_baselines.limits
                 then 'target_differs'
         end as reason,
 

@@ -13,6 +13,13 @@ results as (
 
 ),
 
+measures as (
+
+    select * from {{ ref('trend_measures') }}
+    where subject_kind = 'tag'
+
+),
+
 tallied as (
 
     select
@@ -42,18 +49,34 @@ rated as (
 numbers as (
 
     select
-        task_id, tag, 'tag_score' as measure, mean as value,
-        cast(null as double) as ci_low, cast(null as double) as ci_high, n_scored as n
-    from rated
 
-    union all
+        ---------- ids
+        rated.task_id,
 
-    select
-        task_id, tag, 'tag_pass_rate' as measure, pass_rate as value,
-        case when n_judged > 0 then {{ wilson_bound('pass_rate', 'n_judged', -1) }} end as ci_low,
-        case when n_judged > 0 then {{ wilson_bound('pass_rate', 'n_judged', 1) }} end as ci_high,
-        n_judged as n
+        ---------- strings
+        rated.tag,
+        measures.measure,
+
+        ---------- numerics
+        case measures.measure
+            when 'tag_score' then rated.mean
+            when 'tag_pass_rate' then rated.pass_rate
+        end as value,
+        case
+            when measures.measure = 'tag_pass_rate' and rated.n_judged > 0
+                then {{ wilson_bound('rated.pass_rate', 'rated.n_judged', -1) }}
+        end as ci_low,
+        case
+            when measures.measure = 'tag_pass_rate' and rated.n_judged > 0
+                then {{ wilson_bound('rated.pass_rate', 'rated.n_judged', 1) }}
+        end as ci_high,
+        case measures.measure
+            when 'tag_score' then rated.n_scored
+            when 'tag_pass_rate' then rated.n_judged
+        end as n
+
     from rated
+    cross join measures
 
 )
 

@@ -25,6 +25,13 @@ round_scores as (
 
 ),
 
+measures as (
+
+    select * from {{ ref('trend_measures') }}
+    where subject_kind = 'task'
+
+),
+
 -- of several cost dimensions the first
 cost_dimensions as (
 
@@ -44,7 +51,7 @@ costs as (
         round_scores.task_id,
         avg(round_scores.metric) as cost_mean,
         sum(round_scores.metric) as cost_total,
-        count(round_scores.metric) as n
+        count(round_scores.metric) as n_costs
 
     from round_scores
     inner join cost_dimensions
@@ -55,93 +62,114 @@ costs as (
 
 ),
 
-measured as (
+-- an answer that never came has no time and no length
+answered as (
 
     select
         task_id,
-        count(*) as n_rounds,
+        percentile_cont(0.5) within group (order by latency_ms) as latency_p50,
+        percentile_cont(0.95) within group (order by latency_ms) as latency_p95,
+        count(latency_ms) as n_latencies,
+        avg(input_tokens) as input_tokens_mean,
+        count(input_tokens) as n_inputs,
+        avg(output_tokens) as output_tokens_mean,
+        count(output_tokens) as n_outputs
+
+    from rounds
+    where status <> 'error'
+    group by task_id
+
+),
+
+counted as (
+
+    select
+        task_id,
         count(*) filter (where status = 'error') as n_errors,
-        -- an answer that never came has no time and no length
-        percentile_cont(0.5) within group (order by latency_ms)
-        filter (where status <> 'error') as latency_p50,
-        percentile_cont(0.95) within group (order by latency_ms)
-        filter (where status <> 'error') as latency_p95,
-        count(latency_ms) filter (where status <> 'error') as n_latencies,
-        avg(input_tokens) filter (where status <> 'error') as input_tokens_mean,
-        count(input_tokens) filter (where status <> 'error') as n_inputs,
-        avg(output_tokens) filter (where status <> 'error') as output_tokens_mean,
-        count(output_tokens) filter (where status <> 'error') as n_outputs,
         sum(input_tokens + output_tokens) as tokens_total,
-        count(input_tokens + output_tokens) as n_counted
+        count(input_tokens + output_tokens) as n_tokens
 
     from rounds
     group by task_id
 
 ),
 
-judged as (
+wide as (
 
     select
-        *,
-        n_pass + n_fail + n_error as n_judged
+        summaries.*,
+        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+        cast(counted.n_errors as double) / summaries.n_rounds as error_share,
+        counted.tokens_total,
+        counted.n_tokens,
+        answered.latency_p50,
+        answered.latency_p95,
+        answered.n_latencies,
+        answered.input_tokens_mean,
+        answered.n_inputs,
+        answered.output_tokens_mean,
+        answered.n_outputs,
+        costs.cost_mean,
+        costs.cost_total,
+        costs.n_costs
 
     from summaries
+    left join counted on summaries.task_id = counted.task_id
+    left join answered on summaries.task_id = answered.task_id
+    left join costs on summaries.task_id = costs.task_id
 
 ),
 
 numbers as (
 
     select
-        task_id, 'overall_score' as measure, overall_score as value,
-        ci_low, ci_high, n_cases as n
-    from summaries
 
-    union all
+        ---------- ids
+        wide.task_id,
 
-    select
-        task_id, 'pass_rate' as measure, pass_rate as value,
-        case when n_judged > 0 then {{ wilson_bound('pass_rate', 'n_judged', -1) }} end as ci_low,
-        case when n_judged > 0 then {{ wilson_bound('pass_rate', 'n_judged', 1) }} end as ci_high,
-        n_judged as n
-    from judged
+        ---------- strings
+        measures.measure,
 
-    union all
+        ---------- numerics
+        case measures.measure
+            when 'overall_score' then wide.overall_score
+            when 'pass_rate' then wide.pass_rate
+            when 'coverage' then wide.coverage
+            when 'error_share' then wide.error_share
+            when 'latency_p50' then wide.latency_p50
+            when 'latency_p95' then wide.latency_p95
+            when 'input_tokens_mean' then wide.input_tokens_mean
+            when 'output_tokens_mean' then wide.output_tokens_mean
+            when 'tokens_total' then wide.tokens_total
+            when 'cost_mean' then wide.cost_mean
+            when 'cost_total' then wide.cost_total
+        end as value,
+        case
+            when measures.measure = 'overall_score' then wide.ci_low
+            when measures.measure = 'pass_rate' and wide.n_judged > 0
+                then {{ wilson_bound('wide.pass_rate', 'wide.n_judged', -1) }}
+        end as ci_low,
+        case
+            when measures.measure = 'overall_score' then wide.ci_high
+            when measures.measure = 'pass_rate' and wide.n_judged > 0
+                then {{ wilson_bound('wide.pass_rate', 'wide.n_judged', 1) }}
+        end as ci_high,
+        case measures.measure
+            when 'overall_score' then wide.n_cases
+            when 'pass_rate' then wide.n_judged
+            when 'coverage' then wide.n_rounds
+            when 'error_share' then wide.n_rounds
+            when 'latency_p50' then wide.n_latencies
+            when 'latency_p95' then wide.n_latencies
+            when 'input_tokens_mean' then wide.n_inputs
+            when 'output_tokens_mean' then wide.n_outputs
+            when 'tokens_total' then wide.n_tokens
+            when 'cost_mean' then wide.n_costs
+            when 'cost_total' then wide.n_costs
+        end as n
 
-    select
-        task_id, 'coverage' as measure, coverage as value,
-        null as ci_low, null as ci_high, n_rounds as n
-    from summaries
-
-    union all
-
-    select
-        task_id, 'error_share' as measure, cast(n_errors as double) / n_rounds as value,
-        null as ci_low, null as ci_high, n_rounds as n
-    from measured
-
-    {%- for measure, count in [
-        ('latency_p50', 'n_latencies'), ('latency_p95', 'n_latencies'),
-        ('input_tokens_mean', 'n_inputs'), ('output_tokens_mean', 'n_outputs'),
-        ('tokens_total', 'n_counted'),
-    ] %}
-
-    union all
-
-    select
-        task_id, '{{ measure }}' as measure, {{ measure }} as value,
-        null as ci_low, null as ci_high, {{ count }} as n
-    from measured
-    {%- endfor %}
-
-    {%- for measure in ['cost_mean', 'cost_total'] %}
-
-    union all
-
-    select
-        task_id, '{{ measure }}' as measure, {{ measure }} as value,
-        null as ci_low, null as ci_high, n
-    from costs
-    {%- endfor %}
+    from wide
+    cross join measures
 
 )
 

@@ -5,7 +5,7 @@ settings as (
     select
         *,
         row_number() over (
-            partition by title, testset_id order by set_at desc, task_id
+            partition by title, testset_id order by set_at desc, task_id asc
         ) as newness
 
     from {{ ref('stg_tasks__named_baselines') }}

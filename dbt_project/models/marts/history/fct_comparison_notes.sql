@@ -9,7 +9,6 @@ pairs as (
 baselines as (
 
     select * from {{ ref('dim_task_baselines') }}
-    where is_baseline_changed
 
 ),
 
@@ -20,7 +19,7 @@ dimensions as (
 
 ),
 
-case_changes as (
+unscored_cases as (
 
     select * from {{ ref('fct_case_changes') }}
     where reason like 'no%'
@@ -38,10 +37,62 @@ unscored as (
     select
         baseline_task_id,
         candidate_task_id,
-        count(*) as n
+        count(*) as n_unscored
 
-    from case_changes
+    from unscored_cases
     group by baseline_task_id, candidate_task_id
+
+),
+
+described as (
+
+    select
+        pairs.*,
+        unscored.n_unscored,
+        coalesce(baselines.is_baseline_changed, false) as is_baseline_changed,
+        coalesce(pairs.baseline_testset_id, '–') as baseline_testset,
+        coalesce(pairs.candidate_testset_id, '–') as candidate_testset
+
+    from pairs
+    left join baselines
+        on
+            pairs.baseline_task_id = baselines.baseline_task_id
+            and pairs.candidate_task_id = baselines.task_id
+    left join unscored
+        on
+            pairs.baseline_task_id = unscored.baseline_task_id
+            and pairs.candidate_task_id = unscored.candidate_task_id
+
+),
+
+of_pairs as (
+
+    select
+        described.baseline_task_id,
+        described.candidate_task_id,
+        cast(null as varchar) as dimension_id,
+        templates.note,
+        case templates.note
+            when 'inputs_differ' then described.n_inputs_differ
+            when 'expectations_differ' then described.n_expectations_differ
+            when 'references_differ' then described.n_references_differ
+            when 'unscored_cases' then described.n_unscored
+            when 'cases_removed' then described.n_removed
+            when 'cases_added' then described.n_added
+        end as n,
+        case templates.note
+            when 'baseline_changed' then described.baseline_task_id
+            when 'testset_differs'
+                then described.baseline_testset || ' → ' || described.candidate_testset
+        end as detail,
+        case templates.note
+            when 'baseline_changed' then described.is_baseline_changed
+            when 'testset_differs' then described.baseline_testset <> described.candidate_testset
+            when 'weights_differ' then described.has_other_weights
+        end as is_due
+
+    from described
+    cross join templates
 
 ),
 
@@ -49,80 +100,15 @@ facts as (
 
     select
         baseline_task_id,
-        task_id as candidate_task_id,
-        'baseline_changed' as note,
-        cast(null as bigint) as n,
-        baseline_task_id as detail,
-        baseline_task_id as detail_en,
-        cast(null as varchar) as dimension_id
-
-    from baselines
-    where baseline_source = 'named'
-
-    union all
-
-    select
-        baseline_task_id,
         candidate_task_id,
-        'testset_differs' as note,
-        cast(null as bigint) as n,
-        coalesce(baseline_testset_id, '–') || ' → ' || coalesce(candidate_testset_id, '–') as detail,
-        coalesce(baseline_testset_id, '–') || ' → ' || coalesce(candidate_testset_id, '–')
-            as detail_en,
-        cast(null as varchar) as dimension_id
-
-    from pairs
-    where baseline_testset_id is distinct from candidate_testset_id
-
-    {%- for note, count in [
-        ('inputs_differ', 'n_inputs_differ'),
-        ('expectations_differ', 'n_expectations_differ'),
-        ('references_differ', 'n_references_differ'),
-        ('cases_removed', 'n_removed'),
-        ('cases_added', 'n_added'),
-    ] %}
-
-    union all
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        '{{ note }}' as note,
-        {{ count }} as n,
-        null as detail,
-        null as detail_en,
-        null as dimension_id
-
-    from pairs
-    where {{ count }} > 0
-    {%- endfor %}
-
-    union all
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        'weights_differ' as note,
-        null as n,
-        null as detail,
-        null as detail_en,
-        null as dimension_id
-
-    from pairs
-    where has_other_weights
-
-    union all
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        'unscored_cases' as note,
+        dimension_id,
+        note,
         n,
-        null as detail,
-        null as detail_en,
-        null as dimension_id
+        detail,
+        detail as detail_en
 
-    from unscored
+    from of_pairs
+    where is_due or n > 0
 
     union all
 
@@ -130,11 +116,11 @@ facts as (
     select
         baseline_task_id,
         candidate_task_id,
+        dimension_id,
         'dimension_not_comparable' as note,
-        null as n,
+        cast(null as bigint) as n,
         rtrim(conclusion, '。') as detail,
-        rtrim(conclusion_en, '.') as detail_en,
-        dimension_id
+        rtrim(conclusion_en, '.') as detail_en
 
     from dimensions
 

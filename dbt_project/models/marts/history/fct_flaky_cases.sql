@@ -66,9 +66,14 @@ summed as (
         max(followed.created_at) as last_created_at
 
     from followed
-    inner join by_task on followed.task_id = by_task.task_id and followed.case_id = by_task.case_id
+    inner join by_task
+        on followed.task_id = by_task.task_id and followed.case_id = by_task.case_id
     group by
-        followed.title, followed.prompt_version, followed.model, followed.case_id, followed.contents_hash
+        followed.title,
+        followed.prompt_version,
+        followed.model,
+        followed.case_id,
+        followed.contents_hash
 
 ),
 

@@ -37,20 +37,40 @@ measures as (
 numbers as (
 
     select
-        task_id, measure, cast(null as varchar) as subject, value, ci_low, ci_high, n
+        task_id,
+        measure,
+        cast(null as varchar) as subject,
+        value,
+        ci_low,
+        ci_high,
+        n
+
     from of_tasks
 
     union all
 
     select
-        task_id, 'dimension_score' as measure, dimension_id as subject, score as value,
-        ci_low, ci_high, n_cases as n
+        task_id,
+        'dimension_score' as measure,
+        dimension_id as subject,
+        score as value,
+        ci_low,
+        ci_high,
+        n_cases as n
+
     from dimension_scores
 
     union all
 
     select
-        task_id, measure, tag as subject, value, ci_low, ci_high, n
+        task_id,
+        measure,
+        tag as subject,
+        value,
+        ci_low,
+        ci_high,
+        n
+
     from of_tags
 
 ),

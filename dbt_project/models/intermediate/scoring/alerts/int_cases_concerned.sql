@@ -130,7 +130,9 @@ unjudged as (
         reason
 
     from round_scores
-    where reason in ('invalid_pattern', 'no_baseline', 'blank_baseline', 'no_rules')
+    where
+        reason in ('no_baseline', 'blank_baseline', 'no_rules')
+        or (reason = 'invalid_pattern' and scorer <> 'expectations')
 
 ),
 
