@@ -31,7 +31,7 @@ check: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/sqlfluff lint --disable-progress-bar dbt_project
+	$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models
 	PROMPTLAB_DB=:memory: $(BIN)/dbt --warn-error --quiet parse --no-partial-parse --project-dir dbt_project --profiles-dir dbt_project --target-path $(VENV)/dbt --log-path $(VENV)/dbt
 
 format: setup

@@ -45,7 +45,7 @@ def _recognise(found: Found) -> str | None:
         raise InputError(
             f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
             " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"
-            " results (with `sample_id`), scores (with `dimension_id`), memory (JSON with"
-            " `test_results`); --kind says which, if it is one"
+            " results (with `sample_id`), scores (with `dimension_id`), memory (JSON"
+            " with `test_results`); --kind says which, if it is one"
         )
     return kind

@@ -241,7 +241,14 @@ class Warehouse:
         import polars as pl
 
         with self.connect() as con:
-            return pl.DataFrame(run_query(con, query, parameters))
+            result = run_query(con, query, parameters)
+            # rows, not the relation itself: polars would keep it alive past the end
+            return pl.DataFrame(
+                result.fetchall(),
+                schema=result.columns,
+                orient="row",
+                infer_schema_length=None,
+            )
 
     def tasks_after(self, load_id: int) -> list[str]:
         """Tasks that loads after ``load_id`` brought, changed or re-judged."""

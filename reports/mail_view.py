@@ -25,6 +25,7 @@ BAR = 96
 MOST_CHANGES = 20
 """Changed cases that are worth reading from the marts for a mail."""
 
+_SEVERITIES: tuple[Severity, ...] = ("critical", "major", "minor", "info")
 _SNIPPET = 160  # characters
 _LINES = 6
 _RUNS_WITH_PICTURE = 5
@@ -168,7 +169,7 @@ def arrange_mail(
         page=page,
         severities={
             severity: n
-            for severity in ("critical", "major", "minor", "info")
+            for severity in _SEVERITIES
             if (n := sum(a.severity == severity for a in result.summary.alerts))
         },
         alerts=alerts[: limits.alerts],

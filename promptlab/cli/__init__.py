@@ -30,6 +30,7 @@ COMMANDS = {
     "trends": "trends",
     "flaky": "flaky",
     "leaderboard": "leaderboard",
+    "memory": "memory",
     "send": "send",
     "query": "query",
     "doctor": "doctor",

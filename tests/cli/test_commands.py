@@ -320,3 +320,21 @@ def test_schemas_are_listed_and_printed(run):
     assert {"analysis_input", "analysis_result"} <= set(names.split())
     _, schema, _ = run("schema", "analysis_result")
     assert json.loads(schema)["title"] == "AnalysisResult"
+
+
+def test_memory_prints_the_newest_run_or_two_side_by_side(run, example_db):
+    code, out, err = run("memory", "--db", example_db, "--format", "json")
+    assert code == 0
+    assert "last_round, failed calls as_zero, micro average" in err
+    rows = {row["category"]: row for row in json.loads(out)}
+    assert {row["run_id"] for row in rows.values()} == {"travel_diary/250615_2100"}
+    assert rows["all"]["n_questions"] == 29
+    code, out, _ = run("memory", "250601", "250615", "--db", example_db, "--format", "json")
+    two = [row["run_id"] for row in json.loads(out) if row["category"] == "all"]
+    assert two == ["travel_diary/250601_2100", "travel_diary/250615_2100"]
+
+
+def test_an_unknown_memory_run_is_a_usage_error(run, example_db):
+    code, _, err = run("memory", "nothing-like-it", "--db", example_db)
+    assert code == 2
+    assert "there is no such memory run" in err

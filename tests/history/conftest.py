@@ -21,17 +21,20 @@ PASS_SCORE = {"quality": {"pass_score": 0.5}}
 
 
 def random_runs(size: int) -> list[Run]:
-    """Two tasks of ``size`` cases: a graded, a two-valued and a patchy dimension."""
+    """Two tasks of ``size`` cases: a graded, a two-valued and a patchy dimension.
+
+    Three digits, so that weighing them leaves no tie for the rounding to six to break.
+    """
     rng = random.Random(size)
     cases = [f"c{n}" for n in range(size)]
     tags = {c: [t for t in ("x", "y", "z") if rng.random() < 0.5] for c in cases}
 
     def scores(shift: float) -> dict[str, dict[str, float | None]]:
         return {
-            "graded": {c: round(_clip(rng.gauss(0.6 + shift, 0.2)), 6) for c in cases},
+            "graded": {c: round(_clip(rng.gauss(0.6 + shift, 0.2)), 3) for c in cases},
             "binary": {c: float(rng.random() < 0.6 + shift) for c in cases},
             "patchy": {
-                c: round(rng.random(), 6) if rng.random() < 0.7 else None for c in cases
+                c: round(rng.random(), 3) if rng.random() < 0.7 else None for c in cases
             },
         }
 

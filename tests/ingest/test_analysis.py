@@ -292,7 +292,17 @@ def test_what_the_database_could_not_keep_rejects_the_case_alone(
 
 @pytest.mark.parametrize(
     "written",
-    [b"1e99", b"1e400", b"-1.5E+0999", b"9" * 400, b'"1e400"', b"1" * 150, b'"\\ud83d\\ude00"', b'"\\u0000"', b'"NaN"'],
+    [
+        b"1e99",
+        b"1e400",
+        b"-1.5E+0999",
+        b"9" * 400,
+        b'"1e400"',
+        b"1" * 150,
+        b'"\\ud83d\\ude00"',
+        b'"\\u0000"',
+        b'"NaN"',
+    ],
 )
 def test_what_only_looks_like_it_is_kept(written):
     reading = read_analysis(in_first_output(written))

@@ -55,7 +55,9 @@ def test_formats_are_known_by_name():
 
 
 def test_an_unknown_format_is_refused_with_those_there_are():
-    with pytest.raises(UsageError, match="pdf, doc is not one of json, html, email, md"):
+    with pytest.raises(
+        UsageError, match="pdf, doc is not one of json, html, email, md"
+    ):
         chosen_formats(["html", "pdf", "doc"])
 
 
