@@ -130,8 +130,9 @@ def named_baselines(
     """Every baseline that is named now.
 
     Returns:
-        Title, testset, task, state (``ok``; ``changed``: loaded again since; ``gone``:
-        not in the warehouse any more), and when it was set (UTC).
+        Title, testset, task, state (``ok``; ``changed``: it, its scores or its testset
+        were loaded since; ``gone``: not in the warehouse any more), and when it was
+        set (UTC).
     """
     return con.execute(
         "select title, testset_id, task_id, state, set_at"

@@ -1,7 +1,7 @@
 """The mail of a task: text, HTML and picture in one message.
 
 The same input gives the same bytes: boundaries, Message-ID and Content-ID come from
-the task and the time the report was made, never from a clock or a random source.
+the task and the time the report was made, never from a clock or from chance.
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ def _content_id(result: AnalysisResult) -> str:
 
 
 def _fix_boundaries(message: EmailMessage, digest: str) -> None:
-    """Replace random boundaries; ``=_`` stands in no encoded body."""
+    """Replace boundaries that are left to chance; ``=_`` stands in no encoded body."""
     multiparts = [part for part in message.walk() if part.is_multipart()]
     for number, part in enumerate(multiparts):
         part.set_boundary(f"=_{digest[:24]}_{number}")

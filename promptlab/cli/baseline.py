@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptlab.pipeline import Warehouse
 
 
-@click.command("baseline")
+@click.command("baseline", short_help="Name, show or clear a baseline.")
 @click.argument("action", type=click.Choice(("set", "show", "clear")))
 @click.argument("task", required=False)
 @common()

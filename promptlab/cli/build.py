@@ -9,7 +9,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("build")
+@click.command("build", short_help="Compute every mart with dbt.")
 @click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
 @common()
 def command(call: Call, dbt_args: tuple[str, ...]) -> int:

@@ -34,7 +34,7 @@ _SOURCES = {
 }
 
 
-@click.command("compare")
+@click.command("compare", short_help="Two tasks case by case, and is it real?")
 @click.argument("tasks", nargs=-1, metavar="[[BASELINE] CANDIDATE]")
 @click.option("--lang", type=click.Choice(("zh", "en")), help="Language of sentences.")
 @click.option(

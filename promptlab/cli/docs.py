@@ -9,7 +9,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("docs")
+@click.command("docs", short_help="The catalogue of all tables as one file.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -44,7 +44,7 @@ _IDENTITIES = {
 }
 
 
-@click.command("doctor")
+@click.command("doctor", short_help="Versions, and the health of the warehouse.")
 @common()
 def command(call: Call) -> int:
     """Show versions, and check the warehouse file: rows in are rows out.

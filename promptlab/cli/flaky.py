@@ -17,7 +17,7 @@ _FLAKY = """
 """
 
 
-@click.command("flaky")
+@click.command("flaky", short_help="Cases that flip on an unchanged setup.")
 @click.option("--title", help="Only cases of tasks with this title.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()

@@ -25,7 +25,7 @@ threads = 4                 # models that are built at a time
 """
 
 
-@click.command("init")
+@click.command("init", short_help="Write a config and an example to start from.")
 @click.argument("folder", default=".", type=click.Path(path_type=Path, file_okay=False))
 @common()
 def command(call: Call, folder: Path) -> int:

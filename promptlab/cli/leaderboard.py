@@ -17,7 +17,7 @@ _LEADERBOARD = """
 """
 
 
-@click.command("leaderboard")
+@click.command("leaderboard", short_help="Models and prompt versions, ranked.")
 @click.argument("title", required=False)
 @common()
 def command(call: Call, title: str | None) -> int:

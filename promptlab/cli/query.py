@@ -9,7 +9,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("query")
+@click.command("query", short_help="Read-only SQL over the whole warehouse.")
 @click.argument("sql")
 @common()
 def command(call: Call, sql: str) -> int:

@@ -32,7 +32,7 @@ def report_options(function: F) -> F:
     return function
 
 
-@click.command("report")
+@click.command("report", short_help="Write the report of a stored task.")
 @click.argument("task", default="latest")
 @click.option("--all", "all_tasks", is_flag=True, help="Every task of the warehouse.")
 @click.option(

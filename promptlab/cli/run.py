@@ -10,7 +10,7 @@ from promptlab.cli.options import Call, common
 from promptlab.cli.report import report_options
 
 
-@click.command("run")
+@click.command("run", short_help="Files in, reports out: the main job.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
 @click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
@@ -38,16 +38,16 @@ def command(
     before = warehouse.last_load_id()
     ingested = ingest_with_progress(warehouse, call, paths, testset=testset)
     call.say(
-        f"{ingested.n_loaded} files loaded, {ingested.n_unchanged} unchanged,"
+        f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
         f" {ingested.n_rejected} rejected, {ingested.n_skipped} skipped;"
-        f" {ingested.n_rejected_records} records rejected"
+        f" records rejected: {ingested.n_rejected_records}"
     )
     call.say("building …")
     warehouse.build(verbose=call.verbose)
     tasks = warehouse.tasks_after(before)
     written = warehouse.report(tasks, out, lang=lang, templates=templates)
     call.say(
-        f"{len(tasks)} tasks new or changed; {call.settings.db} answers"
+        f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"
         " `promptlab runs`, `promptlab query`"
     )
     print_rows(("report",), [(str(path),) for path in written], call.format)

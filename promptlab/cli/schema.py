@@ -10,7 +10,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("schema")
+@click.command("schema", short_help="The JSON Schemas of inputs and outputs.")
 @click.argument("name", required=False)
 @click.option(
     "--out",

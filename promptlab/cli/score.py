@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptlab.scoring_job import DimensionScores, Scoring
 
 
-@click.command("score")
+@click.command("score", short_help="Run Python scorers on a stored task.")
 @click.argument("task", default="latest")
 @click.option(
     "--dimension",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
 
 
-@click.command("show")
+@click.command("show", short_help="Show one task in the terminal.")
 @click.argument("task", default="latest")
 @click.option("--lang", type=click.Choice(("zh", "en")), help="Language of sentences.")
 @common("lang")

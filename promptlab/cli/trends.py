@@ -27,7 +27,7 @@ _TRENDS = """
 """
 
 
-@click.command("trends")
+@click.command("trends", short_help="One number of a title over time.")
 @click.argument("title", required=False)
 @click.option(
     "--measure",

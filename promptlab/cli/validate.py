@@ -10,7 +10,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("validate")
+@click.command("validate", short_help="Every problem of the files; writes nothing.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @common()
 def command(call: Call, paths: tuple[Path, ...]) -> int:

@@ -99,8 +99,8 @@ def situations() -> list[Run]:
         parameters_1=PASS_SCORE, parameters_2=PASS_SCORE,
         tags_2={"c0": ["shaky"], "c1": ["shaky"], "c7": ["solid"]},
         rounds_2={
-            "c7": {"latency_ms": 500.0, "input_tokens": 100, "output_tokens": 20},
-            "c6": {"latency_ms": 1500.0, "metadata": {"error": "timeout"}},
+            "c7": {"latency_ms": 500, "input_tokens": 100, "output_tokens": 20},
+            "c6": {"latency_ms": 1500, "metadata": {"error": "timeout"}},
         },
     )  # fmt: skip
     lonely = Run("lonely-1", "lonely", 3, {"quality": steady})

@@ -83,7 +83,8 @@ def scored(
 ) -> Any:
     """Every ``TASKS`` and ``SCORES`` of the modules that are run, ingested and built."""
     folder = tmp_path_factory.mktemp("scoring")
-    modules = {item.module for item in request.session.items}
+    here = Path(__file__).parent
+    modules = {i.module for i in request.session.items if i.path.parent == here}
     for module in sorted(modules, key=lambda each: each.__name__):
         write_inputs(folder / "in" / module.__name__, module)
     warehouse = Warehouse(folder / "scoring.duckdb")

@@ -29,7 +29,6 @@ judges as (
         on
             scores.task_id = dimensions.task_id
             and scores.dimension_id = dimensions.dimension_id
-    where scores.metric is not null
 
 ),
 
