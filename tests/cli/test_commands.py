@@ -329,7 +329,9 @@ def test_memory_prints_the_newest_run_or_two_side_by_side(run, example_db):
     rows = {row["category"]: row for row in json.loads(out)}
     assert {row["run_id"] for row in rows.values()} == {"travel_diary/250615_2100"}
     assert rows["all"]["n_questions"] == 29
-    code, out, _ = run("memory", "250601", "250615", "--db", example_db, "--format", "json")
+    code, out, _ = run(
+        "memory", "250601", "250615", "--db", example_db, "--format", "json"
+    )
     two = [row["run_id"] for row in json.loads(out) if row["category"] == "all"]
     assert two == ["travel_diary/250601_2100", "travel_diary/250615_2100"]
 

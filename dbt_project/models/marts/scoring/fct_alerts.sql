@@ -1,9 +1,13 @@
 with
 
--- alerts that look at earlier tasks (a regression, a must-have lost) union in here
 alerts as (
 
     select * from {{ ref('int_task_alerts') }}
+
+    union all
+
+    -- those that look at the task's baseline
+    select * from {{ ref('int_alerts_of_history') }}
 
 ),
 
