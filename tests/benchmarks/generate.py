@@ -8,41 +8,11 @@ from pathlib import Path
 
 SEED = 20241024
 
-_WORDS = [
-    "订单",
-    "已",
-    "签收",
-    "退款",
-    "将",
-    "在",
-    "三个",
-    "工作日",
-    "内",
-    "原路",
-    "返回",
-    "请",
-    "您",
-    "耐心",
-    "等待",
-    "the",
-    "parcel",
-    "has",
-    "left",
-    "our",
-    "warehouse",
-    "and",
-    "will",
-    "arrive",
-    "on",
-    "Friday",
-    "please",
-    "keep",
-    "the",
-    "receipt",
-    "for",
-    "your",
-    "records",
-]
+_SENTENCES = """
+    订单 已 签收 退款 将 在 三个 工作日 内 原路 返回 请 您 耐心 等待 the parcel has left our
+    warehouse and will arrive on Friday please keep the receipt for your records
+"""
+_WORDS = _SENTENCES.split()
 
 _DIMENSIONS = [
     {
@@ -54,9 +24,11 @@ _DIMENSIONS = [
         "scoring_mode": mode,
     }
     for name, title, weight, target, parameters, mode in (
-        ("accuracy", "准确性", 0.4, {"min_score": 0.8}, {"match_rule": "contains"}, "higher_better"),
+        ("accuracy", "准确性", 0.3, {"min_score": 0.8}, {"match_rule": "contains"}, "higher_better"),
         ("consistency", "一致性", 0.2, {"max_variance": 0.1}, {}, "higher_better"),
         ("latency", "时延", 0.2, {"max_ms": 1500}, {}, "lower_better"),
+        ("format", "格式", 0.1, {}, {"required_keys": ["action", "reply"]}, "higher_better"),
+        ("input_tokens", "输入长度", 0, {"max_tokens": 800}, {}, "lower_better"),
         ("output_tokens", "输出长度", 0.2, {"max_tokens": 200}, {}, "lower_better"),
     )
 ]  # fmt: skip

@@ -68,6 +68,13 @@ def nested_pair(depth: int) -> Pair:
     return Pair("nested", f"{opening}1{closing}", f"{opening}2{closing}", {})
 
 
+def long_pair(length: int) -> Pair:
+    """A million characters, and a pattern that would hang a backtracking engine."""
+    expected = '{"found":"contains:needle","slow":"regex:^(a+)+$"}'
+    actual = f'{{"found":"{"x" * length}needle","slow":"{"a" * length}!"}}'
+    return Pair("long", expected, actual, {})
+
+
 def dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -83,12 +90,15 @@ def in_python(pair: Pair) -> Verdict:
     return Verdict(verdict.status, [(f.pointer, f.reason) for f in verdict.failures])
 
 
+HARD = [nested_pair(500), long_pair(1_000_000)]
+
+
 @pytest.fixture(scope="module")
 def in_sql(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
     """Verdict and failures of every pair, by its id, from one warehouse."""
     folder = tmp_path_factory.mktemp("matching")
     table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
-    everything = [*table, *generated_pairs(), nested_pair(500)]
+    everything = [*table, *generated_pairs(), *HARD]
     write_inputs(folder / "in", everything)
     warehouse = Warehouse(folder / "matching.duckdb")
     ingested = warehouse.ingest(folder / "in")
@@ -136,7 +146,7 @@ def test_the_warehouse_judges_the_table_as_it_was_reasoned(case, in_sql):
 
 
 def test_the_warehouse_and_the_evaluator_agree_on_every_generated_pair(in_sql):
-    pairs_of = {p.id: p for p in [*generated_pairs(), nested_pair(500)]}
+    pairs_of = {p.id: p for p in [*generated_pairs(), *HARD]}
     assert len(pairs_of) >= GENERATED
     differing = {
         id_: (pair, in_sql[id_], in_python(pair))

@@ -95,7 +95,15 @@ regressions as (
             and comparisons.candidate_task_id = worse_cases.candidate_task_id
             and comparisons.level = worse_cases.level
             and comparisons.dimension_id = worse_cases.dimension_id
-    group by all
+    group by
+        comparisons.baseline_task_id,
+        comparisons.candidate_task_id,
+        comparisons.level,
+        comparisons.dimension_id,
+        comparisons.dimension_position,
+        comparisons.n_pairs,
+        comparisons.conclusion,
+        comparisons.conclusion_en
 
 ),
 
@@ -107,7 +115,7 @@ must_haves_lost as (
         count(*) as n_cases,
         {{ json_list_of('case_changes.case_id', 'case_changes.case_id') }} as case_ids,
         string_agg(case_changes.case_id, ', ' order by case_changes.case_id) as case_names,
-        max(pairs.n_better + pairs.n_worse + pairs.n_same) as n_pairs
+        max(pairs.n_better + pairs.n_worse + pairs.n_same + pairs.n_not_comparable) as n_shared
 
     from case_changes
     inner join pairs
@@ -146,7 +154,7 @@ facts as (
         {{ shortened('case_names', 160) }} as detail,
         {{ shortened('case_names', 160) }} as detail_en,
         n_cases,
-        n_pairs as n_total,
+        n_shared as n_total,
         case_ids
 
     from must_haves_lost
@@ -163,17 +171,19 @@ worded as (
         ---------- strings
         facts.code,
         policy.severity,
-        {% for language, template, detail in [
-            ('message', 'policy.message', 'facts.detail'),
-            ('message_en', 'policy.message_en', 'facts.detail_en'),
-        ] -%}
-        {{ filled(template, {
+        {{ filled('policy.message', {
             'n': 'cast(facts.n_cases as varchar)',
             'total': 'cast(facts.n_total as varchar)',
             'name': 'facts.name',
-            'detail': detail,
-        }) }} as {{ language }},
-        {% endfor %}
+            'detail': 'facts.detail',
+        }) }} as message,
+        {{ filled('policy.message_en', {
+            'n': 'cast(facts.n_cases as varchar)',
+            'total': 'cast(facts.n_total as varchar)',
+            'name': 'facts.name',
+            'detail': 'facts.detail_en',
+        }) }} as message_en,
+
         ---------- numerics
         severities.severity_rank,
         facts.dimension_position,

@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- One row per pair of tasks and case of either: its overall score on both sides, made of
 -- the same dimensions with the same weights, and what became of it.
 with

@@ -4,7 +4,7 @@ with
 
 cases as (
 
-    select * from {{ ref('int_cases_compared') }}
+    select * from {{ ref('fct_case_changes') }}
 
 ),
 
@@ -31,9 +31,7 @@ overall as (
         candidate_score,
         delta,
         is_comparable,
-        is_judged,
-        is_pass_lost,
-        is_pass_gained,
+        status_change,
         change not in ('added', 'removed') as is_shared
 
     from cases
@@ -51,9 +49,7 @@ by_tag as (
         cases.candidate_score,
         cases.delta,
         cases.is_comparable,
-        cases.is_judged,
-        cases.is_pass_lost,
-        cases.is_pass_gained,
+        cases.status_change,
         cases.change <> 'added' as is_shared
 
     from cases
@@ -75,9 +71,11 @@ by_dimension as (
         candidate_score,
         delta,
         true as is_comparable,
-        true as is_judged,
-        delta = -1 as is_pass_lost,
-        delta = 1 as is_pass_gained,
+        case delta
+            when -1 then 'newly_failing'
+            when 1 then 'newly_fixed'
+            else 'as before'
+        end as status_change,
         true as is_shared
 
     from score_changes
@@ -130,9 +128,9 @@ summed as (
             as candidate_mean,
         {{ exact_mean('delta') }} as mean_delta,
         {{ exact_sample_sd('millionths') }} as sd,
-        count(*) filter (where is_judged) as n_judged,
-        count(*) filter (where is_pass_lost) as n_lost,
-        count(*) filter (where is_pass_gained) as n_gained,
+        count(status_change) as n_judged,
+        count(*) filter (where status_change = 'newly_failing') as n_lost,
+        count(*) filter (where status_change = 'newly_fixed') as n_gained,
 
         ---------- booleans
         bool_and(baseline_score in (0, 1) and candidate_score in (0, 1)) as is_all_or_nothing

@@ -18,18 +18,15 @@ reasons as (
 
 ),
 
--- how far the score fell, in the words of the policy
-rated as (
+-- each severity reaches from its own drop to that of the next worse one
+bands as (
 
     select
-        cases.baseline_task_id,
-        cases.candidate_task_id,
-        cases.case_id,
-        min_by(drops.severity, -drops.min_drop) as severity
+        severity,
+        min_drop,
+        lead(min_drop) over (order by min_drop) as next_drop
 
-    from cases
-    inner join drops on cases.delta <= -drops.min_drop
-    group by cases.baseline_task_id, cases.candidate_task_id, cases.case_id
+    from drops
 
 ),
 
@@ -45,7 +42,7 @@ final as (
         ---------- strings
         cases.change,
         -- whatever the score did
-        case when cases.is_must_have_lost then 'critical' else rated.severity end as severity,
+        case when cases.is_must_have_lost then 'critical' else bands.severity end as severity,
         cases.reason,
         reasons.reason_text,
         reasons.reason_text_en,
@@ -64,15 +61,15 @@ final as (
         cases.delta,
 
         ---------- booleans
+        cases.is_comparable,
         cases.is_must_have_lost as must_have_lost,
         cases.is_must_have_gained as must_have_gained
 
     from cases
-    left join rated
+    left join bands
         on
-            cases.baseline_task_id = rated.baseline_task_id
-            and cases.candidate_task_id = rated.candidate_task_id
-            and cases.case_id = rated.case_id
+            cases.delta <= -bands.min_drop
+            and coalesce(cases.delta > -bands.next_drop, true)
     left join reasons on cases.reason = reasons.reason
 
 )

@@ -1,0 +1,43 @@
+"""The cookbook: every query runs on the example warehouse and has something to say."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from promptlab.pipeline import run_query
+from promptlab.warehouse import connect
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "cookbook.md").read_text("utf-8")
+QUESTIONS = re.findall(
+    r"^### (\d+\. .*?)\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL
+)
+CODE = [*(ROOT / "reports").rglob("*.py"), *(ROOT / "promptlab").rglob("*.py")]
+
+
+def test_there_are_twenty_questions_each_with_one_query():
+    assert [int(title.split(".")[0]) for title, _ in QUESTIONS] == list(range(1, 21))
+    assert {body.count("```sql") for _, body in QUESTIONS} == {1}
+
+
+@pytest.mark.parametrize(("title", "body"), QUESTIONS, ids=lambda v: v[:40])
+def test_each_query_answers_on_the_examples(title, body, example_db):
+    (sql,) = re.findall(r"```sql\n(.*?)```", body, re.DOTALL)
+    with connect(example_db, read_only=True) as con:
+        result = run_query(con, sql)
+        assert result is not None
+        assert result.fetchall(), title
+
+
+def test_the_exposures_name_every_mart_that_is_read_and_no_other():
+    file = ROOT / "dbt_project" / "models" / "exposures.yml"
+    exposures = yaml.safe_load(file.read_text("utf-8"))["exposures"]
+    named = {
+        re.findall(r"'(\w+)'", ref)[0] for e in exposures for ref in e["depends_on"]
+    }
+    code = "\n".join(path.read_text("utf-8") for path in CODE)
+    assert named == set(re.findall(r"\bmarts\.((?:dim|fct)_\w+)", code))
