@@ -63,7 +63,7 @@ def command(
         rows = result.fetchall()
     if not rows and call.format == "table":
         of = f" of {subject!r}" if subject else ""
-        raise NothingToDo(f"trends: no task titled {title!r} has a {measure}{of}")
+        raise NothingToDo(f"trends: no task titled {title!r} has {measure}{of}")
     print_rows(columns, rows, call.format)
     return 0
 
