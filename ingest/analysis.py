@@ -20,6 +20,7 @@ from ingest.analysis_rows import DoubtfulCases, Twins, task_reading
 from ingest.analysis_warnings import Members, UnknownKeys, placed
 from ingest.fast_structs import EMPTY, struct_of
 from ingest.garbage import no_garbage_collection
+from ingest.limits import DEFAULT, Limits
 from ingest.problems import Problem
 from ingest.reading import Reading
 from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
@@ -27,11 +28,12 @@ from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
 _BOM = b"\xef\xbb\xbf"
 
 
-def read_analysis(data: bytes) -> Reading:
+def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
     """Read one analysis input.
 
     Args:
         data: The file: JSON, UTF-8, with or without a byte order mark.
+        limits: How large what is in it may be.
 
     Returns:
         Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``dimension_configs``,
@@ -40,7 +42,7 @@ def read_analysis(data: bytes) -> Reading:
     data = data.removeprefix(_BOM)
     with no_garbage_collection():
         try:
-            return _read_at_once(data)
+            return _read_at_once(data, limits)
         except (
             msgspec.DecodeError,
             UnicodeDecodeError,
@@ -49,10 +51,10 @@ def read_analysis(data: bytes) -> Reading:
             DoubtfulCases,
             Twins,
         ):
-            return read_carefully(data)
+            return read_carefully(data, limits)
 
 
-def _read_at_once(data: bytes) -> Reading:
+def _read_at_once(data: bytes, limits: Limits) -> Reading:
     is_closed = True
     try:
         file = _decoder(closed=True).decode(data)
@@ -66,8 +68,8 @@ def _read_at_once(data: bytes) -> Reading:
         "dimensions": str(file.dimensions, "utf-8"),
         "extras": str(file.extras, "utf-8"),
     }
-    head = read_head(parts)
-    reading = task_reading(head, file.cases, range(len(file.cases)))
+    head = read_head(parts, limits)
+    reading = task_reading(head, file.cases, range(len(file.cases)), limits)
     reading.problems = [
         *_unknown_keys(head, None if is_closed else data),
         *reading.problems,

@@ -26,6 +26,8 @@ from ingest.json_places import (
     value_end,
 )
 from ingest.json_syntax import syntax_problem
+from ingest.jsonl import shortened
+from ingest.limits import DEFAULT, Limits
 from ingest.problems import Problem
 from ingest.reading import Reading
 from promptlab.contracts.analysis_input import TestCaseBundle
@@ -33,16 +35,17 @@ from promptlab.contracts.analysis_input import TestCaseBundle
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
-def read_carefully(data: bytes) -> Reading:
+def read_carefully(data: bytes, limits: Limits = DEFAULT) -> Reading:
     """Read an analysis input case by case.
 
     Args:
         data: The file, without byte order mark.
+        limits: How large what is in it may be.
     """
     document = _Document(data.decode("utf-8", "surrogateescape"))
     try:
         document.split()
-        head = read_head(document.parts())
+        head = read_head(document.parts(), limits)
     except JSONDecodeError as error:
         return _rejected([syntax_problem(error, document.text)])
     except HeadFaults as error:
@@ -50,7 +53,7 @@ def read_carefully(data: bytes) -> Reading:
             [document.problem(each, error.task_id) for each in error.faults],
             len(document.cases),
         )
-    return _Cases(document, head).reading()
+    return _Cases(document, head, limits).reading()
 
 
 def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
@@ -119,16 +122,17 @@ class _Document:
             column=column,
             record_id=record_id and printable(record_id),
             pointer=printable(pointer(fault.keys)),
-            raw_text=printable(self.written(record)) if record else None,
+            raw_text=shortened(printable(self.written(record))) if record else None,
         )
 
 
 class _Cases:
     """The cases of a document, each loaded or refused."""
 
-    def __init__(self, document: _Document, head: Head) -> None:
+    def __init__(self, document: _Document, head: Head, limits: Limits) -> None:
         self.document = document
         self.head = head
+        self.limits = limits
         self.good: dict[int, Any] = {}
         self.refused: dict[int, list[Problem]] = {}
         self.warnings: list[Problem] = []
@@ -153,7 +157,16 @@ class _Cases:
         return reading
 
     def _decode(self, position: int, span: Span) -> None:
-        written = self.document.written(span).encode("utf-8", "surrogateescape")
+        text = self.document.written(span)
+        excess = self.limits.excess(text)
+        if excess is not None:
+            fault = Fault((), excess.code, excess.message)
+            case_id = text_member(text, "case_id")
+            problem = self._problem(position, fault, case_id)
+            line, column = self.document.lines.place(span.start + excess.place)
+            self.refused[position] = [replace(problem, line=line, column=column)]
+            return
+        written = text.encode("utf-8", "surrogateescape")
         try:
             self.good[position] = _closed_case().decode(written)
         except _REFUSALS:
@@ -213,7 +226,9 @@ class _Cases:
         while True:
             positions = list(self.good)
             try:
-                return task_reading(self.head, list(self.good.values()), positions)
+                return task_reading(
+                    self.head, list(self.good.values()), positions, self.limits
+                )
             except DoubtfulCases as error:
                 for place in error.places:
                     self._refuse(positions[place], "a value that cannot be stored")

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from ingest.faults import Fault, faults
 from ingest.json_places import NOT_JSON, flaws, keys_at
+from ingest.limits import DEFAULT, Limits
 from ingest.rows import Columns, Rows
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.contracts.times import read_time
@@ -38,12 +39,13 @@ class Head:
     """The same, without the cases."""
 
 
-def read_head(parts: Mapping[str, str]) -> Head:
+def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> Head:
     """Check the file's head and turn it into rows.
 
     Args:
         parts: Member of the file → its JSON text. ``cases`` stands for itself: it is
             ``[]`` where the cases are a list.
+        limits: How large each may be.
 
     Raises:
         HeadFaults: Everything that is wrong, at once.
@@ -52,6 +54,10 @@ def read_head(parts: Mapping[str, str]) -> Head:
     values: dict[str, Any] = {}
     for key, text in parts.items():
         is_stored = key in AnalysisInput.model_fields
+        excess = limits.excess(text)
+        if excess is not None:
+            found.append(Fault((key,), excess.code, excess.message))
+            continue
         for place, code, message in flaws(text):
             if is_stored or code in NOT_JSON:
                 found.append(Fault((key, *keys_at(text, 0, place)), code, message))

@@ -22,6 +22,7 @@ from ingest.columns import (
     times,
 )
 from ingest.json_places import pointer
+from ingest.limits import DEFAULT, Limits
 from ingest.reading import Reading
 from ingest.rows import Columns, Rows
 
@@ -40,13 +41,19 @@ class Twins(Exception):
     """Two cases, or two rounds of one case, share an id."""
 
 
-def task_reading(head: Head, cases: Sequence[Any], positions: Sequence[int]) -> Reading:
+def task_reading(
+    head: Head,
+    cases: Sequence[Any],
+    positions: Sequence[int],
+    limits: Limits = DEFAULT,
+) -> Reading:
     """Turn a task and its cases into columns, without a Python object per row.
 
     Args:
         head: The task, its dimensions, its extras.
         cases: Structs of ``TestCaseBundle``.
         positions: The place of each case in the file.
+        limits: How large a value may be.
 
     Raises:
         DoubtfulCases: Their places in *cases*.
@@ -58,17 +65,19 @@ def task_reading(head: Head, cases: Sequence[Any], positions: Sequence[int]) -> 
     except Doubtful as error:
         raise DoubtfulCases(error.rows) from error
     tables = {
-        "cases": _Parts(cases, lambda case: [case]).build(
+        "cases": _Parts(cases, lambda case: [case], limits).build(
             lambda _: {
                 "case_id": case_ids,
                 "position": integers(positions),
                 **_cases(cases),
             }
         ),
-        "rounds": _Parts(cases, attrgetter("rounds")).build(
+        "rounds": _Parts(cases, attrgetter("rounds"), limits).build(
             lambda rounds: _rounds(rounds, zoneless), case_ids
         ),
-        "baselines": _Parts(cases, attrgetter("baselines")).build(_baselines, case_ids),
+        "baselines": _Parts(cases, attrgetter("baselines"), limits).build(
+            _baselines, case_ids
+        ),
     }
     _refuse_twins(tables)
     rows: Rows = {name: _of_task(head.task_id, each) for name, each in tables.items()}
@@ -108,8 +117,12 @@ class _Parts:
     """The parts of all cases, in one list, with their cases."""
 
     def __init__(
-        self, cases: Sequence[Any], parts_of: Callable[[Any], list[Any]]
+        self,
+        cases: Sequence[Any],
+        parts_of: Callable[[Any], list[Any]],
+        limits: Limits,
     ) -> None:
+        self._limits = limits
         self._lists = list(map(parts_of, cases))
 
     def build(
@@ -126,6 +139,7 @@ class _Parts:
         owners = [n for n, each in enumerate(self._lists) for _ in each]
         try:
             table = columns(parts)
+            _see_limits(table, self._limits)
         except Doubtful as error:
             raise DoubtfulCases(sorted({owners[row] for row in error.rows})) from error
         if case_ids is None:
@@ -133,6 +147,29 @@ class _Parts:
         places = [n for each in self._lists for n in range(len(each))]
         ids = case_ids.gather(integers(owners))
         return {"case_id": ids, "position": integers(places), **table}
+
+
+_JSON = frozenset({"context", "tags", "parsed_output", "metadata", "payload"})
+
+
+def _see_limits(table: Table, limits: Limits) -> None:
+    """See that no value is too large.
+
+    Raises:
+        Doubtful: The rows of those that are.
+    """
+    rows: set[int] = set()
+    for name, column in table.items():
+        if column.dtype == pl.String:
+            least = limits.harmless if name in _JSON else limits.max_string
+            long = (column.str.len_bytes() > least).fill_null(value=False).arg_true()
+            rows |= {
+                row
+                for row in long.to_list()
+                if name not in _JSON or limits.excess(column[row])
+            }
+    if rows:
+        raise Doubtful(sorted(rows))
 
 
 def _cases(cases: Sequence[Any]) -> Table:

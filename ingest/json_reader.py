@@ -28,9 +28,11 @@ from ingest.json_messages import (
     short,
     string_fault,
 )
+from ingest.limits import Limits
 from ingest.problems import Problem
 
-#: Containers inside each other. Python's own recursion ends near 1,000 too.
+#: Containers inside each other, whatever the settings say: Python's own recursion ends
+#: near 1,000 too.
 MAX_DEPTH = 1000
 
 #: Digits of one integer: what Python itself converts from and to text.
@@ -88,6 +90,9 @@ class JsonReader:
 
     strict: bool = True
     """Whether a key twice and a number beyond a double are faults too."""
+
+    max_depth: int = MAX_DEPTH
+    """Containers inside each other that are let through."""
 
     value: Any = None
     """What was read; the first of two equal keys counts."""
@@ -291,13 +296,10 @@ class JsonReader:
             self._want = Want.OBJECT_NEXT
 
     def _open(self, char: str, at: int) -> None:
-        if len(self._frames) >= MAX_DEPTH:
-            self._break(
-                "too_deep",
-                at,
-                f"more than {MAX_DEPTH} objects and lists inside each other. "
-                "Flatten the value.",
-            )
+        if len(self._frames) >= self.max_depth:
+            limits = Limits(max_depth=self.max_depth)
+            code, message = limits.too_deep()
+            self._break(code, at, message)
             return
         is_object = char == "{"
         self._frames.append(

@@ -28,6 +28,7 @@ __all__ = [
     "MAX_DIGITS",
     "JsonTextError",
     "canonical",
+    "depth",
     "dump",
     "parse",
     "parse_fast",
@@ -98,7 +99,7 @@ def parse_fast(text: str) -> Any:
         _encode(value)  # refuses a lone surrogate with a ValueError
     if not text.isascii():
         text.encode()  # so does this, for bytes that were not UTF-8
-    if text.count("{") + text.count("[") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+    if text.count("{") + text.count("[") > MAX_DEPTH and depth(value) is None:
         raise ValueError("too deep")
     return value
 
@@ -153,11 +154,11 @@ _decoder = json.JSONDecoder(
 _scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 
-def _depth(value: Any) -> int:
-    """Count the levels of *value*, at most one more than the limit."""
+def depth(value: Any, most: int = MAX_DEPTH) -> int | None:
+    """Count the levels of *value*; ``None`` where it has more than *most*."""
     level = [value]
-    depth = 0
-    while depth <= MAX_DEPTH:
+    levels = 0
+    while levels <= most:
         inner: list[Any] = []
         seen = False
         for item in level:
@@ -168,10 +169,10 @@ def _depth(value: Any) -> int:
                 seen = True
                 inner.extend(item)
         if not seen:
-            return depth
-        depth += 1
+            return levels
+        levels += 1
         level = inner
-    return depth
+    return None
 
 
 def _pieces(value: Any, *, sort: bool) -> Iterator[str]:

@@ -18,24 +18,33 @@ state. When it fails, that reader has noted which whole objects on lines of thei
 passed; only those are read again, each once. All other candidates before the failure
 would run into the same failure, and reading goes on behind it. So no line is read more
 than four times, whatever the file holds.
+
+Memory is bounded by a block of the file and by one record, which has a limit.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ingest.blocks import Block, TooLong
 from ingest.json_messages import printable
 from ingest.json_places import keys, line_column, locate
 from ingest.json_reader import JsonReader, Span
 from ingest.json_text import parse_fast
+from ingest.limits import DEFAULT, Limits, problem_of
 from ingest.problems import Problem
 
 Parse = Callable[[str], Any]
 """Reads the text of one line fast; ``ValueError`` or ``RecursionError`` where it will
 not, and the exact reader takes over."""
+
+
+LONGEST_RAW_TEXT = 1 << 20
+"""Characters that are kept of a rejected record."""
 
 
 class Record(NamedTuple):
@@ -80,54 +89,105 @@ class Rejected(NamedTuple):
 class _Line(NamedTuple):
     number: int
     text: str
+    too_long: int = 0
+    """Its bytes, where it is longer than a record may be; then it has no text."""
 
 
 def read_records(
-    data: bytes, *, parse: Parse = parse_fast, strict: bool = True
+    data: bytes | Iterable[Block],
+    *,
+    parse: Parse = parse_fast,
+    strict: bool = True,
+    limits: Limits = DEFAULT,
+    first_line: int = 1,
 ) -> Iterator[Record | Rejected]:
     """Read the records of a JSONL file, in the order of the file.
 
     Args:
-        data: The file's bytes.
+        data: The file's bytes, or blocks of whole lines.
         parse: How to read a line that is a whole record; it must refuse what
             *strict* forbids.
         strict: Whether a key twice in one object and a number beyond a double reject
             the record too; if not, the first of two equal keys counts.
+        limits: How large a record may be.
+        first_line: Number of the first line of *data*.
 
     Yields:
         A ``Record`` for each good record, a ``Rejected`` for each bad one.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        message = "the file is UTF-16, not UTF-8. Save it as UTF-8."
-        yield Rejected(1, [Problem("bad_utf8", message, line=1, column=1)])
-        return
-    yield from _Splitter(data, parse, strict).records()
+    blocks = iter([data] if isinstance(data, bytes) else data)
+    first = next(blocks, b"")
+    if isinstance(first, bytes):
+        if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+            message = "the file is UTF-16, not UTF-8. Save it as UTF-8."
+            yield Rejected(1, [Problem("bad_utf8", message, line=1, column=1)])
+            return
+        first = first.removeprefix(b"\xef\xbb\xbf")
+    lines = _Lines(itertools.chain([first], blocks), limits.max_record, first_line)
+    yield from _Splitter(lines, parse, strict, limits).records()
 
 
 @dataclass
 class _Splitter:
-    data: bytes
+    lines: _Lines
     parse: Parse
     strict: bool
+    limits: Limits
 
     def records(self) -> Iterator[Record | Rejected]:
-        lines = _Lines(self.data)
-        for line in lines:
+        for line in self.lines:
+            if line.too_long:
+                problem = self.limits.record_too_large(line.too_long, line.number)
+                yield Rejected(line.number, [problem])
+                continue
             try:
                 value = self.parse(line.text)
                 text = line.text.strip()
-                yield Record(
-                    line.number, text, value, (line.number,), line.text.index(text[0])
+                yield self._checked(
+                    Record(
+                        line.number,
+                        text,
+                        value,
+                        (line.number,),
+                        line.text.index(text[0]),
+                    )
                 )
                 continue
             except (ValueError, RecursionError):
                 pass
-            reader = JsonReader(line.number, self.strict)
+            reader = self._reader(line.number)
             reader.feed(line.text)
             if reader.complete or reader.broken:
-                yield _result(reader, [line])
+                yield self._result(reader, [line])
             else:
-                yield from self._open_record(reader, line, lines)
+                yield from self._open_record(reader, line, self.lines)
+
+    def _reader(self, line: int = 1) -> JsonReader:
+        return JsonReader(line, self.strict, max_depth=self.limits.max_depth)
+
+    def _checked(self, record: Record) -> Record | Rejected:
+        """Return the record, or the reject where it breaks a limit."""
+        excess = self.limits.excess(record.text)
+        if excess is None:
+            return record
+        problem = problem_of(excess, record.text, column=record.indent + 1)
+        place = problem.line or 1
+        found = replace(
+            problem,
+            line=record.lines[place - 1],
+            record_id=_id_of(record.value),
+            raw_text=shortened(record.text),
+        )
+        return Rejected(record.line, [found])
+
+    def _result(self, reader: JsonReader, block: list[_Line]) -> Record | Rejected:
+        """Return what a reader that is at an end has read, or what it found wrong."""
+        if reader.problems:
+            return _rejected(reader, block, "")
+        text = _text(block)
+        numbers = [line.number for line in block]
+        indent = block[0].text.index(text[0])
+        return self._checked(Record(numbers[0], text, reader.value, numbers, indent))
 
     def _open_record(
         self, reader: JsonReader, first: _Line, lines: _Lines
@@ -136,7 +196,14 @@ class _Splitter:
         block = [first]
         is_list = first.text.lstrip().startswith("[")
         stopped_by = ""
+        room = self.limits.max_record - len(first.text)
         for line in lines:
+            room -= len(line.text)
+            if line.too_long or room < 0:
+                stopped_by = f"with line {line.number} it is {self.limits.too_much()}"
+                if line.too_long:
+                    lines.push_back(line)
+                break
             if not is_list and _is_object_with_id(line):
                 stopped_by = f"line {line.number} is a record of its own"
                 lines.push_back(line)
@@ -146,7 +213,7 @@ class _Splitter:
             reader.feed(line.text)
             block.append(line)
             if reader.complete:
-                yield _result(reader, block)
+                yield self._result(reader, block)
                 return
             if reader.broken:
                 break
@@ -160,25 +227,29 @@ class _Splitter:
         if reader.broken and len(block) > 1 and _may_begin(block[-1], column):
             lines.push_back(block.pop())
         own, inner = _split(block, reader.spans)
+        kept = sum(len(line.text) for line in own)
         for line in lines:
-            if _may_begin(line, column) or _is_object_with_id(line):
+            is_next = _may_begin(line, column) or _is_object_with_id(line)
+            if line.too_long or is_next:
                 lines.push_back(line)
                 break
-            own.append(line)
+            kept += len(line.text)
+            if kept <= LONGEST_RAW_TEXT:
+                own.append(line)
         yield _rejected(reader, own, stopped_by)
         for whole in inner:
-            again = JsonReader(strict=self.strict)
+            again = self._reader()
             for line in whole:
                 again.line = line.number
                 again.feed(line.text)
-            yield _result(again, whole)
+            yield self._result(again, whole)
 
 
 class _Lines:
     """The lines of a file that are neither blank nor comments; one can be put back."""
 
-    def __init__(self, data: bytes) -> None:
-        self._source = self._read(data.removeprefix(b"\xef\xbb\xbf"))
+    def __init__(self, blocks: Iterable[Block], longest: int, first_line: int) -> None:
+        self._source = self._read(blocks, longest, first_line)
         self._back: _Line | None = None
 
     def __iter__(self) -> Iterator[_Line]:
@@ -194,12 +265,23 @@ class _Lines:
         self._back = line
 
     @staticmethod
-    def _read(data: bytes) -> Iterator[_Line]:
-        for number, line in enumerate(io.BytesIO(data), 1):
-            content = line.strip()
-            if content and not content.startswith(b"//"):
-                text = line.decode("utf-8", "surrogateescape")
-                yield _Line(number, text.rstrip("\r\n"))
+    def _read(
+        blocks: Iterable[Block], longest: int, first_line: int
+    ) -> Iterator[_Line]:
+        number = first_line - 1
+        for block in blocks:
+            if isinstance(block, TooLong):
+                number += 1
+                yield _Line(number, "", block.size)
+                continue
+            for line in io.BytesIO(block):
+                number += 1
+                content = line.strip()
+                if len(content) > longest:
+                    yield _Line(number, "", len(content))
+                elif content and not content.startswith(b"//"):
+                    text = line.decode("utf-8", "surrogateescape")
+                    yield _Line(number, text.rstrip("\r\n"))
 
 
 def _split(
@@ -215,15 +297,6 @@ def _split(
         inside = at < len(spans) and spans[at].first_line <= line.number
         (inner[at] if inside else own).append(line)
     return own, inner
-
-
-def _result(reader: JsonReader, block: list[_Line]) -> Record | Rejected:
-    """Return what a reader that came to an end has read, or what it found wrong."""
-    if reader.problems:
-        return _rejected(reader, block, "")
-    text = _text(block)
-    numbers = [line.number for line in block]
-    return Record(numbers[0], text, reader.value, numbers, block[0].text.index(text[0]))
 
 
 def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Rejected:
@@ -243,7 +316,7 @@ def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Reject
             )
         )
     record_id = _id_of(reader.root)
-    text = _text(block)
+    text = shortened(_text(block))
     problems = []
     for problem in reader.problems:
         message = problem.message
@@ -253,6 +326,13 @@ def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Reject
             replace(problem, message=message, record_id=record_id, raw_text=text)
         )
     return Rejected(first.number, problems)
+
+
+def shortened(text: str) -> str:
+    """Cut what is kept of a rejected record, and say so."""
+    if len(text) <= LONGEST_RAW_TEXT:
+        return text
+    return f"{text[:LONGEST_RAW_TEXT]}… ({len(text)} characters in all)"
 
 
 def _text(block: list[_Line]) -> str:

@@ -45,13 +45,21 @@ class Known:
     A version is known where its rows are live or its rejects are kept; and where it is
     the last that was read from its path: of two files that describe one task the later
     one wins, and reading the same folder again must not bring the earlier one back.
+    Of what was purged only the hash is left, and it is known wherever it lies.
     """
 
     versions: dict[Version, Outcome] = field(default_factory=dict)
+    purged: set[str] = field(default_factory=set)
+    """SHA-256 of files that stay out."""
 
     def find(self, *versions: Version) -> Outcome | None:
         """What came of the first of these versions that is known."""
-        return next((self.versions[v] for v in versions if v in self.versions), None)
+        for version in versions:
+            if version in self.versions:
+                return self.versions[version]
+        if any(version.sha256 in self.purged for version in versions):
+            return Outcome("purged", [], 0, 0)
+        return None
 
     def add(self, versions: tuple[Version, ...], outcome: Outcome) -> None:
         """Remember versions that were just read."""
@@ -77,8 +85,8 @@ def _place(kind: str, name: str, uri: str) -> str:
     return f"path:{uri}" if kind in {"memory", "unknown"} else f"name:{name}"
 
 
-def known_files(con: duckdb.DuckDBPyConnection) -> Known:
-    """Everything that the load log knows."""
+def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
+    """Everything that the load log knows; ``purged_too``: but for what was purged."""
     problems: dict[int, list[Problem]] = {}
     for load_id, *fields in con.execute(
         'select load_id, code, message, severity, "line", "column", record_id, pointer'
@@ -103,6 +111,10 @@ def known_files(con: duckdb.DuckDBPyConnection) -> Known:
         " load_id = max(load_id) over (partition by file_uri)"
         " from raw.loads order by load_id"
     ).fetchall():
+        if status == "purged":
+            if not purged_too:
+                known.purged.add(sha256)
+            continue
         outcome = Outcome(status, problems.get(load_id, []), loaded, rejected)
         if status != "replaced":
             place = _place(kind, name, uri)

@@ -46,7 +46,7 @@ class FileLoad:
     path: Path
     kind: str
     status: str
-    """loaded, unchanged, rejected, skipped"""
+    """loaded, unchanged, rejected, skipped, purged"""
     problems: list[Problem] = field(default_factory=list)
     records_loaded: int = 0
     records_rejected: int = 0
@@ -73,6 +73,7 @@ def ingest(
     *,
     ingest_version: str,
     testset: str | None = None,
+    purged_too: bool = False,
     on_progress: OnProgress = lambda _path, _size: None,
 ) -> list[FileLoad]:
     """Load the planned files into the raw tables.
@@ -82,12 +83,14 @@ def ingest(
         planned: what ``plan`` found.
         ingest_version: of promptlab, kept with every load.
         testset: testset of every task loaded here, whatever the files say.
+        purged_too: load files again that were purged.
         on_progress: called after each file.
 
     Returns:
         One ``FileLoad`` per file, in the order they were read.
     """
-    known, pipelines = known_files(con), known_pipelines(con)
+    known = known_files(con, purged_too=purged_too)
+    pipelines = known_pipelines(con)
     loads: list[FileLoad] = []
     with ThreadPoolExecutor(max_workers=1) as writer:
         writing: Future[None] | None = None
@@ -153,8 +156,8 @@ def _pending(
         loads.append(load)
         before = known.find(*versions)
         if before is not None:
-            asked_again = before.status in {"rejected", "skipped"}
-            load.status = before.status if asked_again else "unchanged"
+            told_again = before.status in {"rejected", "skipped", "purged"}
+            load.status = before.status if told_again else "unchanged"
             load.problems = before.problems
             load.records_loaded = before.records_loaded
             load.records_rejected = before.records_rejected

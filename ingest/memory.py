@@ -15,6 +15,8 @@ import msgspec
 
 from ingest.faults import shown
 from ingest.json_reader import JsonReader
+from ingest.json_text import depth
+from ingest.limits import DEFAULT, Limits, problem_of
 from ingest.memory_answers import AnswerRow
 from ingest.memory_findings import Findings, json_text
 from ingest.memory_head import Head, read_head
@@ -26,12 +28,13 @@ from ingest.rows import Columns, Rows, columns_of
 from promptlab.contracts.memory import RoundHead
 
 
-def read_memory(data: bytes, path: PurePath) -> Reading:
+def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Reading:
     """Read one file of the memory benchmark.
 
     Args:
         data: The file.
         path: Where it lies, as long as it is known: it names the run (`memory_paths`).
+        limits: How large what is in it may be; one excess rejects the file.
 
     Returns:
         Rows of ``memory_runs``, ``memory_tests``, ``memory_answers``,
@@ -39,6 +42,12 @@ def read_memory(data: bytes, path: PurePath) -> Reading:
     """
     findings = Findings(data)
     document = _decode(data, findings)
+    # Counting levels of the value is quicker than looking through the text.
+    if len(data) > limits.max_string or depth(document, limits.max_depth) is None:
+        text = data.decode("utf-8-sig", "surrogateescape")
+        excess = limits.excess(text)
+        if excess is not None:
+            return Reading(rows={}, problems=[problem_of(excess, text)], rejected=True)
     if document is None or not _is_result(document, findings):
         return Reading(rows={}, problems=findings.close(), rejected=True)
     head = read_head(document, path, findings)

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.upgrades import UPGRADES
+from promptlab.copies import file_of, write_copy
 from promptlab.errors import WarehouseError
+from promptlab.messages import say
 
 if TYPE_CHECKING:
     import duckdb
@@ -16,8 +20,9 @@ if TYPE_CHECKING:
 Columns = Mapping[str, Sequence[Any]]
 """Column → values, lists or polars series, all of one length."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 # 1  first version
+# 2  requested comparisons, what was built, what each load brought, purged loads
 
 # What a reader's key replaces: the tables that hold the object, and their id columns.
 OWNED_TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -43,24 +48,79 @@ OWNED_TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
     """Create the raw tables that are not there yet, even those that stay empty.
 
+    A file of an older version is upgraded in one transaction, after a copy of it was
+    put beside it.
+
+    Raises:
+        WarehouseError: the file was written by a newer version of promptlab, or there
+            is no room for the copy.
+    """
+    found = schema_version(con)
+    if found == SCHEMA_VERSION:
+        return
+    if found is not None:
+        check_not_newer(found)
+        backup = _copy_before_upgrade(con, found)
+    con.begin()
+    try:
+        for version in range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
+            for step in UPGRADES[version]:
+                con.execute(step)
+        con.execute(resources.files("ingest").joinpath("raw.sql").read_text("utf-8"))
+        con.execute(
+            "insert into raw.schema_versions values (?, now(), ?)",
+            [SCHEMA_VERSION, ingest_version],
+        )
+        con.commit()
+    except BaseException:
+        con.rollback()
+        raise
+    if found is not None:
+        say(
+            f"upgraded the warehouse from schema version {found} to {SCHEMA_VERSION};"
+            f" as it was before: {backup}",
+            "schema_upgraded",
+            before=found,
+            after=SCHEMA_VERSION,
+            backup=backup,
+        )
+
+
+def check_not_newer(found: int) -> None:
+    """See that this promptlab knows the schema version of a file.
+
     Raises:
         WarehouseError: the file was written by a newer version of promptlab.
     """
-    found = schema_version(con)
-    if found is not None and found > SCHEMA_VERSION:
+    if found > SCHEMA_VERSION:
         raise WarehouseError(
             f"this warehouse has schema version {found}, this promptlab knows"
             f" {SCHEMA_VERSION}: install a newer promptlab (nothing was changed)"
         )
-    if found == SCHEMA_VERSION:
+
+
+def check_current(con: duckdb.DuckDBPyConnection) -> None:
+    """See that a file can be read as it is; one without raw tables can.
+
+    Raises:
+        WarehouseError: its schema version is older or newer than ours.
+    """
+    found = schema_version(con)
+    if found is None or found == SCHEMA_VERSION:
         return
-    con.begin()
-    con.execute(resources.files("ingest").joinpath("raw.sql").read_text("utf-8"))
-    con.execute(
-        "insert into raw.schema_versions values (?, now(), ?)",
-        [SCHEMA_VERSION, ingest_version],
+    check_not_newer(found)
+    raise WarehouseError(
+        f"this warehouse has schema version {found}, this promptlab works with"
+        f" {SCHEMA_VERSION}: `promptlab build` upgrades it, and puts a copy of it"
+        " beside it before (nothing was changed)"
     )
-    con.commit()
+
+
+def _copy_before_upgrade(con: duckdb.DuckDBPyConnection, found: int) -> Path:
+    file = file_of(con)
+    backup = file.with_name(f"{file.name}.v{found}.bak")
+    write_copy(con, backup)
+    return backup
 
 
 def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:

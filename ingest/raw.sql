@@ -26,7 +26,7 @@ create table if not exists raw.loads (
     source_name varchar not null,
     sha256 varchar not null,
     bytes bigint not null,
-    status varchar not null,            -- loaded, replaced, rejected, skipped
+    status varchar not null,            -- loaded, replaced, rejected, skipped, purged
     rows_loaded bigint not null,        -- records (cases, answers, scores, …) that were loaded
     rows_rejected bigint not null,      -- records that were rejected; the rows of raw.rejects say why
     replaced json not null,             -- list of ids whose earlier version this load replaced
@@ -34,7 +34,9 @@ create table if not exists raw.loads (
     message varchar,                    -- one sentence where status is rejected or skipped
     started_at timestamptz not null,
     finished_at timestamptz not null,
-    ingest_version varchar not null
+    ingest_version varchar not null,
+    read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
+    objects json                        -- list of ids of what it brought; null: not known, loaded by schema version 1
 );
 
 -- One problem of one record; they outlive the replacement of their file.
@@ -49,6 +51,13 @@ create table if not exists raw.rejects (
     code varchar not null,
     message varchar not null,
     raw_text varchar                    -- the record as written; null for warnings
+);
+
+-- Values that were redacted before anything of the file was stored.
+create table if not exists raw.redactions (
+    load_id bigint not null,
+    rule varchar not null,              -- as in the mark: [redacted:email]
+    n_values bigint not null
 );
 
 ---------- testsets
@@ -311,4 +320,34 @@ create table if not exists raw.memory_timings (
     min_ms double,
     max_ms double,
     count bigint
+);
+
+---------- what was built
+
+-- One finished run of the models; written by dbt as it ends, and by nothing else.
+create table if not exists raw.builds (
+    built_at timestamptz not null,
+    project_hash varchar not null,      -- of the models, seeds and macros that ran
+    last_load_id bigint not null,       -- newest load that it saw; 0 where there was none
+    is_full_refresh boolean not null,
+    promptlab_version varchar,          -- null where dbt was run by itself
+    invocation_id varchar not null      -- dbt's own
+);
+
+-- What each task, comparison and memory run was built from: the next build takes those
+-- whose fingerprint has changed, and deletes those that are gone.
+create table if not exists raw.task_builds (
+    task_id varchar not null,
+    title varchar not null,
+    fingerprint varchar not null
+);
+
+create table if not exists raw.comparison_builds (
+    candidate_task_id varchar not null,
+    fingerprint varchar not null
+);
+
+create table if not exists raw.memory_builds (
+    run_id varchar not null,
+    fingerprint varchar not null
 );

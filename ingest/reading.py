@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ingest.problems import Problem
@@ -41,3 +43,24 @@ class Reading:
     ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run", "task")``,
     ``("scores", source_name)``. Loading the file replaces their earlier rows.
     """
+
+
+def joined(batches: Iterable[Reading]) -> Reading:
+    """All batches of one file in one."""
+    first, *others = batches
+    for each in others:
+        for table, columns in each.rows.items():
+            before = first.rows.setdefault(table, dict.fromkeys(columns, ()))
+            first.rows[table] = {
+                name: _longer(before[name], columns[name]) for name in columns
+            }
+        first.problems += each.problems
+        first.records_loaded += each.records_loaded
+        first.records_rejected += each.records_rejected
+        first.rejected = first.rejected or each.rejected
+        first.keys += each.keys
+    return first
+
+
+def _longer(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    return list(chain(one, other))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import count
 from typing import Any
@@ -20,6 +20,7 @@ from ingest.columns import (
     texts,
     times,
 )
+from ingest.results_so_far import ResultsSoFar
 from ingest.struct_records import StructRecords, Table
 
 TASK_FIELDS = (
@@ -39,19 +40,21 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ResultRows:
-    """The columns of a file's results, in the order of the file.
+    """The columns of a batch of results, in the order of the file.
 
     Args:
         records: Of ``EvaluationRecord``.
         stem: The file's name up to its first dot.
+        so_far: What the batches before had; not changed before ``remember``.
 
     Raises:
         Doubtful: Some value is not what the contract asks for.
     """
 
-    def __init__(self, records: StructRecords, stem: str) -> None:
+    def __init__(self, records: StructRecords, stem: str, so_far: ResultsSoFar) -> None:
         each = records.each
         self._records = records
+        self._so_far = so_far
         for field in ("run_id", "entity_id", "variant"):
             names(each(field))
         self.executed_at, self.executed_zoneless = times(each("executed_at"))
@@ -66,6 +69,8 @@ class ResultRows:
         ).with_columns(
             pl.int_range(1, pl.len() + 1).over("task_id", "case_id").alias("n")
         )
+        if so_far.tasks:
+            self._count_on()
         self._values: Table = {
             "raw_output": texts(each("raw_output")),
             "input_tokens": integers(each("input_tokens")),
@@ -83,11 +88,28 @@ class ResultRows:
             "reported_must_have_pass": booleans(each("must_have_pass")),
         }
 
+    def _count_on(self) -> None:
+        """Number the results of each case on from the batches before."""
+        pairs = self.ids.select("task_id", "case_id").unique()
+        before = [self._so_far.count(*pair) for pair in pairs.rows()]
+        self.ids = self.ids.join(
+            pairs.with_columns(integers(before).alias("before")),
+            on=("task_id", "case_id"),
+            how="left",
+            maintain_order="left",
+        ).select("task_id", "case_id", "given", pl.col("n") + pl.col("before"))
+
     def twins(self) -> list[int]:
         """Return the rows whose own round id stood before in their case."""
         key = pl.struct("task_id", "case_id", "given")
         is_twin = pl.col("given").is_not_null() & ~key.is_first_distinct()
-        return self.ids.select(is_twin.arg_true()).to_series().to_list()
+        twins = self.ids.select(is_twin.arg_true()).to_series().to_list()
+        if not self._so_far.tasks:
+            return twins
+        own = self.ids.select("task_id", "case_id", "given").rows()
+        known = self._so_far.rounds
+        earlier = [row for row, each in enumerate(own) if each[2] and each in known]
+        return sorted({*twins, *earlier})
 
     def rounds(self) -> Table:
         """Return a row per result."""
@@ -105,45 +127,54 @@ class ResultRows:
             pl.coalesce("given", pl.format("{}-{}", "case_id", "n")).alias("round_id")
         )
         key = pl.struct("task_id", "case_id", "round_id")
-        if named.select(key.n_unique()).item() == named.height:
+        if named.select(key.n_unique()).item() == named.height and not any(
+            map(self._so_far.rounds.__contains__, self._numbered(named))
+        ):
             return named["round_id"]
         # A number of ours is another round's own id: take the next free one.
         taken = set(named.select("task_id", "case_id", "given").iter_rows())
+        known = self._so_far.rounds
         ids = []
         for task_id, case_id, given, n in self.ids.iter_rows():
-            options = (f"{case_id}-{k}" for k in count(n))
-            free = (each for each in options if (task_id, case_id, each) not in taken)
-            ids.append(given or next(free))
+            options = ((task_id, case_id, f"{case_id}-{k}") for k in count(n))
+            free = (one for one in options if one not in taken and one not in known)
+            ids.append(given or next(free)[2])
             taken.add((task_id, case_id, ids[-1]))
         return texts(ids)
 
-    def cases(self) -> Table:
-        """Return a row per sample, at its first place, with the tags of all rounds."""
-        frame = self.ids.select("task_id", "case_id").unique(maintain_order=True)
-        tags = self._tags()
-        return {
-            **frame.to_dict(),
-            "position": frame.select(
-                pl.int_range(pl.len()).over("task_id")
-            ).to_series(),
-            "context": texts(["{}"]).new_from_index(0, frame.height),
-            "tags": _lists([list(tags.get(pair, ())) for pair in frame.iter_rows()]),
-        }
+    def _numbered(self, named: pl.DataFrame) -> Iterable[tuple[str, ...]]:
+        """Return the ids that are a number of ours, if any could stand before."""
+        if not self._so_far.tasks:
+            return ()
+        ours = named.filter(pl.col("given").is_null())
+        return ours.select("task_id", "case_id", "round_id").rows()
 
-    def _tags(self) -> dict[tuple[str, ...], dict[str, None]]:
-        """Return the tags of all rounds of a case, each once, in order."""
-        tags: dict[tuple[str, ...], dict[str, None]] = {}
+    def remember(self, round_ids: pl.Series) -> None:
+        """Add the batch's cases to what is known of the file, and its rounds.
+
+        Args:
+            round_ids: Those of ``rounds``; nothing is kept of the last batch's.
+        """
+        so_far = self._so_far
+        counts = self.ids.group_by("task_id", "case_id", maintain_order=True).len()
+        for task_id, case_id, results in counts.iter_rows():
+            so_far.add_case(task_id, case_id, results)
         for row, one in enumerate(self._records.structs):
             if one.tags:
-                pair = self.ids["task_id"][row], self.ids["case_id"][row]
-                tags.setdefault(pair, {}).update(dict.fromkeys(one.tags))
-        return tags
+                so_far.add_tags(*self.ids.row(row)[:2], one.tags)
+        if not self._records.is_last:
+            for pair, round_id in zip(
+                self.ids.select("task_id", "case_id").iter_rows(),
+                round_ids,
+                strict=True,
+            ):
+                so_far.rounds.add((*pair, round_id))
 
     def tasks(self) -> pl.DataFrame:
-        """Return a row per task: its common fields, their first rows, its times.
+        """Return a row per task: its first row, its common fields, its times.
 
-        ``<field>`` is the first value, ``<field>_differs`` the row of the first other
-        one; ``created_at`` is the earliest given, else the earliest ``executed_at``.
+        ``<field>`` is the first value, ``<field>_row`` its row, ``<field>_differs`` the
+        row of the first other one; of both times it is the earliest.
         """
         frame = self.ids.select(
             "task_id",
@@ -151,14 +182,13 @@ class ResultRows:
             executed_at=self.executed_at,
             **{name: texts(self._records.each(name)) for name in TASK_FIELDS},
         ).with_row_index("row")
-        times = frame.group_by("task_id").agg(
-            created_at=pl.coalesce(
-                pl.col("created_at").min(), pl.col("executed_at").min()
-            )
-        )
+        times = frame.group_by("task_id").agg(pl.col("created_at", "executed_at").min())
         first = {name: pl.col(name).drop_nulls().first() for name in TASK_FIELDS}
         differs = {
             f"{name}_differs": pl.col("row").filter(pl.col(name) != first[name]).first()
+            for name in TASK_FIELDS
+        } | {
+            f"{name}_row": pl.col("row").filter(pl.col(name).is_not_null()).first()
             for name in TASK_FIELDS
         }
         # Very many results, but few that differ in what is their task's.
@@ -174,8 +204,34 @@ class ResultRows:
         )
 
 
-def task_columns(tasks: pl.DataFrame, modified_at: datetime) -> Table:
+def case_columns(so_far: ResultsSoFar) -> Table:
+    """Return a row per sample, in order of its first result, tags of all its rounds."""
+    columns: list[Any] = list(zip(*so_far.cases(), strict=True)) or [[], [], [], []]
+    task_ids, case_ids, positions, tags = columns
+    return {
+        "task_id": texts(task_ids),
+        "case_id": texts(case_ids),
+        "position": integers(positions),
+        "context": texts(["{}"]).new_from_index(0, len(task_ids)),
+        "tags": _lists(tags),
+    }
+
+
+def task_columns(so_far: ResultsSoFar, modified_at: datetime) -> Table:
     """Return the rows of ``tasks``; *modified_at* is the time of those without any."""
+    tasks = pl.DataFrame(
+        {
+            "task_id": texts(list(so_far.tasks)),
+            "created_at": pl.Series(
+                [each.created_at or each.executed_at for each in so_far.tasks.values()],
+                dtype=pl.Datetime("us", "UTC"),
+            ),
+            **{
+                name: texts([each.fields[name] for each in so_far.tasks.values()])
+                for name in TASK_FIELDS
+            },
+        }
+    )
     is_pipeline = pl.col("entity_type") == "pipeline"
     unknown = pl.lit("unknown")
     columns = tasks.select(

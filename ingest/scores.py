@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import cast
 
 import polars as pl
 
+from ingest.blocks import Block
 from ingest.columns import (
     Doubtful,
     doubles,
@@ -16,45 +19,65 @@ from ingest.columns import (
 )
 from ingest.faults import Fault, nearest, shown
 from ingest.garbage import no_garbage_collection
-from ingest.reading import Reading
+from ingest.limits import DEFAULT, Limits
+from ingest.problems import Problem
+from ingest.reading import Reading, joined
+from ingest.results_so_far import SeenIds
 from ingest.rows import Columns
-from ingest.struct_records import StructRecords, Table
+from ingest.struct_records import StructRecords, Table, record_batches
 from promptlab.contracts.scores import ScoreRecord
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
 
 
-def read_scores(data: bytes, name: str) -> Reading:
+def read_scores(data: bytes, name: str, *, limits: Limits = DEFAULT) -> Reading:
+    """Read a file of scores at once, as `score_batches` does."""
+    return joined(score_batches([data], name, limits=limits))
+
+
+def score_batches(
+    blocks: Iterable[Block], name: str, *, limits: Limits = DEFAULT
+) -> Iterator[Reading]:
     """Read a file of scores; each line stands for itself.
 
     Args:
-        data: The file: JSONL (a JSON list will do), UTF-8.
+        blocks: The file in blocks of whole lines: JSONL (a JSON list will do), UTF-8.
         name: What the file is called; it owns the scores that it brings.
+        limits: How large a record may be.
 
-    Returns:
-        Rows of ``scores``. A record that its contract refuses, or whose round was
-        scored before by the same scorer on the same dimension, is left out by name.
+    Yields:
+        Batch by batch, rows of ``scores``. A record that its contract refuses, or whose
+        round was scored before by the same scorer on the same dimension, is left out by
+        name.
     """
-    records = StructRecords(ScoreRecord, "round_id")
-    with no_garbage_collection():
-        records.read(data)
-        table = records.build(_columns)
-        twins = _twins(table)
-        for row in twins:
-            _note_twin(records, row)
-        if twins:
-            records.refused += len(twins)
-            records.drop(twins)
+    seen = SeenIds()
+    unknown: dict[str, _Unknown] = {}
+    keys = [("scores", name)]
+    for records in record_batches(ScoreRecord, "round_id", blocks, limits):
+        with no_garbage_collection():
             table = records.build(_columns)
-    _note_unknown_keys(records)
-    return Reading(
-        rows={"scores": cast("Columns", table)} if not records.broken else {},
-        problems=records.sorted_problems(),
-        records_loaded=len(records.structs),
-        records_rejected=records.refused,
-        rejected=records.broken,
-        keys=[] if records.broken else [("scores", name)],
-    )
+            twins = _twins(table, seen)
+            for row in twins:
+                _note_twin(records, row)
+            if twins:
+                records.refused += len(twins)
+                records.drop(twins)
+                table = records.build(_columns)
+            if not records.is_last:
+                for each in _ids(table):
+                    seen.add(each)
+        _count_unknown_keys(records, unknown)
+        if records.is_last:
+            records.problems += _unknown_keys(unknown)
+        yield Reading(
+            rows={"scores": cast("Columns", table)} if not records.broken else {},
+            problems=records.sorted_problems(),
+            records_loaded=len(records.structs),
+            records_rejected=records.refused,
+            rejected=records.broken,
+            keys=[] if records.broken else keys,
+        )
+        keys = []
 
 
 def _columns(records: StructRecords) -> Table:
@@ -75,13 +98,18 @@ def _columns(records: StructRecords) -> Table:
     return table
 
 
-def _twins(table: Table) -> list[int]:
+def _twins(table: Table, seen: SeenIds) -> list[int]:
     """Return the rows whose round, dimension and scorer stood before."""
     frame = pl.DataFrame([table[key].alias(key) for key in _KEY])
-    if frame.n_unique() == frame.height:
-        return []
-    first = frame.select(pl.struct(_KEY).is_first_distinct()).to_series()
-    return (~first).arg_true().to_list()
+    twins = [row for row, each in enumerate(_ids(table)) if each in seen]
+    if frame.n_unique() < frame.height:
+        first = frame.select(pl.struct(_KEY).is_first_distinct()).to_series()
+        twins = sorted({*twins, *(~first).arg_true().to_list()})
+    return twins
+
+
+def _ids(table: Table) -> list[tuple[str, ...]]:
+    return pl.DataFrame([table[key].alias(key) for key in _KEY]).rows()
 
 
 def _note_twin(records: StructRecords, row: int) -> None:
@@ -93,14 +121,27 @@ def _note_twin(records: StructRecords, row: int) -> None:
     records.note(row, Fault((), "duplicate_score", message), "reject")
 
 
-def _note_unknown_keys(records: StructRecords) -> None:
-    rows: dict[str, list[int]] = {}
+@dataclass
+class _Unknown:
+    first: Problem
+    count: int = 0
+
+
+def _count_unknown_keys(records: StructRecords, found: dict[str, _Unknown]) -> None:
     for row, unknown in enumerate(records.unknown):
         for key in unknown:
-            rows.setdefault(key, []).append(row)
-    for key, found in rows.items():
-        often = "" if len(found) == 1 else f" (here and in {len(found) - 1} more)"
+            if key not in found:
+                fault = Fault((key,), "unknown_key", "")
+                found[key] = _Unknown(records.problem(row, fault))
+            found[key].count += 1
+
+
+def _unknown_keys(found: dict[str, _Unknown]) -> list[Problem]:
+    problems = []
+    for key, each in found.items():
+        often = "" if each.count == 1 else f" (here and in {each.count - 1} more)"
         advice = nearest(key, list(ScoreRecord.model_fields))
         advice = advice or "; put it into `payload`"
         message = f"unknown key {shown(key)}{often} is not stored{advice}"
-        records.note(found[0], Fault((key,), "unknown_key", message))
+        problems.append(replace(each.first, message=message))
+    return problems

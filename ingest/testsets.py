@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ingest.blocks import Block
 from ingest.checks import Check, ExpectationTooLargeError, Flattener, Remark
 from ingest.faults import shown
 from ingest.garbage import no_garbage_collection
 from ingest.json_places import pointer
 from ingest.json_text import canonical, dump
 from ingest.jsonl import Rejected, read_records
+from ingest.limits import DEFAULT, Limits
 from ingest.problems import Problem
-from ingest.reading import Reading
+from ingest.reading import Reading, joined
 from ingest.rows import Columns, Rows, columns_of, height
 from ingest.step_references import StepReferences, check_step_references, pipelines_of
 from ingest.testset_records import CaseRecord, read_case
@@ -32,6 +34,7 @@ __all__ = [
     "pipelines_of",
     "read_cases",
     "read_testset",
+    "testset_batches",
 ]
 
 
@@ -57,27 +60,87 @@ _LEAST_ROOM = 64 << 20
 _ROOM_PER_BYTE = 50
 
 
+BATCH_CHARACTERS = 4 << 20
+"""Of the records whose rows make a batch; flattened they take some ten times that."""
+
+
 def read_testset(
-    data: bytes, name: str, *, pipelines: Sequence[Pipeline] = ()
+    data: bytes,
+    name: str,
+    *,
+    pipelines: Sequence[Pipeline] = (),
+    limits: Limits = DEFAULT,
 ) -> Reading:
+    """Read one testset file at once, as `testset_batches` does."""
+    return joined(
+        testset_batches(
+            [data], name, size=len(data), pipelines=pipelines, limits=limits
+        )
+    )
+
+
+def testset_batches(
+    blocks: Iterable[Block],
+    name: str,
+    *,
+    size: int,
+    pipelines: Sequence[Pipeline] = (),
+    limits: Limits = DEFAULT,
+) -> Iterator[Reading]:
     """Read one testset file.
 
     Args:
-        data: The file's bytes.
+        blocks: The file in blocks of whole lines.
         name: The testset's id: the file's path below the ingested folder without
             suffix, or the stem of a file named directly.
+        size: Bytes of the file.
         pipelines: All pipelines that are known; steps are checked against those whose
             ``default_testset`` this is.
+        limits: How large a record may be.
 
-    Returns:
-        Rows of ``testsets``, ``test_cases`` and ``expectations``, and the problems in
-        the order of the file. A file without any good record is rejected as a whole.
+    Yields:
+        Batch by batch, rows of ``test_cases`` and ``expectations``, and with the last
+        one that of ``testsets``; the problems in the order of the file. A file without
+        any good record is rejected as a whole.
     """
-    reading = Reading({}, keys=[("testset", name)])
-    rows = _TestsetRows(name)
+    batch = _Batch(name)
+    cases = rejected = 0
     references = StepReferences(pipelines_of(name, pipelines))
-    with no_garbage_collection():
-        for record in read_cases(data):
+    records = read_cases(blocks, size=size, limits=limits)
+    while True:
+        with no_garbage_collection():
+            is_last = batch.fill(records, references)
+        reading = batch.reading(cases)
+        if not cases and reading.records_loaded:
+            reading.keys = [("testset", name)]
+        cases += reading.records_loaded
+        rejected += reading.records_rejected
+        if is_last:
+            break
+        yield reading
+        batch = _Batch(name)
+    if cases:
+        reading.rows["testsets"] = _testset_row(name, cases)
+    else:
+        reading.rejected = True
+    if not cases and not rejected:
+        message = "the file has no test case. Write one JSON object per line."
+        reading.problems.append(Problem("empty_file", message, line=1))
+    yield reading
+
+
+class _Batch:
+    """As many records as are written at a time."""
+
+    def __init__(self, name: str) -> None:
+        self._reading = Reading({})
+        self._rows = _TestsetRows(name)
+
+    def fill(self, records: Iterator[CaseRecord], references: StepReferences) -> bool:
+        """Take records until the batch is full; say whether they came to an end."""
+        reading = self._reading
+        room = BATCH_CHARACTERS
+        for record in records:
             reading.problems += map(record.placed, record.problems)
             if record.case is None:
                 reading.records_rejected += 1
@@ -85,27 +148,36 @@ def read_testset(
                 unknown = references.check(record.case, record.line)
                 reading.problems += map(record.placed, unknown)
                 reading.records_loaded += 1
-                rows.add(record.case, record)
-    if reading.records_loaded:
-        reading.rows = rows.tables()
-        return reading
-    if not reading.records_rejected:
-        message = "the file has no test case. Write one JSON object per line."
-        reading.problems.append(Problem("empty_file", message, line=1))
-    reading.keys = []
-    reading.rejected = True
-    return reading
+                self._rows.add(record.case, record)
+            room -= len(record.text)
+            if room < 0:
+                return False
+        return True
+
+    def reading(self, before: int) -> Reading:
+        """Return what was taken; *before* it there were so many cases."""
+        if self._reading.records_loaded:
+            self._reading.rows = self._rows.tables(before)
+        return self._reading
 
 
-def read_cases(data: bytes) -> Iterator[CaseRecord]:
+def read_cases(
+    data: bytes | Iterable[Block], *, size: int | None = None, limits: Limits = DEFAULT
+) -> Iterator[CaseRecord]:
     """Read the records of a testset file, good and bad, in the order of the file.
 
     Good ones have an id of their own and their expectations flattened; bad ones have
     no case, and every fault among their problems.
+
+    Args:
+        data: The file's bytes, or blocks of whole lines.
+        size: Bytes of the file, where it comes in blocks.
+        limits: How large a record may be.
     """
-    flattener = Flattener(_LEAST_ROOM + _ROOM_PER_BYTE * len(data))
+    size = len(data) if isinstance(data, bytes) else size or 0
+    flattener = Flattener(_LEAST_ROOM + _ROOM_PER_BYTE * size)
     lines: dict[str, int] = {}  # of the ids so far
-    for item in read_records(data):
+    for item in read_records(data, limits=limits):
         if isinstance(item, Rejected):
             yield CaseRecord(item.line, "", problems=item.problems)
             continue
@@ -182,7 +254,7 @@ class _TestsetRows:
             (
                 case.id,
                 record.line,
-                len(self._cases),
+                0,  # its position, known when the batch is full
                 record.format_version,
                 _json(case.tags, "[]"),
                 _json(case.inputs),
@@ -204,14 +276,13 @@ class _TestsetRows:
         repeated["check_no"] += range(count)
         repeated["tolerance"] += [case.options.tolerance] * count
 
-    def tables(self) -> Rows:
-        """Return the rows of all three tables."""
-        name = NameParts.of(self._testset_id)
+    def tables(self, before: int) -> Rows:
+        """Return the rows of the cases, before which there were so many others."""
+        cases = columns_of(_CASE_COLUMNS, self._cases)
         return {
-            "testsets": self._table(
-                columns_of((*NameParts._fields, "cases"), [(*name, len(self._cases))])
+            "test_cases": self._table(
+                {**cases, "position": list(range(before, before + len(self._cases)))}
             ),
-            "test_cases": self._table(columns_of(_CASE_COLUMNS, self._cases)),
             "expectations": self._table(
                 {**self._of_checks, **columns_of(Check._fields, self._checks)}
             ),
@@ -219,6 +290,12 @@ class _TestsetRows:
 
     def _table(self, columns: Columns) -> Columns:
         return {"testset_id": [self._testset_id] * height(columns), **columns}
+
+
+def _testset_row(name: str, cases: int) -> Columns:
+    """Return the row of ``testsets``."""
+    names = ("testset_id", *NameParts._fields, "cases")
+    return columns_of(names, [(name, *NameParts.of(name), cases)])
 
 
 def _flatten(case: TestCase, record: CaseRecord, flattener: Flattener) -> None:

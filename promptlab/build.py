@@ -13,8 +13,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptlab import __version__
 from promptlab.errors import BuildError, SettingsError, UsageError
+from promptlab.messages import LinesAsEvents
 from promptlab.paths import dbt_project, dbt_target
+from promptlab.settings import ENV_PREFIX
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings
@@ -33,7 +36,7 @@ def build(
     ``args`` select resource types themselves.
 
     Args:
-        settings: says which database, and how many threads.
+        settings: says which database, and how much of the machine it may take.
         args: passed on to dbt as they are.
         command: another dbt command, such as ``docs generate``.
         verbose: let dbt's own log through, to stderr.
@@ -64,12 +67,15 @@ def build(
     ]
     environment = {
         "PROMPTLAB_DB": str(db),
-        "PROMPTLAB_THREADS": str(settings.threads),
+        "PROMPTLAB_VERSION": __version__,
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
     }
-    if settings.memory_limit:
-        environment["PROMPTLAB_MEMORY_LIMIT"] = settings.memory_limit
-    with _environment(environment), contextlib.redirect_stdout(sys.stderr):
+    for name in ("threads", "memory_limit", "temp_directory"):
+        value = getattr(settings, name)
+        if value is not None:
+            environment[ENV_PREFIX + name.upper()] = str(value)
+    output = sys.stderr if settings.log_format == "text" else LinesAsEvents("dbt")
+    with _environment(environment), contextlib.redirect_stdout(output):
         result = _invoke(call)
     if not result.success:
         raise _failure(result, target)

@@ -20,6 +20,25 @@ if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
 
+# The newest build: when, of which loads, by which promptlab; and whether nothing that
+# it would build has come or gone since.
+_LAST_BUILD = """
+    select
+        built_at,
+        last_load_id,
+        promptlab_version,
+        last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
+        and not exists (from raw.named_baselines where set_at > built_at)
+        and not exists (from raw.requested_comparisons where requested_at > built_at)
+        and (select count(*) from raw.comparison_builds)
+        = (select count(*) from raw.tasks)
+        and (select count(*) from raw.task_builds)
+        = (select count(*) from raw.tasks) as is_current
+    from raw.builds
+    order by built_at desc
+    limit 1
+"""
+
 OnProgress = Callable[[Path, int], None]
 
 
@@ -48,6 +67,11 @@ class Ingested:
     def n_skipped(self) -> int:
         """Files of no known kind."""
         return self._count("skipped")
+
+    @property
+    def n_purged(self) -> int:
+        """Files that were purged before, and stay out."""
+        return self._count("purged")
 
     @property
     def n_rejected_records(self) -> int:
@@ -87,6 +111,7 @@ class Warehouse:
         *paths: str | Path,
         kind: str = "auto",
         testset: str | None = None,
+        purged_too: bool = False,
         on_start: Callable[[int, int], None] = lambda _files, _size: None,
         on_progress: OnProgress = lambda _path, _size: None,
     ) -> Ingested:
@@ -96,6 +121,7 @@ class Warehouse:
             paths: files, or folders to walk (hidden ones too).
             kind: ``auto`` recognises files by their content.
             testset: testset of every task loaded here, whatever the files say.
+            purged_too: load files again that were purged.
             on_start: called with the number of files and their bytes.
             on_progress: called after each file with its path and bytes.
 
@@ -120,26 +146,63 @@ class Warehouse:
                 planned,
                 ingest_version=__version__,
                 testset=testset,
+                purged_too=purged_too,
                 on_progress=on_progress,
             )
         return Ingested(files)
 
-    def build(self, args: Sequence[str] = (), *, verbose: bool = False) -> None:
+    def build(
+        self,
+        args: Sequence[str] = (),
+        *,
+        full_refresh: bool = False,
+        verbose: bool = False,
+    ) -> None:
         """Run ``dbt build`` on the bundled project: every number, and its tests.
+
+        Only what is new or changed is computed.
 
         Args:
             args: passed on to dbt.
+            full_refresh: compute everything again from the raw tables.
             verbose: let dbt's log through to stderr.
 
         Raises:
             SettingsError: there is no warehouse yet.
             BuildError: names the nodes that failed.
         """
+        from ingest import raw
         from promptlab.build import build
 
-        with self._connect(read_only=True):
-            pass  # says in words what dbt would say in a traceback
+        # says in words what dbt would say in a traceback
+        with self._connect(read_only=True) as con:
+            is_current = raw.schema_version(con) == raw.SCHEMA_VERSION
+        if not is_current:
+            with self.writable():
+                pass
+        if full_refresh:
+            args = ["--full-refresh", *args]
         build(self.settings, args, verbose=verbose)
+
+    def is_built(self) -> bool:
+        """Whether the marts hold all that the raw tables do, by this very project."""
+        from promptlab import __version__
+        from promptlab.paths import dbt_project
+
+        with self.connect() as con:
+            row = con.execute(_LAST_BUILD).fetchone()
+        if row is None:
+            return False
+        built_at, _, version, is_current = row
+        return bool(
+            is_current
+            and version == __version__
+            # who works on the models sees what they do now
+            and all(
+                file.stat().st_mtime <= built_at.timestamp()
+                for file in dbt_project().rglob("*.*")
+            )
+        )
 
     def report(
         self,
@@ -147,11 +210,12 @@ class Warehouse:
         out: Path,
         *,
         formats: Sequence[str] = ("json", "html"),
+        memory_runs: Sequence[str] | None = None,
         lang: str | None = None,
         templates: Path | None = None,
         generated_at: datetime | None = None,
     ) -> list[Path]:
-        """Write the reports of stored tasks, of every memory run, and the index.
+        """Write the reports of stored tasks and memory runs, and the index.
 
         Nothing is run again: everything is read from the marts.
 
@@ -159,6 +223,7 @@ class Warehouse:
             task_ids: whole ids.
             out: folder to write below; nothing is written anywhere else.
             formats: names of ``reports.FORMATS``.
+            memory_runs: whole ids; every memory run by default.
             lang: ``zh`` or ``en``.
             templates: folder of templates that replace built-in ones.
             generated_at: the time that the reports carry; now, when not given.
@@ -174,8 +239,10 @@ class Warehouse:
                 task_ids,
                 out,
                 formats=formats,
+                memory_runs=memory_runs,
                 lang=lang or self.settings.lang,
                 templates=templates or self.settings.templates,
+                report_url=self.settings.report_url,
                 generated_at=generated_at or datetime.now(UTC),
             )
 
@@ -251,39 +318,84 @@ class Warehouse:
             )
 
     def tasks_after(self, load_id: int) -> list[str]:
-        """Tasks that loads after ``load_id`` brought, changed or re-judged."""
+        """Tasks that loads after ``load_id`` brought, changed or re-judged.
+
+        So are the tasks whose baseline is one of these: their reports compare.
+        """
         with self.built() as con:
             rows = con.execute(
-                "select task_id from marts.dim_tasks"
+                "with changed as (select task_id from marts.dim_tasks"
                 " where load_id > $1"
                 " or task_id in (select task_id from raw.scores where load_id > $1)"
                 " or testset_id in"
                 " (select testset_id from raw.testsets where load_id > $1)"
                 " or pipeline_id in"
-                " (select pipeline_id from raw.pipelines where load_id > $1)"
+                " (select pipeline_id from raw.pipelines where load_id > $1))"
+                " select task_id from marts.dim_tasks"
+                " inner join marts.dim_task_baselines using (task_id)"
+                " where task_id in (from changed) or baseline_task_id in (from changed)"
                 " order by created_at, task_id",
                 [load_id],
             ).fetchall()
         return [row[0] for row in rows]
 
-    def last_load_id(self) -> int:
-        """Number of the newest load; 0 where there is no warehouse yet."""
+    def memory_runs_after(self, load_id: int) -> list[str]:
+        """Memory runs that loads after ``load_id`` brought or changed.
+
+        So is a run that now stands beside another one before it.
+        """
+        with self.built() as con:
+            rows = con.execute(
+                "with changed as (select run_id from marts.dim_memory_tasks"
+                " where load_id > $1)"
+                " select run_id from marts.dim_memory_runs"
+                " where run_id in (from changed) or previous_run_id in (from changed)"
+                " order by started_at desc nulls last, run_id desc",
+                [load_id],
+            ).fetchall()
+        return [row[0] for row in rows]
+
+    def built_load_id(self) -> int:
+        """Number of the newest load that the last build saw; 0 before the first."""
         from ingest import raw
 
         if not self.settings.db.exists():
             return 0
-        with self._connect(read_only=True) as con:
-            if raw.schema_version(con) is None:
+        with self.examining() as con:
+            if raw.schema_version(con) != raw.SCHEMA_VERSION:
                 return 0
-            row = con.execute("select max(load_id) from raw.loads").fetchone()
-        return 0 if row is None or row[0] is None else int(row[0])
+            row = con.execute(_LAST_BUILD).fetchone()
+        return 0 if row is None else int(row[1])
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection that reaches nothing but the warehouse."""
-        with self._connect(read_only=True) as con:
+        """A read-only connection that reaches nothing but the warehouse.
+
+        Raises:
+            WarehouseError: the file is of another schema version.
+        """
+        with self.reading() as con:
             con.execute("set enable_external_access = false")
             con.execute("set lock_configuration = true")
+            yield con
+
+    @contextmanager
+    def examining(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection to a file of any schema version."""
+        with self._connect(read_only=True) as con:
+            yield con
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection that may write other files: copies and exports.
+
+        Raises:
+            WarehouseError: the file is of another schema version.
+        """
+        from ingest import raw
+
+        with self.examining() as con:
+            raw.check_current(con)
             yield con
 
     @contextmanager
@@ -323,6 +435,8 @@ class Warehouse:
             read_only=read_only,
             lock_timeout=self.settings.lock_timeout,
             memory_limit=self.settings.memory_limit,
+            threads=self.settings.threads,
+            temp_directory=self.settings.temp_directory,
         ) as con:
             yield con
 

@@ -42,11 +42,19 @@ class Settings(BaseModel):
     lock_timeout: float = Field(default=10.0, ge=0)
     """Seconds to wait for a database that another process holds."""
 
-    threads: int = Field(default=4, ge=1)
-    """Models that dbt builds at a time."""
+    threads: int | None = Field(default=None, ge=1)
+    """Threads of DuckDB, and models that dbt builds at a time; as many as there are
+    cores, and 4, when not given."""
 
     memory_limit: str | None = None
     """DuckDB's memory limit, such as ``4GB``; its own default when not given."""
+
+    temp_directory: Path | None = None
+    """Where DuckDB puts what does not fit into memory; beside the warehouse when not
+    given."""
+
+    log_format: Literal["text", "json"] = "text"
+    """Form of messages on stderr: sentences, or one JSON object per line."""
 
     smtp_host: str | None = None
     """Mail server that ``send`` hands mails to."""

@@ -24,6 +24,8 @@ def connect(
     read_only: bool,
     lock_timeout: float = 10.0,
     memory_limit: str | None = None,
+    threads: int | None = None,
+    temp_directory: Path | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the warehouse for the length of a ``with`` block; times are UTC.
 
@@ -32,19 +34,39 @@ def connect(
         read_only: readers share the file with each other, a writer with nobody.
         lock_timeout: seconds to wait for another process that holds the file.
         memory_limit: DuckDB's limit, such as ``4GB``.
+        threads: how many DuckDB uses.
+        temp_directory: where DuckDB puts what does not fit into memory.
 
     Raises:
-        SettingsError: there is no such file, or it is no DuckDB file.
+        SettingsError: there is no such file, it is no DuckDB file, or DuckDB does not
+            take a limit.
+        WarehouseError: the file is damaged, or the disk full.
         DatabaseLocked: still held by another process after ``lock_timeout``.
     """
+    import duckdb
+
     con = _open(db, read_only=read_only, lock_timeout=lock_timeout)
     try:
         con.execute("set TimeZone = 'UTC'")
-        if memory_limit:
-            con.execute("set memory_limit = ?", [memory_limit])
+        _limit(con, "memory_limit", memory_limit)
+        _limit(con, "threads", threads)
+        _limit(con, "temp_directory", temp_directory)
         yield con
+    except (duckdb.IOException, duckdb.FatalException) as error:
+        raise _broken_off(db, str(error)) from None
     finally:
         con.close()
+
+
+def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:
+    import duckdb
+
+    if value is None:
+        return
+    try:
+        con.execute(f"set {name} = ?", [str(value)])
+    except duckdb.Error as error:
+        raise SettingsError(f"{name}: DuckDB does not take {value}: {error}") from None
 
 
 def _open(
@@ -92,7 +114,26 @@ def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:
         )
     if "Permission denied" in message or "Cannot open file" in message:
         return SettingsError(f"{db}: cannot be opened: {message}")
-    return WarehouseError(f"{db}: DuckDB cannot open it: {message}")
+    return _broken_off(db, message)
+
+
+def _broken_off(db: Path, message: str) -> WarehouseError:
+    """What DuckDB says as it stops, in words.
+
+    It keeps what was committed: a failed write is rolled back.
+    """
+    text = message.lower()
+    if "no space left" in text or "file too large" in text or "could not write" in text:
+        return WarehouseError(
+            f"{db}: the disk is full, or a limit on its size is reached; make room and"
+            f" call again, what was stored before is safe ({message})"
+        )
+    if "checksum" in text or "corrupt" in text or "could not read" in text:
+        return WarehouseError(
+            f"{db}: the file is damaged: {message}\n`promptlab doctor` says where; put"
+            " a backup in its place, or load the files into a new warehouse"
+        )
+    return WarehouseError(f"{db}: DuckDB stopped: {message}")
 
 
 def _who_holds(db: Path, message: str, waited: float) -> str:

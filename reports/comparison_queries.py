@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from pydantic import TypeAdapter
+
 from promptlab.contracts.comparison import (
     COMPARISON_FORMAT_VERSION,
     CaseChange,
     CaseCounts,
     ComparedTask,
     Comparison,
-    ScoreChange,
     ScoreComparison,
 )
 from promptlab.errors import NothingToDo
 from reports.catalogue import catalogue
+from reports.names import Names
 from reports.rows import Row, moment, rows
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ where
 
 _TASK = """
 select
-    task_id, title, prompt_version, model, testset_id,
+    task_id, title, prompt_version, model, testset_id, source_kind,
     epoch_us(created_at) as created_at
 from marts.dim_tasks
 where task_id = $task_id
@@ -135,6 +137,7 @@ _BASELINE = """
 select baseline_task_id from marts.dim_task_baselines where task_id = $task_id
 """
 
+_CHANGES = TypeAdapter(list[CaseChange])
 _EVERYTHING = 2**62  # a limit that no table reaches
 
 
@@ -177,18 +180,21 @@ def comparison(
             f" `promptlab compare {baseline} {candidate}` does"
         )
     pair = pairs[0]
+    tasks = {task_id: _task(con, task_id) for task_id in (baseline, candidate)}
+    names = Names(tasks[candidate].pop("source_kind"), language)
+    tasks[baseline].pop("source_kind")
     scores: dict[str, list[ScoreComparison]] = defaultdict(list)
     for row in every(_SCORES):
-        scores[row.pop("level")].append(ScoreComparison(**row))
+        scores[row.pop("level")].append(_score(row, names))
     overall = scores["overall"][0]
     return Comparison(
-        baseline=_task(con, baseline),
-        candidate=_task(con, candidate),
+        baseline=ComparedTask(**tasks[baseline]),
+        candidate=ComparedTask(**tasks[candidate]),
         pair_source=pair["pair_source"],
         baseline_set_at=None if pair["set_at"] is None else moment(pair["set_at"]),
         verdict=overall.verdict,
         conclusion=overall.conclusion,
-        notes=[row["message"] for row in every(_NOTES)],
+        notes=[names.sentence(row["message"]) for row in every(_NOTES)],
         counts=CaseCounts(
             **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
         ),
@@ -228,13 +234,23 @@ def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -
     return bool(rows(con, _PAIR, {"baseline": baseline, "candidate": candidate}))
 
 
-def _task(con: duckdb.DuckDBPyConnection, task_id: str) -> ComparedTask:
+def _task(con: duckdb.DuckDBPyConnection, task_id: str) -> Row:
     row = rows(con, _TASK, {"task_id": task_id})[0]
-    return ComparedTask(**row | {"created_at": moment(row["created_at"])})
+    return row | {"created_at": moment(row["created_at"])}
+
+
+def _score(row: Row, names: Names) -> ScoreComparison:
+    name = row["name"]
+    row["name"] = None if name is None else names.name(name)
+    row["conclusion"] = names.sentence(row["conclusion"])
+    return ScoreComparison(**row)
 
 
 def _cases(listed: list[Row], score_rows: list[Row]) -> list[CaseChange]:
-    scores: dict[str, list[ScoreChange]] = defaultdict(list)
+    scores: dict[str, list[Row]] = defaultdict(list)
     for row in score_rows:
-        scores[row.pop("case_id")].append(ScoreChange(**row))
-    return [CaseChange(**row, dimensions=scores[row["case_id"]]) for row in listed]
+        scores[row.pop("case_id")].append(row)
+    for case in listed:
+        case["dimensions"] = scores[case["case_id"]]
+    # All at once: many times quicker than one object after the other.
+    return _CHANGES.validate_python(listed)

@@ -25,21 +25,13 @@ def comparison_markdown(
     """
     env = environment(comparison.lang, templates)
     changed = [c for c in comparison.cases if c.change != "same"]
-    counts = comparison.counts
-    n_changed = (
-        counts.better
-        + counts.worse
-        + counts.added
-        + counts.removed
-        + counts.not_comparable
-    )
     for most in _CASES:
         page = render(
             env,
             "comparison.md.j2",
             comparison=comparison,
             cases=changed[:most],
-            n_more=n_changed - len(changed[:most]),
+            n_more=comparison.counts.changed - len(changed[:most]),
             most=_SUBJECTS,
         )
         if len(page.encode()) <= MOST_BYTES:

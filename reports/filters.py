@@ -16,12 +16,14 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
 from promptlab.contracts.analysis_result import CheckDifference
+from promptlab.contracts.comparison import ScoreComparison
 from reports.catalogue import Catalogue
 from reports.visible import clip, parts, plain
 
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
 _MOST_DIGITS = 6
+_SMALL_P = 0.001
 _ZONES = {"zh": timezone(timedelta(hours=8)), "en": UTC}
 
 
@@ -74,6 +76,32 @@ class Filters:
         if shown == 0:
             return "±0.0"
         return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
+
+    def points(self, difference: float | None) -> str:
+        """The size of a difference of shares in points, without sign: ``3.4``."""
+        if difference is None:
+            return self._missing("not_comparable")
+        return str(abs(_rounded(difference, 1, scale=100)))
+
+    def p_value(self, p: float | None) -> str:
+        """``p = 0.159``, ``p < 0.001`` below that."""
+        if p is None:
+            return self._missing("not_measured")
+        if p < _SMALL_P:
+            return f"p < {_SMALL_P}"
+        return f"p = {self.number(p)}"
+
+    def detectable(self, comparison: ScoreComparison) -> str:
+        """The smallest difference that a comparison sees, or that it sees none.
+
+        Of a few pairs it may exceed the whole scale; then no number is shown.
+        """
+        least = comparison.smallest_detectable
+        if least is None:
+            return self._missing("no_detectable")
+        if least > 1:
+            return self.catalogue.text("changes.undetectable", n=comparison.n_pairs)
+        return self.catalogue.text("changes.points", points=self.points(least))
 
     def number(self, value: float | None, digits: int = 3) -> str:
         """A number for people: thousands apart, at most *digits* decimals."""
@@ -148,6 +176,9 @@ class Filters:
             "percent": self.percent,
             "score": self.score,
             "delta": self.delta,
+            "points": self.points,
+            "p_value": self.p_value,
+            "detectable": self.detectable,
             "number": self.number,
             "milliseconds": self.milliseconds,
             "moment": self.moment,

@@ -51,11 +51,29 @@ ranked as (
         count(*) filter (where recency = 1) over () as n_titles
     from runs
 
+),
+
+changes as (
+
+    select
+        baselines.task_id, comparisons.verdict, comparisons.delta,
+        tasks.prompt_version as baseline_version
+    from marts.dim_task_baselines as baselines
+    inner join marts.fct_task_comparisons as comparisons
+        on
+            baselines.baseline_task_id = comparisons.baseline_task_id
+            and baselines.task_id = comparisons.candidate_task_id
+            and comparisons.level = 'overall'
+    inner join marts.dim_tasks as tasks
+        on baselines.baseline_task_id = tasks.task_id
+
 )
 
-select * from ranked
-where recency <= {MOST_RUNS} and title_rank <= {MOST_TITLES}
-order by title_rank, recency
+select ranked.*, changes.* exclude (task_id)
+from ranked
+left join changes on ranked.task_id = changes.task_id and ranked.recency = 1
+where ranked.recency <= {MOST_RUNS} and ranked.title_rank <= {MOST_TITLES}
+order by ranked.title_rank, ranked.recency
 """
 
 
@@ -77,11 +95,23 @@ class RunLine:
 
 
 @dataclass(frozen=True)
+class ChangeLine:
+    """A task against its baseline, in one line."""
+
+    verdict: str
+    delta: float | None
+    baseline_version: str
+    """Prompt version of the baseline."""
+
+
+@dataclass(frozen=True)
 class TitleLine:
     """The tasks of one title, newest first."""
 
     title: str
     latest: RunLine
+    change: ChangeLine | None
+    """Of the latest task; ``None`` where it has no baseline."""
     previous: Sequence[RunLine]
     n_more: int
     trend: Sparkline | None
@@ -120,10 +150,17 @@ def _title(title: str, found: list[Row], href: Href) -> TitleLine:
     return TitleLine(
         title=title,
         latest=runs[0],
+        change=_change(found[0]),
         previous=runs[1:],
         n_more=found[0]["n_runs"] - len(runs),
         trend=sparkline([run.overall_score for run in reversed(runs)]),
     )
+
+
+def _change(row: Row) -> ChangeLine | None:
+    if row["verdict"] is None:
+        return None
+    return ChangeLine(row["verdict"], row["delta"], row["baseline_version"])
 
 
 def _run(row: Row, href: Href) -> RunLine:

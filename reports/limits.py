@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Limits:
     """The most that is listed of each thing; ``None`` lists all.
 
-    Cases are the worst ones, in the order of :func:`reports.order.worst_first`.
+    Cases are the worst ones, in the order of :func:`reports.view.worst_first`.
     """
 
     cases: int | None = None
@@ -17,8 +17,10 @@ class Limits:
     """Per case, those that did not pass first."""
     checks: int | None = None
     """Scopes, and differences, per case."""
+    changes: int | None = None
+    """Cases of the comparison with the baseline: the worst first, the same last."""
 
 
 WHOLE = Limits()
-SHOWN = Limits(cases=200, rounds=5, checks=20)
+SHOWN = Limits(cases=200, rounds=5, checks=20, changes=50)
 """What a page for people lists."""

@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab import __version__
-from reports.comparison_queries import comparison_with_baseline
 from reports.history_queries import title_history
 from reports.limits import SHOWN
 from reports.mail_message import Envelope, to_message
-from reports.mail_view import MOST_CHANGES
 from reports.queries import analysis_result
 
 if TYPE_CHECKING:
@@ -56,9 +54,6 @@ def task_message(
     return to_message(
         result,
         history=title_history(con, task_id),
-        comparison=comparison_with_baseline(
-            con, task_id, lang=lang, cases=MOST_CHANGES
-        ),
         lang=lang,
         templates=templates,
         envelope=envelope,

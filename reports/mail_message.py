@@ -20,7 +20,6 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.comparison import Comparison
 from promptlab.errors import UsageError
 from reports.catalogue import catalogue
 from reports.files import folder_name
@@ -69,7 +68,6 @@ def to_message(
     result: AnalysisResult,
     *,
     history: Sequence[PastRun] = (),
-    comparison: Comparison | None = None,
     lang: str | None = None,
     templates: Path | None = None,
     envelope: Envelope | None = None,
@@ -79,7 +77,6 @@ def to_message(
     Args:
         result: What to report; a cut ``case_results`` is fine, the worst cases first.
         history: Runs of the title up to this one, oldest first; none, no trend.
-        comparison: The task against its baseline, if it has one.
         lang: Language of our texts; by default the one *result* was made in.
         templates: Folder whose files replace the built-in ones of the same name.
         envelope: Sender, recipients, subject, and how the full report comes along.
@@ -93,7 +90,7 @@ def to_message(
     filters = Filters(catalogue(lang))
     place = _place(result, envelope)
     view, html, text, image = _bodies(
-        result, history, comparison, lang, templates, filters, place
+        result, history, lang, templates, filters, place
     )
     message = EmailMessage(policy=SMTP)
     _write_headers(message, result, view, envelope, filters)
@@ -110,7 +107,9 @@ def to_message(
             disposition="inline",
         )
     if place.attachment is not None:
-        page = to_html(result, lang=lang, templates=templates).encode()
+        page = to_html(
+            result, lang=lang, templates=templates, with_script=False
+        ).encode()
         _attach(
             message, page, place.attachment, result, zipped=envelope.attach == "zip"
         )
@@ -126,9 +125,9 @@ def subject_of(result: AnalysisResult, view: MailView, filters: Filters) -> str:
     compared = view.comparison.overall if view.comparison else None
     change = ""
     if compared and compared.delta is not None:
-        points = filters.delta(abs(compared.delta)).lstrip("+±")
+        points = filters.points(abs(compared.delta))
         if compared.verdict in ("improved", "regressed"):
-            sign = filters.label(compared.verdict, "mail_sign")
+            sign = filters.label(compared.verdict, "verdict_sign")
             change = text("mail.subject_change", sign=sign, points=points)
     critical = view.severities.get("critical", 0)
     return text(
@@ -156,7 +155,6 @@ def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> st
 def _bodies(
     result: AnalysisResult,
     history: Sequence[PastRun],
-    comparison: Comparison | None,
     lang: str,
     templates: Path | None,
     filters: Filters,
@@ -164,14 +162,14 @@ def _bodies(
 ) -> tuple[MailView, str, str, bytes | None]:
     """Render both bodies, listing less until the HTML is small enough."""
     env = environment(lang, templates)
-    drawn = trend(history, comparison.baseline.task_id if comparison else None)
+    compared = result.comparison
+    drawn = trend(history, compared.baseline.task_id if compared else None)
     image = drawn.png() if drawn else None
     for limits in LIMITS:
         view = arrange_mail(
             result,
             filters,
             history=history,
-            comparison=comparison,
             picture=None if image is None else drawn,
             limits=limits,
         )

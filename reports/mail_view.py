@@ -22,9 +22,6 @@ from reports.visible import Part, clip, highlighted, visible
 BAR = 96
 """Width of a dimension's bar, pixels."""
 
-MOST_CHANGES = 20
-"""Changed cases that are worth reading from the marts for a mail."""
-
 _SEVERITIES: tuple[Severity, ...] = ("critical", "major", "minor", "info")
 _SNIPPET = 160  # characters
 _LINES = 6
@@ -134,7 +131,6 @@ def arrange_mail(
     filters: Filters,
     *,
     history: Sequence[PastRun] = (),
-    comparison: Comparison | None = None,
     picture: Trend | None = None,
     limits: MailLimits = LIMITS[0],
 ) -> MailView:
@@ -144,11 +140,11 @@ def arrange_mail(
         result: The task; a cut ``case_results`` is fine, the worst cases first.
         filters: How values are printed.
         history: Runs of the title up to this task, oldest first.
-        comparison: The task against its baseline.
         picture: The trend, where it could be drawn.
         limits: How much is listed.
     """
-    page = arrange(result, Limits(cases=limits.cases, rounds=1, checks=1))
+    comparison = result.comparison
+    page = arrange(result, Limits(cases=limits.cases, rounds=1, checks=1, changes=0))
     alerts = [(severity, a) for severity, group in page.alerts for a in group]
     bad = [
         case

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,9 @@ from promptlab.contracts.analysis_result import (
 from promptlab.errors import NothingToDo
 from reports import task_sql
 from reports.catalogue import Lang, catalogue
+from reports.comparison_queries import comparison_with_baseline
 from reports.limits import WHOLE, Limits
+from reports.names import Names
 from reports.rows import Row, from_json, moment, rows
 
 if TYPE_CHECKING:
@@ -65,7 +67,7 @@ def analysis_result(
         lang: Language of the sentences, ``zh`` or ``en``.
         generated_at: When the analysis is made, with its zone.
         package_version: Version of promptlab, for ``extras.promptlab``.
-        limits: How many cases, rounds and checks are read; all by default.
+        limits: How many cases, rounds, checks and changes are read; all by default.
 
     Raises:
         UsageError: there is no such language.
@@ -74,8 +76,12 @@ def analysis_result(
     language = catalogue(lang).lang
     reader = _Reader(con, task_id, language, limits)
     task = reader.task()
-    alerts = [_alert(row) for row in reader.all(task_sql.ALERTS)]
+    names = Names(task["source_kind"], language)
+    summary = reader.summary()
+    summary["conclusion"] = names.sentence(summary["conclusion"])
+    alerts = [_alert(row, names) for row in reader.all(task_sql.ALERTS)]
     dimension_rows = reader.all(task_sql.DIMENSIONS)
+    histograms = _histograms(reader.all(task_sql.HISTOGRAMS))
     evidence = [_evidence(row) for row in reader.all(task_sql.EVIDENCE)]
     return AnalysisResult(
         task=ResultTask(
@@ -87,12 +93,18 @@ def analysis_result(
             env=from_json(task["env"]),
             created_at=moment(task["created_at"]),
         ),
-        summary=ResultSummary(alerts=alerts, **reader.summary()),
-        dimensions=[_dimension(row, alerts, evidence) for row in dimension_rows],
+        summary=ResultSummary(alerts=alerts, **summary),
+        dimensions=[
+            _dimension(row, alerts, evidence, histograms, names)
+            for row in dimension_rows
+        ],
         case_results=_cases(reader, evidence),
         generated_at=generated_at,
         version=FORMAT_VERSION,
         extras=_extras(task, dimension_rows, language, package_version),
+        comparison=comparison_with_baseline(
+            con, task_id, lang=language, cases=limits.changes
+        ),
     )
 
 
@@ -145,10 +157,10 @@ class _Reader:
         return found[0]
 
 
-def _alert(row: Row) -> AlertItem:
+def _alert(row: Row, names: Names) -> AlertItem:
     return AlertItem(
         severity=row["severity"],
-        message=row["message"],
+        message=names.sentence(row["message"]),
         dimension_ids=from_json(row["dimension_ids"]) or [],
         case_ids=from_json(row["case_ids"]) or [],
         code=row["code"],
@@ -160,19 +172,31 @@ def _evidence(row: Row) -> EvidenceLink:
     return EvidenceLink(**row | {"payload": from_json(row["payload"]) or {}})
 
 
+def _histograms(found: Iterable[Row]) -> dict[str, list[int]]:
+    """Ten counts per dimension that has any."""
+    histograms: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
+    for row in found:
+        histograms[row["dimension_id"]][row["tenth"]] = row["n_cases"]
+    return histograms
+
+
 def _dimension(
-    row: Row, alerts: Sequence[AlertItem], evidence: Sequence[EvidenceLink]
+    row: Row,
+    alerts: Sequence[AlertItem],
+    evidence: Sequence[EvidenceLink],
+    histograms: Mapping[str, list[int]],
+    names: Names,
 ) -> DimensionResult:
     dimension_id = row["dimension_id"]
     target = from_json(row["target"]) or {}
     return DimensionResult(
         dimension_id=dimension_id,
-        name=row["name"],
+        name=names.name(row["name"]),
         score=row["score"],
         raw_metrics=from_json(row["raw_metrics"]) or {},
         weight=row["weight_used"],
         contributions=[e for e in evidence if e.dimension_id == dimension_id],
-        diagnosis=row["diagnosis"],
+        diagnosis=names.sentence(row["diagnosis"]),
         weight_configured=row["weight_configured"],
         ci_low=row["ci_low"],
         ci_high=row["ci_high"],
@@ -184,6 +208,7 @@ def _dimension(
         scoring_mode=row["scoring_mode"],
         target=target,
         target_status=_target_status(dimension_id, target, row["score"], alerts),
+        histogram=histograms.get(dimension_id, []),
     )
 
 

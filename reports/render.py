@@ -8,6 +8,8 @@ characters are named; there is no way past either.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import sys
 import traceback
 from collections.abc import Iterator
@@ -33,7 +35,7 @@ from reports.limits import SHOWN, Limits
 from reports.view import arrange, fewer_cases, grade_tone
 from reports.visible import visible
 
-SECTIONS = ("summary", "alerts", "dimensions", "cases", "method")
+SECTIONS = ("summary", "changes", "alerts", "dimensions", "cases", "method")
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
 
 MOST_BYTES = 4_900_000
@@ -129,6 +131,7 @@ def to_html(
     lang: str | None = None,
     templates: Path | None = None,
     limits: Limits = SHOWN,
+    with_script: bool = True,
 ) -> str:
     """Return the full report as one self-contained page of less than 5 MB.
 
@@ -136,16 +139,31 @@ def to_html(
         result: What to report; a cut ``case_results`` is fine.
         lang: Language of our texts; by default the one *result* was made in.
         templates: Folder whose files replace the built-in ones of the same name.
-        limits: How many cases, rounds and checks are listed at most.
+        limits: How many cases, rounds, checks and changes are listed at most.
+        with_script: Whether the page may sort and filter its cases; it is whole
+            without. What goes by mail has no script.
     """
     env = environment(lang or language_of(result), templates)
+    script = script_hash(env) if with_script else None
     while True:
-        values = {"result": result, "view": arrange(result, limits)}
+        view = arrange(result, limits)
+        values = {"result": result, "view": view, "script": script}
         most = sys.maxsize if limits.cases == 1 else MOST_BYTES
         page = render_up_to(env, "report.html.j2", most, sections=SECTIONS, **values)
         if len(page.encode()) <= most:
             return page
         limits = fewer_cases(limits, result, fitted=page.count(_CASE))
+
+
+def script_hash(env: Environment) -> str:
+    """Return how a content security policy names the one script of our pages.
+
+    The script is rendered without any value, so nothing from a result can be in it;
+    any other script on the page, whoever put it there, stays dead.
+    """
+    text = render(env, "report.js")
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def language_of(result: AnalysisResult) -> Lang:

@@ -44,6 +44,25 @@ where task_id = $task_id
 order by dimension_position, dimension_id
 """
 
+# The dimensions of a case stand in one JSON object; a score is 0 to 1, of 6 digits.
+HISTOGRAMS = """
+with scores as (
+
+    select unnest(map_entries(cast(dimension_scores as map(varchar, double)))) as entry
+    from marts.fct_case_results
+    where task_id = $task_id
+
+)
+
+select
+    entry.key as dimension_id,
+    least(cast(floor(10 * entry.value) as integer), 9) as tenth,
+    count(*) as n_cases
+from scores
+where entry.value is not null
+group by all
+"""
+
 EVIDENCE = """
 select
     dimension_id, case_id, round_id, payload,

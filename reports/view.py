@@ -25,7 +25,9 @@ from promptlab.contracts.analysis_result import (
     Severity,
     Status,
 )
+from reports.changes_view import arrange_changes
 from reports.filters import json_text
+from reports.histogram import histogram
 from reports.limits import SHOWN, Limits
 from reports.view_types import (
     AlertView,
@@ -78,6 +80,11 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,
         segments=_segments(counts(result)),
+        changes=None
+        if result.comparison is None
+        else arrange_changes(
+            result.comparison, most=limits.changes, ref=page.ref, names=names
+        ),
         alerts=page.alerts(first(summary.alerts, MOST_ALERTS)),
         n_alerts_more=max(0, len(summary.alerts) - MOST_ALERTS),
         dimensions=[page.dimension(d) for d in first(dimensions, MOST_DIMENSIONS)],
@@ -191,6 +198,7 @@ class _Page:
                 dimension.ci_high,
                 least,
             ),
+            histogram=histogram(dimension.histogram),
             targets=[
                 replace(f, is_share=f.name in _SHARES and _is_share(f.value))
                 for f in fields(dimension.target)

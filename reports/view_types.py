@@ -17,6 +17,13 @@ from promptlab.contracts.analysis_result import (
     Severity,
     Status,
 )
+from promptlab.contracts.comparison import (
+    CaseChange,
+    Comparison,
+    ScoreChange,
+    ScoreComparison,
+)
+from reports.histogram import Histogram
 from reports.visible import Part
 
 
@@ -92,6 +99,8 @@ class DimensionView:
     least: float | None
     """The least wanted score, 0–1."""
     bar: Bar
+    histogram: Histogram | None
+    """Of the case scores; ``None`` where there are none."""
     targets: list[Field]
     metrics: list[Field]
     evidence: list[EvidenceView]
@@ -164,6 +173,40 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class ScoreMove:
+    """A dimension on which a case moved."""
+
+    name: str
+    change: ScoreChange
+
+
+@dataclass(frozen=True)
+class ChangedCase:
+    """One case that is not as it was."""
+
+    change: CaseChange
+    ref: CaseRef
+    moves: list[ScoreMove]
+
+
+@dataclass(frozen=True)
+class ChangesView:
+    """The task against its baseline."""
+
+    comparison: Comparison
+    notes: list[str]
+    dimensions: list[ScoreComparison]
+    n_dimensions_more: int
+    tags: list[ScoreComparison]
+    """Those that moved reliably, the largest loss first."""
+    other_tags: list[ScoreComparison]
+    """Those that moved otherwise."""
+    n_tags_more: int
+    cases: list[ChangedCase]
+    n_cases_more: int
+
+
+@dataclass(frozen=True)
 class View:
     """The page."""
 
@@ -172,6 +215,8 @@ class View:
     n_judged: int
     """Cases that ``pass_rate`` counts."""
     segments: list[Segment]
+    changes: ChangesView | None
+    """``None`` where there is nothing to compare with."""
     alerts: list[tuple[Severity, list[AlertView]]]
     n_alerts_more: int
     dimensions: list[DimensionView]

@@ -12,12 +12,10 @@ from urllib.parse import quote
 from promptlab import __version__
 from promptlab.errors import UsageError
 from reports.catalogue import catalogue
-from reports.comparison_queries import comparison_with_baseline
 from reports.files import folder_name, write_file
 from reports.formats import FORMATS, Format, Options
 from reports.history_queries import title_history
 from reports.index import read_index, to_index_html
-from reports.mail_view import MOST_CHANGES
 from reports.memory_queries import memory_lines, memory_result
 from reports.memory_report import to_memory_html, to_memory_json
 from reports.queries import analysis_result
@@ -38,20 +36,24 @@ def write_all(
     out: Path,
     *,
     formats: Sequence[str] = ("json", "html"),
+    memory_runs: Iterable[str] | None = None,
     lang: str = "zh",
     templates: Path | None = None,
+    report_url: str | None = None,
     generated_at: datetime,
     package_version: str = __version__,
 ) -> list[Path]:
-    """Write the reports of these tasks, of every memory run, and the index.
+    """Write the reports of these tasks and memory runs, and the index.
 
     Args:
         con: An open connection to a built warehouse.
         task_ids: Whole ids of tasks.
         out: The output folder; made if it is not there.
         formats: Names of :data:`reports.FORMATS`.
+        memory_runs: Whole ids of memory runs; every run of the warehouse by default.
         lang: ``zh`` or ``en``.
         templates: Folder whose files replace the built-in templates of their name.
+        report_url: Address below which the reports will stand, for links in a mail.
         generated_at: When the reports are made, with its zone.
         package_version: Version of promptlab, written into the results.
 
@@ -73,14 +75,16 @@ def write_all(
             task_id,
             out,
             formats=formats,
-            options=Options(language, templates),
+            options=Options(language, templates, report_url=report_url),
             generated_at=generated_at,
             package_version=package_version,
         )
-    for line in memory_lines(con, lambda _: None):
+    if memory_runs is None:
+        memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
+    for run_id in memory_runs:
         written += write_memory(
             con,
-            line.run_id,
+            run_id,
             out,
             lang=language,
             templates=templates,
@@ -110,13 +114,7 @@ def write_task(
     options = options or Options()
     chosen = chosen_formats(formats)
     if any(fmt.with_history for fmt in chosen):
-        options = replace(
-            options,
-            history=title_history(con, task_id),
-            comparison=comparison_with_baseline(
-                con, task_id, lang=options.lang, cases=MOST_CHANGES
-            ),
-        )
+        options = replace(options, history=title_history(con, task_id))
     written = []
     results = {}
     for fmt in chosen:

@@ -12,6 +12,8 @@ from importlib import import_module
 
 import click
 
+from promptlab import messages
+from promptlab.cli import stderr
 from promptlab.errors import PromptlabError
 
 COMMANDS = {
@@ -33,6 +35,9 @@ COMMANDS = {
     "memory": "memory",
     "send": "send",
     "query": "query",
+    "export": "export",
+    "publish": "publish",
+    "purge": "purge",
     "doctor": "doctor",
     "schema": "schema",
     "docs": "docs",
@@ -79,17 +84,24 @@ def cli() -> None:
 
 def run_cli(args: list[str] | None = None) -> int:
     """Run one command; returns the exit code, never raises for a foreseen fault."""
-    verbose = bool({"--verbose", "-v"} & set(sys.argv[1:] if args is None else args))
+    given = sys.argv[1:] if args is None else args
+    verbose = bool({"--verbose", "-v"} & set(given))
+    stderr.listen(stderr.asked_form(given))
     try:
         code = cli.main(args=args, prog_name="promptlab", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except click.exceptions.Abort:
         return 130
     except click.ClickException as error:
-        error.show()
+        if stderr.is_json():
+            messages.fail(error.format_message(), type="UsageError", exit_code=2)
+        else:
+            error.show()
         return 2
     except PromptlabError as error:
-        click.echo(f"promptlab: {error}", err=True)
+        messages.fail(
+            f"promptlab: {error}", type=type(error).__name__, exit_code=error.exit_code
+        )
         return error.exit_code
     except BrokenPipeError:
         # the reader of our output has seen enough
@@ -100,9 +112,10 @@ def run_cli(args: list[str] | None = None) -> int:
     except Exception as error:  # the last resort: no traceback for users
         if verbose:
             raise
-        click.echo(
+        messages.fail(
             f"promptlab: internal error: {type(error).__name__}: {error}\n"
             "This is a fault of promptlab; --verbose shows where it happened.",
-            err=True,
+            type=type(error).__name__,
+            exit_code=70,
         )
         return 70

@@ -9,11 +9,21 @@ import click
 from promptlab.cli.options import Call, common
 
 
+full_refresh_option = click.option(
+    "--full-refresh",
+    is_flag=True,
+    help="Compute everything again from the raw tables, not only what is new.",
+)
+
+
 @click.command("build", short_help="Compute every mart with dbt.")
 @click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
+@full_refresh_option
 @common()
-def command(call: Call, dbt_args: tuple[str, ...]) -> int:
+def command(call: Call, dbt_args: tuple[str, ...], full_refresh: bool) -> int:
     """Compute every mart: `dbt build` on the bundled project, in this process.
+
+    Only what is new or changed since the last build is computed.
 
     What follows `--` goes to dbt as it is, for example
     `promptlab build -- --select fct_task_summaries+`.
@@ -22,7 +32,12 @@ def command(call: Call, dbt_args: tuple[str, ...]) -> int:
 
     started = time.monotonic()
     Warehouse(call.settings.db, settings=call.settings).build(
-        dbt_args, verbose=call.verbose
+        dbt_args, full_refresh=full_refresh, verbose=call.verbose
     )
-    call.say(f"built {call.settings.db} in {time.monotonic() - started:.1f} s")
+    seconds = time.monotonic() - started
+    call.say(
+        f"built {call.settings.db} in {seconds:.1f} s",
+        "built",
+        seconds=round(seconds, 1),
+    )
     return 0

@@ -23,6 +23,8 @@ KIND_CHOICES = (
     "memory",
 )
 
+_COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings")
+
 
 @click.command("ingest")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -34,23 +36,35 @@ KIND_CHOICES = (
 )
 @click.option("--testset", help="Testset of every task in these files.")
 @click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option("--purged-too", is_flag=True, help="Load again what was purged.")
 @common()
 def command(
-    call: Call, paths: tuple[Path, ...], kind: str, testset: str | None, strict: bool
+    call: Call,
+    paths: tuple[Path, ...],
+    kind: str,
+    testset: str | None,
+    strict: bool,
+    purged_too: bool,
 ) -> int:
     """Load files and folders into the warehouse.
 
     Folders are walked, hidden ones too; a file's kind comes from its content. The same
-    bytes again change nothing; new content of a task replaces the old.
+    bytes again change nothing; new content of a task replaces the old. A file whose
+    task was purged stays out.
     """
     from promptlab.cli.output import print_rows
     from promptlab.pipeline import Warehouse
 
     ingested = ingest_with_progress(
-        Warehouse(call.settings.db, settings=call.settings), call, paths, kind, testset
+        Warehouse(call.settings.db, settings=call.settings),
+        call,
+        paths,
+        kind,
+        testset,
+        purged_too=purged_too,
     )
     print_rows(
-        ("file", "kind", "status", "records", "rejected", "warnings"),
+        _COLUMNS,
         [_row(file) for file in ingested.files],
         call.format,
     )
@@ -63,27 +77,40 @@ def ingest_with_progress(
     paths: tuple[Path, ...],
     kind: str = "auto",
     testset: str | None = None,
+    *,
+    purged_too: bool = False,
 ) -> Ingested:
     """Ingest with a bar on a terminal; problems go to stderr, line by line."""
     from contextlib import ExitStack
 
     from promptlab.cli.problems import print_problems
     from promptlab.cli.progress import file_progress
+    from promptlab.messages import detail
 
     with ExitStack() as stack:
         advance = [lambda _path, _size: None]
 
         def start(files: int, size: int) -> None:
             advance[0] = stack.enter_context(
-                file_progress(files, size, quiet=call.quiet)
+                file_progress(files, size, shown=call.shows_bars)
             )
 
         ingested = warehouse.ingest(
             *paths,
             kind=kind,
             testset=testset,
+            purged_too=purged_too,
             on_start=start,
             on_progress=lambda path, size: advance[0](path, size),
+        )
+    for file in ingested.files:
+        detail(f"{file.path}: {file.status}", "file", **_fields(file))
+    if ingested.n_purged:
+        call.say(
+            f"{ingested.n_purged} file(s) stay out: their tasks were purged"
+            " (`promptlab ingest --purged-too` loads them again)",
+            "purged_files_left_out",
+            files=ingested.n_purged,
         )
     if not call.quiet:
         print_problems(
@@ -100,6 +127,10 @@ def exit_code(ingested: Ingested, *, strict: bool) -> int:
     """3 where a whole file could not be read or, if strict, a record was rejected."""
     bad = ingested.n_rejected or (strict and ingested.n_rejected_records)
     return 3 if bad else 0
+
+
+def _fields(file: FileLoad) -> dict[str, object]:
+    return dict(zip(_COLUMNS, _row(file), strict=True))
 
 
 def _row(file: FileLoad) -> tuple[str, str, str, int, int, int]:

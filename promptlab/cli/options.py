@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from promptlab import messages
+from promptlab.cli import stderr
+
 if TYPE_CHECKING:
     from promptlab.settings import Settings
 
@@ -27,10 +30,20 @@ class Call:
     verbose: bool
     format: str
 
-    def say(self, message: str) -> None:
-        """A line of progress, to stderr; nothing with ``--quiet``."""
-        if not self.quiet:
-            click.echo(message, err=True)
+    def say(self, message: str, event: str = "progress", **fields: Any) -> None:
+        """A line of progress, to stderr; nothing with ``--quiet``.
+
+        Args:
+            message: the sentence for people.
+            event: what happened, for ``--log-format json``.
+            fields: the event's figures and names.
+        """
+        messages.say(message, event, **fields)
+
+    @property
+    def shows_bars(self) -> bool:
+        """Whether a progress bar may be drawn, if stderr is a terminal."""
+        return not self.quiet and self.settings.log_format == "text"
 
 
 def common(
@@ -53,6 +66,7 @@ def common(
                 for name in (*_COMMON, *settings_options)
             }
             settings = load_settings(options, config=values.pop("config"))
+            stderr.listen(settings.log_format, quiet=values["quiet"])
             for name in settings_options:
                 values[name] = getattr(settings, name)
             call = Call(
@@ -68,7 +82,7 @@ def common(
     return decorate
 
 
-_COMMON = ("db", "lock_timeout", "threads", "memory_limit")
+_COMMON = ("db", "lock_timeout", "threads", "memory_limit", "log_format")
 
 
 def _with_options(
@@ -90,8 +104,17 @@ def _with_options(
             type=float,
             help="Seconds to wait for a warehouse that another process holds.",
         ),
-        click.option("--threads", type=int, help="Models that dbt builds at a time."),
+        click.option(
+            "--threads",
+            type=int,
+            help="Threads of DuckDB, and models that dbt builds at a time.",
+        ),
         click.option("--memory-limit", help="DuckDB's memory limit, such as 4GB."),
+        click.option(
+            "--log-format",
+            type=click.Choice(stderr.FORMATS),
+            help="Form of what goes to stderr [default: text].",
+        ),
         click.option("--quiet", "-q", is_flag=True, help="Only results and errors."),
         click.option("--verbose", "-v", is_flag=True, help="Say more; tracebacks."),
     ]

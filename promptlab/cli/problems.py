@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
+from promptlab import messages
 
 if TYPE_CHECKING:
     from ingest.problems import Problem
@@ -36,10 +36,17 @@ def print_problems(
     for path, problem in found:
         shown[path] += 1
         if limit is None or shown[path] <= limit:
-            click.echo(line_of(path, problem), err=True)
+            messages.say(line_of(path, problem), "problem", **_fields(path, problem))
         elif shown[path] == total[path]:
-            click.echo(
+            messages.say(
                 f"{path}: and {total[path] - limit} more; `promptlab validate {path}`"
                 " prints all",
-                err=True,
+                "more_problems",
+                file=path,
+                more=total[path] - limit,
             )
+
+
+def _fields(path: Path, problem: Problem) -> dict[str, object]:
+    names = ("line", "column", "pointer", "severity", "code", "record_id")
+    return {"file": path, **{name: getattr(problem, name) for name in names}}

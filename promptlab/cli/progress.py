@@ -10,10 +10,10 @@ from pathlib import Path
 
 @contextmanager
 def file_progress(
-    files: int, size: int, *, quiet: bool
+    files: int, size: int, *, shown: bool
 ) -> Iterator[Callable[[Path, int], None]]:
     """A bar over ``files`` files and ``size`` bytes; yields what to call per file."""
-    if quiet or not sys.stderr.isatty():
+    if not shown or not sys.stderr.isatty():
         yield lambda _path, _size: None
         return
     from rich.console import Console

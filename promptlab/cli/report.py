@@ -34,7 +34,9 @@ def report_options(function: F) -> F:
 
 @click.command("report", short_help="Write the report of a stored task.")
 @click.argument("task", default="latest")
-@click.option("--all", "all_tasks", is_flag=True, help="Every task of the warehouse.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Every task, and every memory run."
+)
 @click.option(
     "--format",
     "formats",
@@ -47,7 +49,7 @@ def report_options(function: F) -> F:
 def command(
     call: Call,
     task: str,
-    all_tasks: bool,
+    everything: bool,
     formats: str,
     out: Path,
     lang: str,
@@ -62,19 +64,20 @@ def command(
     from promptlab.task_ids import resolve_task
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
-    with warehouse.built() as con:
-        ids = (
-            [
-                row[0]
-                for row in con.execute("select task_id from marts.dim_tasks").fetchall()
-            ]
-            if all_tasks
-            else [resolve_task(con, task)]
-        )
-    if not ids:
+    if everything:
+        tasks, runs = warehouse.tasks_after(0), warehouse.memory_runs_after(0)
+    else:
+        with warehouse.built() as con:
+            tasks, runs = [resolve_task(con, task)], []
+    if not (tasks or runs):
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
     for path in warehouse.report(
-        ids, out, formats=formats.split(","), lang=lang, templates=templates
+        tasks,
+        out,
+        formats=formats.split(","),
+        memory_runs=runs,
+        lang=lang,
+        templates=templates,
     ):
         click.echo(path)
     return 0

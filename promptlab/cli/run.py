@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from promptlab.cli.build import full_refresh_option
 from promptlab.cli.options import Call, common
 from promptlab.cli.report import report_options
 
@@ -14,6 +15,12 @@ from promptlab.cli.report import report_options
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
 @click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
+@click.option(
+    "--publish",
+    type=click.Path(path_type=Path),
+    help="Put a read-only copy of the warehouse here, in one step.",
+)
+@full_refresh_option
 @report_options
 @common("out", "lang", "templates")
 def command(
@@ -21,11 +28,13 @@ def command(
     paths: tuple[Path, ...],
     testset: str | None,
     strict: bool,
+    full_refresh: bool,
+    publish: Path | None,
     out: Path,
     lang: str,
     templates: Path | None,
 ) -> int:
-    """Ingest files, build the warehouse, report on every task that is new or changed.
+    """Ingest files, build the warehouse, report on what is new or changed.
 
     The main job: `promptlab run examples --out out`. Prints where the reports are.
     """
@@ -35,20 +44,34 @@ def command(
 
     call.settings.db.parent.mkdir(parents=True, exist_ok=True)
     warehouse = Warehouse(call.settings.db, settings=call.settings)
-    before = warehouse.last_load_id()
+    before = warehouse.built_load_id()
     ingested = ingest_with_progress(warehouse, call, paths, testset=testset)
     call.say(
         f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
         f" {ingested.n_rejected} rejected, {ingested.n_skipped} skipped;"
-        f" records rejected: {ingested.n_rejected_records}"
+        f" records rejected: {ingested.n_rejected_records}",
+        "ingested",
+        loaded=ingested.n_loaded,
+        unchanged=ingested.n_unchanged,
+        rejected=ingested.n_rejected,
+        skipped=ingested.n_skipped,
+        records_rejected=ingested.n_rejected_records,
     )
-    call.say("building …")
-    warehouse.build(verbose=call.verbose)
+    if full_refresh or not warehouse.is_built():
+        call.say("building …", "build_started")
+        warehouse.build(full_refresh=full_refresh, verbose=call.verbose)
     tasks = warehouse.tasks_after(before)
-    written = warehouse.report(tasks, out, lang=lang, templates=templates)
-    call.say(
-        f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"
-        " `promptlab runs`, `promptlab query`"
+    runs = warehouse.memory_runs_after(before)
+    written = warehouse.report(
+        tasks, out, memory_runs=runs, lang=lang, templates=templates
     )
+    call.say(
+        f"tasks new or changed: {len(tasks)}, memory runs: {len(runs)};"
+        f" {call.settings.db} answers `promptlab runs`, `promptlab query`"
+    )
+    if publish is not None:
+        from promptlab.operations.publish import publish as put
+
+        call.say(f"published {put(warehouse, publish)}", "published")
     print_rows(("report",), [(str(path),) for path in written], call.format)
     return exit_code(ingested, strict=strict)

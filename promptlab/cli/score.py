@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptlab import messages
 from promptlab.cli.options import Call, common
 
 if TYPE_CHECKING:
@@ -70,10 +71,10 @@ def command(
             out=out,
             ingest=not no_ingest,
             on_start=lambda cases: advance.__setitem__(
-                0, stack.enter_context(_case_progress(cases, quiet=call.quiet))
+                0, stack.enter_context(_case_progress(cases, shown=call.shows_bars))
             ),
             on_case=lambda: advance[0](),
-            on_warning=lambda sentence: click.echo(f"promptlab: {sentence}", err=True),
+            on_warning=lambda sentence: messages.warn(f"promptlab: {sentence}"),
         )
     _print(scoring, call)
     if build and scoring.ingested:
@@ -125,9 +126,9 @@ def _row(task_id: str, each: DimensionScores) -> tuple[str | int | None, ...]:
 
 
 @contextmanager
-def _case_progress(cases: int, *, quiet: bool) -> Iterator[Callable[[], None]]:
+def _case_progress(cases: int, *, shown: bool) -> Iterator[Callable[[], None]]:
     """A bar over ``cases`` cases on a terminal; yields what to call per case."""
-    if quiet or not sys.stderr.isatty():
+    if not shown or not sys.stderr.isatty():
         yield lambda: None
         return
     from rich.console import Console

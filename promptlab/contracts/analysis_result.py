@@ -10,13 +10,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from promptlab.contracts.base import Contract, JsonObject, Share
+from promptlab.contracts.base import Severity as Severity
+from promptlab.contracts.base import Status as Status
+from promptlab.contracts.comparison import Comparison
 
-FORMAT_VERSION = "1.0"
+FORMAT_VERSION = "1.1"
 # 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
+# 1.1  comparison with the baseline; histogram of a dimension's case scores
 
-Severity = Literal["critical", "major", "minor", "info"]
-Status = Literal["pass", "fail", "error", "unevaluated"]
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
 
@@ -117,6 +121,10 @@ class DimensionResult(Contract):
     """Ours: the target as configured."""
     target_status: TargetStatus
     """Ours: whether the target was met, by the alerts of this dimension."""
+    histogram: list[int] = Field(default_factory=list)
+    """Ours: how many cases score in each tenth of the scale, from 0–0.1 to 0.9–1; a
+    score on a border belongs to the upper tenth, 1 to the last. Empty where no case
+    has a score."""
 
 
 class RoundOutcome(Contract):
@@ -242,3 +250,5 @@ class AnalysisResult(Contract):
     """Version of this format; its history stands beside ``FORMAT_VERSION``."""
     extras: JsonObject
     """The input's ``extras`` as given; ours under the key ``promptlab``."""
+    comparison: Comparison | None = None
+    """Ours: the task against its baseline, case by case; ``None`` where it has none."""

@@ -7,7 +7,7 @@ the published JSON Schema: unit, range, source.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
@@ -19,6 +19,13 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
 """Text with at least one character that is no white space."""
+
+
+Severity = Literal["critical", "major", "minor", "info"]
+"""Of an alert or a loss, the worst first."""
+
+Status = Literal["pass", "fail", "error", "unevaluated"]
+"""Of a round, a case, a scope or a check."""
 
 
 class Contract(BaseModel):

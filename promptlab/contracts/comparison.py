@@ -10,8 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
-from promptlab.contracts.analysis_result import Severity, Status
-from promptlab.contracts.base import Contract, Share
+from promptlab.contracts.base import Contract, Severity, Share, Status
 
 COMPARISON_FORMAT_VERSION = "1.0"
 # 1.0  first version
@@ -122,6 +121,12 @@ class CaseCounts(Contract):
     must_have_gained: int
     newly_failing: int
     newly_fixed: int
+
+    @property
+    def changed(self) -> int:
+        """Cases that are anything but the same."""
+        gone_or_new = self.added + self.removed + self.not_comparable
+        return self.better + self.worse + gone_or_new
 
 
 class Comparison(Contract):

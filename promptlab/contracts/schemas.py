@@ -10,7 +10,9 @@ from pydantic import BaseModel
 
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.evaluation import EvaluationRecord
+from promptlab.contracts.gate import GatePolicy, GateResult
 from promptlab.contracts.memory import MemoryResult as MemoryRunFile
 from promptlab.contracts.memory_result import MemoryResult
 from promptlab.contracts.pipeline import Pipeline
@@ -22,6 +24,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _READ: dict[str, type[BaseModel]] = {
     "analysis_input": AnalysisInput,
     "evaluation_record": EvaluationRecord,
+    "gate_policy": GatePolicy,
     "memory_run": MemoryRunFile,
     "pipeline": Pipeline,
     "score_record": ScoreRecord,
@@ -29,6 +32,8 @@ _READ: dict[str, type[BaseModel]] = {
 }
 _WRITTEN: dict[str, type[BaseModel]] = {
     "analysis_result": AnalysisResult,
+    "comparison": Comparison,
+    "gate_result": GateResult,
     "memory_result": MemoryResult,
 }
 

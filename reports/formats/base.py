@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.contracts.comparison import Comparison
 from reports.catalogue import Lang
 from reports.history_queries import PastRun
 from reports.limits import Limits
@@ -22,8 +21,6 @@ class Options:
     """Folder whose files replace the built-in templates of the same name."""
     history: Sequence[PastRun] = ()
     """Runs of the title up to this task, oldest first."""
-    comparison: Comparison | None = None
-    """The task against its baseline."""
     report_url: str | None = None
     """Address below which the reports stand, as in the output folder."""
 
@@ -40,4 +37,4 @@ class Format:
     """How much of the task it lists."""
     render: Callable[[AnalysisResult, Options], bytes]
     with_history: bool = False
-    """Whether it needs ``history`` and ``comparison`` in its options."""
+    """Whether it needs ``history`` in its options."""

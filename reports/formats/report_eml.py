@@ -12,7 +12,6 @@ def _render(result: AnalysisResult, options: Options) -> bytes:
     message = to_message(
         result,
         history=options.history,
-        comparison=options.comparison,
         lang=options.lang,
         templates=options.templates,
         envelope=Envelope(report_url=options.report_url),

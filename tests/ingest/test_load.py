@@ -11,7 +11,7 @@ import pytest
 
 from ingest import raw
 from ingest import write as write_module
-from promptlab.errors import InputError, NothingToDo
+from promptlab.errors import InputError, NothingToDo, WarehouseError
 from promptlab.pipeline import Warehouse
 
 
@@ -152,7 +152,7 @@ def test_a_batch_that_fails_leaves_the_warehouse_as_it_was(
 
     monkeypatch.setattr(write_module.raw, "append", fail_at_rounds)
     write(tmp_path / "a.json", task(answer="new"))
-    with pytest.raises(duckdb.IOException):
+    with pytest.raises(WarehouseError, match="disk full"):
         warehouse.ingest(tmp_path / "a.json")
     monkeypatch.undo()
     assert query(warehouse, "select raw_output from raw.rounds") == [("kept",)]
@@ -229,8 +229,6 @@ def test_hidden_folders_are_walked(tmp_path, warehouse):
 
 
 def test_a_database_of_a_newer_schema_is_refused(tmp_path, warehouse):
-    from promptlab.errors import WarehouseError
-
     file = write(tmp_path / "a.json", task())
     warehouse.ingest(file)
     with duckdb.connect(str(warehouse.settings.db)) as con:

@@ -172,7 +172,8 @@ def test_a_file_may_hold_more_than_one_task():
         ("task", "refunds/v2/nightly"),
         ("task", "refunds/v3/nightly"),
     ]
-    assert column(reading, "cases", "position") == [0, 0, 1]
+    assert column(reading, "cases", "case_id") == ["s1", "s2", "s1"]
+    assert column(reading, "cases", "position") == [0, 1, 0]
     assert column(reading, "rounds", "round_id") == ["s1-1", "s1-1", "s2-1"]
 
 

@@ -330,7 +330,7 @@ def test_a_file_without_any_good_record_is_rejected_whole(data):
 
 
 def test_expectations_far_larger_than_the_file_reject_their_record():
-    deep = '{"a":' * 990 + "[" + "1," * 60_000 + "1]" + "}" * 990
+    deep = '{"a":' * 490 + "[" + "1," * 60_000 + "1]" + "}" * 490
     record = '{"id": "deep", "expected_outputs": {"f": ' + deep + "}}"
     reading = read_testset(lines({"id": "a"}, record, {"id": "b"}), "t")
     (problem,) = reading.problems

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from promptlab.contracts.comparison import (
     Comparison,
     ScoreComparison,
 )
+from reports import mail_message
 from reports.history_queries import PastRun
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
@@ -268,6 +270,14 @@ def comparison(
         "version": "1.0",
     }
     return Comparison(**values | changed)
+
+
+def to_message(
+    made: AnalysisResult, *, comparison: Comparison | None = None, **options: Any
+) -> EmailMessage:
+    """The mail of a result, compared with its baseline."""
+    compared = made.model_copy(update={"comparison": comparison})
+    return mail_message.to_message(compared, **options)
 
 
 def canaries() -> list[str]:

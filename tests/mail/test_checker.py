@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reports.mail_message import Envelope, to_message
+from reports.mail_message import Envelope
 from tests.mail.made import (
     alert,
     canaries,
@@ -18,6 +18,7 @@ from tests.mail.made import (
     empty,
     result,
     runs,
+    to_message,
 )
 
 LARGE = 100_000

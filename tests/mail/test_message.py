@@ -13,7 +13,7 @@ import pytest
 
 from promptlab.errors import UsageError
 from reports.formats.report_eml import FORMAT
-from reports.mail_message import MOST_BYTES, Envelope, to_message
+from reports.mail_message import MOST_BYTES, Envelope
 from reports.trend_png import trend
 from tests.mail.made import (
     canaries,
@@ -23,6 +23,7 @@ from tests.mail.made import (
     empty,
     result,
     runs,
+    to_message,
 )
 
 

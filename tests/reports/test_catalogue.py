@@ -29,6 +29,7 @@ GROUPS = set(re.findall(r"""label\((?:[^()"']+, )?["'](\w+)["']\)""", TEXT)) | s
 GROUPS |= set(re.findall(r"""["'](\w+)\.["'] ~""", TEXT))
 GROUPS |= set(re.findall(r"""field_list\([\w.]+, ["'](\w+)["']\)""", TEXT))
 GROUPS |= set(re.findall(r"""text\(\s*f["'](\w+)\.\{""", TEXT))
+GROUPS |= set(re.findall(r"""_GROUP = ["'](\w+)\.["']""", TEXT))
 PREFIXES = tuple(set(re.findall(r"""["']([a-z]+\.\w+_)["'] ~""", TEXT)))
 
 
@@ -84,6 +85,16 @@ def test_every_reason_of_the_scoring_policy_has_words():
     with (SEEDS / "score_reasons.csv").open(encoding="utf-8", newline="") as file:
         reasons = {f"score_reason.{row['reason']}" for row in csv.DictReader(file)}
     assert reasons <= set(catalogue("zh").entries)
+
+
+def test_every_default_dimension_is_named_as_the_marts_name_it():
+    with (SEEDS / "default_dimensions.csv").open(encoding="utf-8", newline="") as file:
+        stored = {
+            f"default_dimension.{row['dimension_id']}": row["name"]
+            for row in csv.DictReader(file)
+        }
+    ours = catalogue("zh").entries
+    assert stored == {k: v for k, v in ours.items() if k.startswith("default_dim")}
 
 
 def test_an_unknown_code_is_shown_as_it_stands():

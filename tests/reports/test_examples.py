@@ -51,6 +51,30 @@ def test_every_page_is_well_formed_and_leaves_nothing_unsaid(files):
         assert not {"None", "nan", "NaN", "null", "undefined"} & set(shown), file
 
 
+def test_the_second_run_of_a_title_is_compared_with_the_first(files):
+    found = {
+        result["task"]["task_id"]: result["comparison"]
+        for file in files
+        if file.name == "result.json"
+        for result in [json.loads(file.read_text("utf-8"))]
+    }
+    compared = {task: c["baseline"]["task_id"] for task, c in found.items() if c}
+    assert compared == {
+        "cs-regression-v3.2": "cs-regression-v3.1",
+        "review-sentiment-improved": "review-sentiment-baseline",
+    }
+
+
+def test_dimensions_that_we_name_are_named_in_the_language_of_the_report(files):
+    index = next(file for file in files if file.name == "index.html")
+    english = 'lang="en"' in index.read_text("utf-8")
+    for file in files:
+        if file.name == "report.html" and "review-sentiment" in str(file):
+            page = file.read_text("utf-8")
+            assert ("Judge score" in page) is english
+            assert ("评审评分" in page) is not english
+
+
 def test_every_english_sentence_of_ours_is_english(files):
     page = next(file for file in files if file.name == "index.html")
     text = page.read_text("utf-8")
@@ -59,4 +83,5 @@ def test_every_english_sentence_of_ours_is_english(files):
     for file in files:
         if file.suffix == ".md":
             heads = re.findall(r"^## (.*)$", file.read_text("utf-8"), re.MULTILINE)
+            heads = [head for head in heads if head != "Against the baseline"]
             assert heads == ["Alerts", "Dimensions", "Cases"]

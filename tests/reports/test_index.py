@@ -104,3 +104,26 @@ def test_noise_is_not_drawn_as_a_trend():
     line = sparkline([0.800, 0.801, 0.800])
     heights = [float(p.split(",")[1]) for p in line.points.split()]
     assert max(heights) - min(heights) < 1
+
+
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [
+        ("en", "● inconclusive −15.9 against the baseline v3.1"),
+        ("zh", "● 无法下结论 −15.9 与基线 v3.1 相比"),
+    ],
+)
+def test_the_latest_task_of_a_title_says_how_it_changed(marts, lang, told):
+    tree = html5lib.parse(page(marts, lang), namespaceHTMLElements=False)
+    lines = [p for p in tree.iter("p") if p.get("class") == "change"]
+    assert [" ".join(" ".join(p.itertext()).split()) for p in lines] == [told]
+
+
+def test_a_change_without_difference_has_its_verdict_only(marts):
+    marts.execute(
+        "update marts.fct_task_comparisons set verdict = 'not_comparable', delta = null"
+        " where level = 'overall'"
+    )
+    change = read_index(marts, lambda _: None, lambda _: None).titles[0].change
+    assert (change.verdict, change.delta) == ("not_comparable", None)
+    assert "None" not in page(marts)

@@ -40,6 +40,12 @@ HOSTILE = [
 CLOSED = {
     "severity",
     "status",
+    "baseline_status",
+    "candidate_status",
+    "status_change",
+    "change",
+    "verdict",
+    "pair_source",
     "scope",
     "lang",
     "target_status",
@@ -85,7 +91,10 @@ def parsed(page: str) -> Any:
 
 
 def text_of(tree: Any) -> str:
-    return "".join(tree.find("body").itertext())
+    """The words of the page, without its script."""
+    body = tree.find("body")
+    scripts = {text for script in body.iter("script") for text in script.itertext()}
+    return "".join(text for text in body.itertext() if text not in scripts)
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -153,7 +162,9 @@ def test_tables_and_folds_can_be_read_without_seeing_them(result_of):
         assert table.find("caption") is not None
     for fold in tree.iter("details"):
         assert fold[0].tag == "summary"
-    for drawing in tree.iter("svg"):
+    drawings = list(tree.iter("{http://www.w3.org/2000/svg}svg"))
+    assert drawings
+    for drawing in drawings:
         assert drawing.get("aria-hidden") == "true" or drawing.get("aria-label")
 
 
@@ -167,8 +178,8 @@ def test_what_the_page_loads_is_nothing(result_of):
     page = to_html(result_of())
     tree = parsed(page)
     assert "default-src 'none'" in page
+    assert not [script for script in tree.iter("script") if script.attrib]
     assert not {e.tag for e in tree.iter()} & {
-        "script",
         "link",
         "img",
         "iframe",
@@ -264,7 +275,7 @@ def test_the_checker_finds_no_error(result_of, tmp_path):
         pytest.skip(f"{CHECKER.name} does not run here (it needs tinycss2)")
     for lang in ("zh", "en"):
         file = tmp_path / f"report.{lang}.html"
-        file.write_text(to_html(result_of(lang)), "utf-8")
+        file.write_text(to_html(result_of(lang), with_script=False), "utf-8")
         done = subprocess.run(
             [sys.executable, CHECKER, "--profile", "attachment", file],
             capture_output=True,

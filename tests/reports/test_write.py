@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from email import message_from_bytes
+from email.policy import default
 
 import pytest
 
@@ -40,6 +42,30 @@ def test_a_task_gets_its_folder_memory_runs_theirs_and_all_an_index(write, tmp_p
     ]
     assert all(name.startswith("memory/diary-2506") for name in names[5:9])
     assert all(file.stat().st_size > 0 for file in files)
+
+
+def test_only_the_memory_runs_that_are_named_are_written(write, tmp_path):
+    files = write(TASK_ID, memory_runs=["diary/250615_2100"])
+    assert [f.name for f in files if f.parent.parent.name == "memory"] == [
+        "memory.json",
+        "report.html",
+    ]
+    assert write(TASK_ID, memory_runs=[])[-1] == tmp_path / "out" / "index.html"
+
+
+def test_a_mail_links_to_where_the_reports_stand(write):
+    def link_of(**options):
+        (mail,) = [
+            f
+            for f in write(TASK_ID, formats=["email"], **options)
+            if f.suffix == ".eml"
+        ]
+        message = message_from_bytes(mail.read_bytes(), policy=default)
+        return message.get_body(("plain",)).get_content()
+
+    url = "https://reports.example/lab"
+    assert f"{url}/{TASK_ID}/report.html" in link_of(report_url=url)
+    assert "https://" not in link_of()
 
 
 def test_writing_twice_gives_the_same_bytes(write):

@@ -1,3 +1,5 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'comparisons'}) }}
+
 -- Alerts that look at a task's baseline: a significant regression of the overall score or
 -- a dimension, and must-haves that were lost. They stand beside those of int_task_alerts
 -- and never cap a grade.
@@ -6,27 +8,28 @@ with
 pairs as (
 
     select * from {{ ref('fct_task_pairs') }}
-    where pair_source <> 'requested'
+    where {{ in_this_build('comparisons') }} and pair_source <> 'requested'
 
 ),
 
 comparisons as (
 
     select * from {{ ref('fct_task_comparisons') }}
-    where verdict = 'regressed'
+    where {{ in_this_build('comparisons') }} and verdict = 'regressed'
 
 ),
 
 case_changes as (
 
     select * from {{ ref('fct_case_changes') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 
 score_changes as (
 
     select * from {{ ref('fct_case_score_changes') }}
-    where delta < 0
+    where {{ in_this_build('comparisons') }} and delta < 0
 
 ),
 

@@ -1,3 +1,5 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
 -- What a case was asked and judged by, as hashes: pairs with other contents say nothing
 -- about the system under test. Of the baselines only those count that score an answer.
 -- From task to task the same texts come again, so each is put in order once.
@@ -6,12 +8,14 @@ with
 cases as (
 
     select * from {{ ref('dim_cases') }}
+    where {{ in_this_build() }}
 
 ),
 
 tasks as (
 
     select * from {{ ref('int_tasks_resolved') }}
+    where {{ in_this_build() }}
 
 ),
 
@@ -24,7 +28,7 @@ test_cases as (
 baselines as (
 
     select * from {{ ref('stg_tasks__baselines') }}
-    where baseline_type in ('golden_answer', 'rules')
+    where {{ in_this_build() }} and baseline_type in ('golden_answer', 'rules')
 
 ),
 

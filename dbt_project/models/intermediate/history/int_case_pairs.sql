@@ -5,18 +5,33 @@ with
 pairs as (
 
     select * from {{ ref('int_task_pairs') }}
+    where {{ in_this_build('comparisons') }}
+
+),
+
+compared_tasks as (
+
+    select baseline_task_id as task_id
+    from pairs
+
+    union
+
+    select candidate_task_id as task_id
+    from pairs
 
 ),
 
 results as (
 
     select * from {{ ref('fct_case_results') }}
+    where task_id in (select compared_tasks.task_id from compared_tasks)
 
 ),
 
 contents as (
 
     select * from {{ ref('int_case_contents') }}
+    where task_id in (select compared_tasks.task_id from compared_tasks)
 
 ),
 

@@ -13,6 +13,7 @@ cases as (
 score_changes as (
 
     select * from {{ ref('fct_case_score_changes') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 

@@ -5,18 +5,21 @@ with
 cases as (
 
     select * from {{ ref('fct_case_changes') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 
 score_changes as (
 
     select * from {{ ref('fct_case_score_changes') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 
 tags as (
 
     select * from {{ ref('dim_case_tags') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
 
 ),
 

@@ -5,6 +5,7 @@ with
 pairs as (
 
     select * from {{ ref('int_task_pairs') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 

@@ -5,38 +5,13 @@ with
 pairs as (
 
     select * from {{ ref('int_task_pairs') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 
 dimensions as (
 
-    select
-        *,
-        {{ canonical_json('parameters') }} as parameters_text
-
-    from {{ ref('int_dimensions_resolved') }}
-
-),
-
-judges as (
-
-    select * from {{ ref('int_dimension_judges') }}
-
-),
-
-described as (
-
-    select
-        dimensions.*,
-        judges.judges,
-        coalesce(cast(dimensions.lower_limit as varchar), '')
-        || ' ' || coalesce(cast(dimensions.upper_limit as varchar), '') as limits
-
-    from dimensions
-    left join judges
-        on
-            dimensions.task_id = judges.task_id
-            and dimensions.dimension_id = judges.dimension_id
+    select * from {{ ref('int_dimension_contents') }}
 
 ),
 
@@ -45,10 +20,10 @@ of_baselines as (
     select
         pairs.baseline_task_id,
         pairs.candidate_task_id,
-        described.*
+        dimensions.*
 
     from pairs
-    inner join described on pairs.baseline_task_id = described.task_id
+    inner join dimensions on pairs.baseline_task_id = dimensions.task_id
 
 ),
 
@@ -57,10 +32,10 @@ of_candidates as (
     select
         pairs.baseline_task_id,
         pairs.candidate_task_id,
-        described.*
+        dimensions.*
 
     from pairs
-    inner join described on pairs.candidate_task_id = described.task_id
+    inner join dimensions on pairs.candidate_task_id = dimensions.task_id
 
 ),
 

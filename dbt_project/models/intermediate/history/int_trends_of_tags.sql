@@ -1,15 +1,19 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
 -- The numbers of a task's cases with one tag, one row per task, tag and measure.
 with
 
 tags as (
 
     select * from {{ ref('dim_case_tags') }}
+    where {{ in_this_build() }}
 
 ),
 
 results as (
 
     select * from {{ ref('fct_case_results') }}
+    where {{ in_this_build() }}
 
 ),
 

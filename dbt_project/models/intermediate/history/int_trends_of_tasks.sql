@@ -1,15 +1,19 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
 -- The numbers of a whole task, one row per task and measure.
 with
 
 summaries as (
 
     select * from {{ ref('fct_task_summaries') }}
+    where {{ in_this_build() }}
 
 ),
 
 rounds as (
 
     select * from {{ ref('fct_rounds') }}
+    where {{ in_this_build() }}
 
 ),
 
@@ -22,6 +26,7 @@ dimensions as (
 round_scores as (
 
     select * from {{ ref('fct_round_scores') }}
+    where {{ in_this_build() }}
 
 ),
 

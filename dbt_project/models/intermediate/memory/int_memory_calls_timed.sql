@@ -4,7 +4,7 @@ with
 timings as (
 
     select * from {{ ref('stg_memory__timings') }}
-    where grain = 'detail'
+    where {{ in_this_build('memory_runs') }} and grain = 'detail'
 
 ),
 

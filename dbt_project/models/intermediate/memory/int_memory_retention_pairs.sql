@@ -4,7 +4,7 @@ with
 answers as (
 
     select * from {{ ref('fct_memory_answers') }}
-    where status <> 'unevaluated'
+    where {{ in_this_build('memory_runs') }} and status <> 'unevaluated'
 
 ),
 

@@ -3,12 +3,14 @@ with
 answers as (
 
     select * from {{ ref('fct_memory_answers') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 
 runs as (
 
     select * from {{ ref('stg_memory__runs') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 

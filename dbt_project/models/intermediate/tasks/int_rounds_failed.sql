@@ -5,12 +5,14 @@ with
 rounds as (
 
     select * from {{ ref('stg_tasks__rounds') }}
+    where {{ in_this_build() }}
 
 ),
 
 tasks as (
 
     select * from {{ ref('int_tasks_resolved') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -3,12 +3,14 @@ with
 cases as (
 
     select * from {{ ref('dim_cases') }}
+    where {{ in_this_build() }}
 
 ),
 
 tasks as (
 
     select * from {{ ref('int_tasks_resolved') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -1,3 +1,5 @@
+{{ config(materialized='table') }}
+
 -- A named baseline never gives way to another in silence: where it is gone, there is none.
 with
 

@@ -1,3 +1,5 @@
+{{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
+
 with
 
 cases as (

@@ -1,3 +1,5 @@
+{{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
+
 with
 
 cases as (
@@ -14,10 +16,24 @@ dimensions as (
 
 ),
 
+compared_tasks as (
+
+    select baseline_task_id as task_id
+    from cases
+
+    union
+
+    select candidate_task_id as task_id
+    from cases
+
+),
+
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
-    where score is not null
+    where
+        score is not null
+        and task_id in (select compared_tasks.task_id from compared_tasks)
 
 ),
 

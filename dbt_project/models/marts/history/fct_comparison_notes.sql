@@ -1,8 +1,11 @@
+{{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
+
 with
 
 pairs as (
 
     select * from {{ ref('fct_task_pairs') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 
@@ -15,14 +18,14 @@ baselines as (
 dimensions as (
 
     select * from {{ ref('fct_task_comparisons') }}
-    where level = 'dimension' and verdict = 'not_comparable'
+    where {{ in_this_build('comparisons') }} and level = 'dimension' and verdict = 'not_comparable'
 
 ),
 
 unscored_cases as (
 
     select * from {{ ref('fct_case_changes') }}
-    where reason like 'no%'
+    where {{ in_this_build('comparisons') }} and reason like 'no%'
 
 ),
 

@@ -1,18 +1,22 @@
+{{ config(unique_key='title', meta={'batch': 'titles'}) }}
+
 -- Cases that passed and did not pass though nothing had changed: neither the prompt, nor
 -- the model, nor what was asked and expected.
 with
 
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where status <> 'unevaluated'
-
-),
-
 history as (
 
     select * from {{ ref('fct_case_history') }}
-    where status <> 'unevaluated'
+    where {{ in_this_build('titles') }} and status <> 'unevaluated'
+
+),
+
+rounds as (
+
+    select * from {{ ref('fct_rounds') }}
+    where
+        task_id in (select history.task_id from history)
+        and status <> 'unevaluated'
 
 ),
 

@@ -1,8 +1,11 @@
+{{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
+
 with
 
 pairs as (
 
     select * from {{ ref('int_task_pairs') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 
@@ -15,6 +18,7 @@ tasks as (
 changes as (
 
     select * from {{ ref('fct_case_changes') }}
+    where {{ in_this_build('comparisons') }}
 
 ),
 
@@ -33,7 +37,7 @@ dimensions as (
 overall as (
 
     select * from {{ ref('fct_task_comparisons') }}
-    where level = 'overall'
+    where {{ in_this_build('comparisons') }} and level = 'overall'
 
 ),
 

@@ -3,6 +3,7 @@ with
 checks as (
 
     select * from {{ ref('fct_check_results') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -9,6 +9,7 @@ rounds as (
 runs as (
 
     select * from {{ ref('dim_memory_runs') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 

@@ -9,6 +9,7 @@ pairs as (
 answers as (
 
     select * from {{ ref('fct_memory_answers') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 

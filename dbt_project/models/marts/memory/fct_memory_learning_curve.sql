@@ -9,12 +9,14 @@ rounds as (
 tests as (
 
     select * from {{ ref('stg_memory__tests') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 
 runs as (
 
     select * from {{ ref('stg_memory__runs') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 

@@ -9,6 +9,7 @@ rounds as (
 tests as (
 
     select * from {{ ref('stg_memory__tests') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 

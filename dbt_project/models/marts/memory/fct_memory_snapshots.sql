@@ -3,7 +3,7 @@ with
 tests as (
 
     select * from {{ ref('stg_memory__tests') }}
-    where memory_snapshot is not null
+    where {{ in_this_build('memory_runs') }} and memory_snapshot is not null
 
 ),
 

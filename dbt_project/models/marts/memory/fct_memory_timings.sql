@@ -9,6 +9,7 @@ calls as (
 timings as (
 
     select * from {{ ref('stg_memory__timings') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 

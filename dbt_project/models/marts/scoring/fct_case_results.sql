@@ -3,6 +3,7 @@ with
 cases as (
 
     select * from {{ ref('dim_cases') }}
+    where {{ in_this_build() }}
 
 ),
 
@@ -21,18 +22,21 @@ weights as (
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
+    where {{ in_this_build() }}
 
 ),
 
 rounds as (
 
     select * from {{ ref('fct_rounds') }}
+    where {{ in_this_build() }}
 
 ),
 
 matches as (
 
     select * from {{ ref('fct_match_results') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -15,6 +15,7 @@ dimensions as (
 rounds as (
 
     select * from {{ ref('fct_rounds') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -9,18 +9,21 @@ task_scores as (
 case_results as (
 
     select * from {{ ref('fct_case_results') }}
+    where {{ in_this_build() }}
 
 ),
 
 dimension_scores as (
 
     select * from {{ ref('fct_dimension_scores') }}
+    where {{ in_this_build() }}
 
 ),
 
 alerts as (
 
     select * from {{ ref('int_task_alerts') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -10,12 +10,14 @@ concerned as (
 tasks as (
 
     select * from {{ ref('dim_tasks') }}
+    where {{ in_this_build() }}
 
 ),
 
 cases as (
 
     select * from {{ ref('dim_cases') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -36,12 +36,14 @@ scores as (
 rounds as (
 
     select * from {{ ref('stg_tasks__rounds') }}
+    where {{ in_this_build() }}
 
 ),
 
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
+    where {{ in_this_build() }}
 
 ),
 

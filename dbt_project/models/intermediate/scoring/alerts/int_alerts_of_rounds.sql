@@ -10,6 +10,7 @@ task_scores as (
 rounds as (
 
     select * from {{ ref('fct_rounds') }}
+    where {{ in_this_build() }}
 
 ),
 

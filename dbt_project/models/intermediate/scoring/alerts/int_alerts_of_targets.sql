@@ -23,6 +23,7 @@ metrics as (
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
+    where {{ in_this_build() }}
 
 ),
 

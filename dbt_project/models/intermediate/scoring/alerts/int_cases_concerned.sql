@@ -6,30 +6,35 @@ with
 cases as (
 
     select * from {{ ref('dim_cases') }}
+    where {{ in_this_build() }}
 
 ),
 
 tasks as (
 
     select * from {{ ref('dim_tasks') }}
+    where {{ in_this_build() }}
 
 ),
 
 rounds as (
 
     select * from {{ ref('fct_rounds') }}
+    where {{ in_this_build() }}
 
 ),
 
 round_scores as (
 
     select * from {{ ref('fct_round_scores') }}
+    where {{ in_this_build() }}
 
 ),
 
 matches as (
 
     select * from {{ ref('fct_match_results') }}
+    where {{ in_this_build() }}
 
 ),
 

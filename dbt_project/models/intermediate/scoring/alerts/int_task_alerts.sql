@@ -1,3 +1,5 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
 -- Every alert that a task's own data raises, in words and in order: the worst first.
 -- Alerts that look at other tasks join in fct_alerts; only these here cap a grade.
 with

@@ -34,6 +34,7 @@ received as (
         dimension_id as scores_from
 
     from {{ ref('stg_scores__scores') }}
+    where {{ in_this_build() }}
 
 ),
 

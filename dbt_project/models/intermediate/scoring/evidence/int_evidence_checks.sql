@@ -20,12 +20,14 @@ dimensions as (
 matches as (
 
     select * from {{ ref('fct_match_results') }}
+    where {{ in_this_build() }}
 
 ),
 
 checks as (
 
     select * from {{ ref('fct_check_results') }}
+    where {{ in_this_build() }}
 
 ),
 

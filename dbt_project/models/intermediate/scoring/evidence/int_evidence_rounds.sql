@@ -6,14 +6,14 @@ with
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
-    where lowest_score is not null
+    where {{ in_this_build() }} and lowest_score is not null
 
 ),
 
 round_scores as (
 
     select * from {{ ref('fct_round_scores') }}
-    where score is not null
+    where {{ in_this_build() }} and score is not null
 
 ),
 

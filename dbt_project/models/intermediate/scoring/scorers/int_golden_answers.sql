@@ -5,7 +5,7 @@ with
 baselines as (
 
     select * from {{ ref('stg_tasks__baselines') }}
-    where baseline_type = 'golden_answer'
+    where {{ in_this_build() }} and baseline_type = 'golden_answer'
 
 ),
 

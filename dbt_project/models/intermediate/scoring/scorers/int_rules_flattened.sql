@@ -6,7 +6,7 @@ with
 baselines as (
 
     select * from {{ ref('stg_tasks__baselines') }}
-    where baseline_type = 'rules'
+    where {{ in_this_build() }} and baseline_type = 'rules'
 
 ),
 

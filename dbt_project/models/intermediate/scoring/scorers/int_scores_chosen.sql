@@ -7,6 +7,7 @@ with
 scores as (
 
     select * from {{ ref('stg_scores__scores') }}
+    where {{ in_this_build() }}
 
 ),
 

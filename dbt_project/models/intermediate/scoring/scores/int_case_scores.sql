@@ -1,3 +1,5 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
 -- One row per task, dimension and case with a round: the rounds' scores reduced to one.
 with
 

@@ -11,6 +11,7 @@ dimensions as (
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
+    where {{ in_this_build() }}
 
 ),
 

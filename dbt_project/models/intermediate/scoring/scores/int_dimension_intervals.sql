@@ -11,7 +11,7 @@ centres as (
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
-    where score is not null
+    where {{ in_this_build() }} and score is not null
 
 ),
 

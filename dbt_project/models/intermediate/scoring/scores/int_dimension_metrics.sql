@@ -17,6 +17,7 @@ round_scores as (
 cases as (
 
     select * from {{ ref('stg_tasks__cases') }}
+    where {{ in_this_build() }}
 
 ),
 

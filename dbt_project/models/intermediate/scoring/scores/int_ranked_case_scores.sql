@@ -7,7 +7,7 @@ with
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
-    where score is not null
+    where {{ in_this_build() }} and score is not null
 
 ),
 

@@ -4,6 +4,7 @@ with
 round_scores as (
 
     select * from {{ ref('fct_round_scores') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -5,6 +5,7 @@ with
 tasks as (
 
     select * from {{ ref('int_tasks_resolved') }}
+    where {{ in_this_build() }}
 
 ),
 
@@ -23,13 +24,14 @@ centres as (
 case_scores as (
 
     select * from {{ ref('int_case_scores') }}
-    where score is not null
+    where {{ in_this_build() }} and score is not null
 
 ),
 
 rounds as (
 
     select * from {{ ref('stg_tasks__rounds') }}
+    where {{ in_this_build() }}
 
 ),
 

@@ -14,6 +14,7 @@ rounds as (
 matches as (
 
     select * from {{ ref('fct_match_results') }}
+    where {{ in_this_build() }}
 
 ),
 

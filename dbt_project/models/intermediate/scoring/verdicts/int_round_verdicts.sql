@@ -8,12 +8,14 @@ with
 matches as (
 
     select * from {{ ref('fct_match_results') }}
+    where {{ in_this_build() }}
 
 ),
 
 round_scores as (
 
     select * from {{ ref('fct_round_scores') }}
+    where {{ in_this_build() }}
 
 ),
 

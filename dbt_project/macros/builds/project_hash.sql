@@ -1,0 +1,13 @@
+{#- A hash of the logic: of every model, seed and macro of this project. -#}
+{% macro project_hash() %}
+    {%- set texts = [] -%}
+    {%- for node in graph.nodes.values() if node.resource_type in ('model', 'seed') -%}
+        {%- do texts.append(node.unique_id ~ ' ' ~ node.checksum.checksum) -%}
+    {%- endfor -%}
+    {%- for name, macro in context.items() if macro.macro is defined -%}
+        {%- if macro.macro.package_name == project_name -%}
+            {%- do texts.append(macro.macro.unique_id ~ ' ' ~ macro.macro.macro_sql) -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {{ return(local_md5(texts | sort | join('\n'))) }}
+{% endmacro %}

@@ -1,0 +1,108 @@
+-- The candidates whose comparisons this build computes: those whose own numbers change,
+-- whose baselines' do, or that are compared with others than when they were last built.
+with
+
+versions as (
+
+    select * from {{ ref('int_task_versions') }}
+
+),
+
+pairs as (
+
+    select * from {{ ref('int_task_pairs') }}
+
+),
+
+baselines as (
+
+    select * from {{ ref('dim_task_baselines') }}
+
+),
+
+built as (
+
+    select * from {{ ref('stg_builds__comparison_builds') }}
+    where {{ unless_full_refresh() }}
+
+),
+
+described as (
+
+    select
+        pairs.candidate_task_id,
+        concat_ws(
+            ' ',
+            pairs.baseline_task_id,
+            pairs.pair_source,
+            versions.fingerprint,
+            coalesce(baselines.is_baseline_changed, false)
+        ) as description
+
+    from pairs
+    inner join versions on pairs.baseline_task_id = versions.task_id
+    left join baselines
+        on
+            pairs.candidate_task_id = baselines.task_id
+            and pairs.baseline_task_id = baselines.baseline_task_id
+
+),
+
+described_together as (
+
+    select
+        candidate_task_id,
+        string_agg(description, ' ' order by description) as description
+
+    from described
+    group by candidate_task_id
+
+),
+
+compared as (
+
+    select
+        versions.task_id as candidate_task_id,
+        md5(concat_ws(' ', versions.fingerprint, described_together.description)) as fingerprint
+
+    from versions
+    left join described_together on versions.task_id = described_together.candidate_task_id
+
+),
+
+new_or_changed as (
+
+    select compared.*
+
+    from compared
+    left join built
+        on
+            compared.candidate_task_id = built.candidate_task_id
+            and compared.fingerprint = built.fingerprint
+    where built.candidate_task_id is null
+
+),
+
+gone as (
+
+    select
+        built.candidate_task_id,
+        cast(null as varchar) as fingerprint
+
+    from built
+    left join compared on built.candidate_task_id = compared.candidate_task_id
+    where compared.candidate_task_id is null
+
+),
+
+to_build as (
+
+    select * from new_or_changed
+
+    union all
+
+    select * from gone
+
+)
+
+select * from to_build

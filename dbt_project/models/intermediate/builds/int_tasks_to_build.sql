@@ -1,0 +1,57 @@
+-- The tasks that this build computes: those that are new, or made of something else than
+-- when they were last built (their fingerprint is what it is now), and those that are gone
+-- or had another title, whose rows go (no fingerprint). A full refresh takes all.
+with
+
+versions as (
+
+    select * from {{ ref('int_task_versions') }}
+
+),
+
+built as (
+
+    select * from {{ ref('stg_builds__task_builds') }}
+    where {{ unless_full_refresh() }}
+
+),
+
+new_or_changed as (
+
+    select
+        versions.task_id,
+        versions.title,
+        versions.fingerprint
+
+    from versions
+    left join built
+        on versions.task_id = built.task_id and versions.fingerprint = built.fingerprint
+    where built.task_id is null
+
+),
+
+gone_or_changed as (
+
+    select
+        built.task_id,
+        built.title,
+        cast(null as varchar) as fingerprint
+
+    from built
+    left join versions
+        on built.task_id = versions.task_id and built.fingerprint = versions.fingerprint
+    where versions.task_id is null
+
+),
+
+to_build as (
+
+    select * from new_or_changed
+
+    union all
+
+    select * from gone_or_changed
+
+)
+
+select * from to_build

@@ -1,0 +1,88 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
+-- What a dimension's scores mean: scorer, parameters, limits, and who judged from outside,
+-- with the version, as two judges are two scales.
+with
+
+dimensions as (
+
+    select * from {{ ref('int_dimensions_resolved') }}
+
+),
+
+scores as (
+
+    select * from {{ ref('int_scores_chosen') }}
+
+),
+
+judged_dimensions as (
+
+    select * from dimensions
+    where
+        scorer_kind = 'outside'
+        or scorer = 'judge'
+        or scorer = 'accuracy' and match_rule = 'semantic'
+
+),
+
+judges as (
+
+    select distinct
+        scores.task_id,
+        scores.dimension_id,
+        scores.given_by || coalesce(' ' || scores.given_by_version, '') as judge
+
+    from scores
+    inner join judged_dimensions
+        on
+            scores.task_id = judged_dimensions.task_id
+            and scores.dimension_id = judged_dimensions.dimension_id
+
+),
+
+judges_joined as (
+
+    select
+        task_id,
+        dimension_id,
+        string_agg(judge, ', ' order by judge) as judges
+
+    from judges
+    group by task_id, dimension_id
+
+),
+
+described as (
+
+    select
+
+        ---------- ids
+        dimensions.task_id,
+        dimensions.dimension_id,
+
+        ---------- strings
+        dimensions.name,
+        dimensions.scorer,
+        dimensions.scoring_mode,
+        judges_joined.judges,
+        {{ canonical_json('dimensions.parameters') }} as parameters_text,
+        coalesce(cast(dimensions.lower_limit as varchar), '')
+        || ' ' || coalesce(cast(dimensions.upper_limit as varchar), '') as limits,
+
+        ---------- numerics
+        dimensions.dimension_position,
+        dimensions.weight_configured,
+
+        ---------- booleans
+        dimensions.is_share
+
+    from dimensions
+    left join judges_joined
+        on
+            dimensions.task_id = judges_joined.task_id
+            and dimensions.dimension_id = judges_joined.dimension_id
+
+)
+
+select * from described

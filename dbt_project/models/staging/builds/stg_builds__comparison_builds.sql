@@ -1,0 +1,23 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'comparison_builds') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        candidate_task_id,
+
+        ---------- strings
+        fingerprint
+
+    from source
+
+)
+
+select * from renamed

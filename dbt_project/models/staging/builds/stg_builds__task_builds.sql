@@ -1,0 +1,24 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'task_builds') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- strings
+        title,
+        fingerprint
+
+    from source
+
+)
+
+select * from renamed

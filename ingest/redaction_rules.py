@@ -1,0 +1,153 @@
+r"""What is redacted: one row per rule. The patterns are RE2's, over bytes.
+
+A value may stand in JSON, in JSON inside a JSON text, or in plain text; so a quote or a
+slash may have backslashes before it, and what an escape such as ``\n`` ends with is no
+part of the word behind it (``_START``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, NamedTuple
+
+Mode = Literal["off", "on", "strict"]
+
+
+class Rule(NamedTuple):
+    """One kind of value."""
+
+    name: str
+    """Stands in the mark: ``[redacted:email]``."""
+    mode: Mode
+    """The mildest mode that applies it."""
+    what: str
+    """For the documentation."""
+    pattern: str
+    """What is to be replaced is its group ``X``; without one, a JSON text that opens
+    where the pattern ends."""
+    is_one: Callable[[bytes], bool] = lambda _: True
+    """A closer look at what the pattern found."""
+    may_be_number: bool = False
+    """In JSON it may stand as a number, without quotes."""
+
+
+def _has_digit(found: bytes) -> bool:
+    return any(0x30 <= byte <= 0x39 for byte in found)
+
+
+def _is_id_card(found: bytes) -> bool:
+    """ISO 7064 MOD 11-2, as GB 11643 has it."""
+    total = sum(int(chr(d)) * 2 ** (17 - n) for n, d in enumerate(found[:17]))
+    return b"10X98765432"[total % 11] == found[17:].upper()[0]
+
+
+def _is_international(found: bytes) -> bool:
+    return 8 <= sum(map(bytes.isdigit, map(bytes, zip(found)))) <= 15
+
+
+_START = r"(?:\b|\\[nrtbf]|\\u[0-9A-Fa-f]{4})"
+_KEY = (
+    r"(?:[\w.-]*(?:password|passwd|passphrase|pwd|secret|(?:secret|api|access|private)"
+    r"[_-]?key|credentials?)"
+    r"|(?:(?:access|api|auth|bearer|bot|csrf|id|refresh|secret|session|user|xsrf)"
+    r"[_-]?)?token|(?:proxy-)?authorization|(?:set-)?cookie)"
+)
+_NAME = r"[^/\\\"'\s:;,<>|*?()\[\]{}]+"
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        "secret",
+        "on",
+        "the text under a key such as `password`, `token`, `api_key`, `authorization`,"
+        " `client_secret`, `cookie`",
+        rf'(?i:"{_KEY}\\*"\s*:\s*\\*")',
+    ),
+    Rule(
+        "secret",
+        "on",
+        "the same in a query or a shell line: `password=…`",
+        r"(?i:(?:password|passwd|pwd|secret|(?:api|access)[_-]?key"
+        r"|(?:access|auth|refresh)[_-]?token)=)(?P<X>[^\s\"'\\,;&]+)",
+    ),
+    Rule(
+        "api_key",
+        "on",
+        "`sk-…`, `AKIA…`, `ghp_…`, `github_pat_…`, `glpat-…`, `xoxb-…`, `AIza…`,"
+        " `hf_…`, `LTAI…`",
+        _START + r"(?P<X>sk-[A-Za-z0-9_-]{16,}|sk_(?:live|test)_[A-Za-z0-9]{16,}"
+        r"|(?:AKIA|ASIA)[A-Z0-9]{16}|gh[pousr]_[A-Za-z0-9]{20,}"
+        r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{20,}"
+        r"|xox[abeoprs]-[A-Za-z0-9-]{10,}|AIza[A-Za-z0-9_-]{35}|hf_[A-Za-z0-9]{30,}"
+        r"|LTAI[A-Za-z0-9]{12,24})",
+        _has_digit,
+    ),
+    Rule(
+        "jwt",
+        "on",
+        "JSON web tokens",
+        _START + r"(?P<X>eyJ[A-Za-z0-9_-]{5,}\.eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*)",
+    ),
+    Rule(
+        "bearer",
+        "on",
+        "what follows `Bearer` or `Basic`",
+        _START + r"(?i:bearer|basic)\s+(?P<X>[A-Za-z0-9._~+/=-]{16,})",
+        _has_digit,
+    ),
+    Rule(
+        "url_password",
+        "on",
+        "the password in `scheme://user:password@host`",
+        r"[A-Za-z][A-Za-z0-9+.-]*:(?:\\*/){2}[^/\\\s:@\"]+:(?P<X>[^/\\\s@\"]+)@",
+    ),
+    Rule(
+        "private_key",
+        "on",
+        "PEM private keys, whole",
+        r"(?P<X>-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:[A-Za-z0-9+/=:,\s-]|\\+[nrt/])*)",
+    ),
+    Rule(
+        "email",
+        "strict",
+        "e-mail addresses",
+        _START + r"(?P<X>[A-Za-z0-9_%+][A-Za-z0-9._%+-]{0,63}(?:@|\\+u0040)"
+        r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?\.)+[A-Za-z]{2,})",
+    ),
+    Rule(
+        "id_card",
+        "strict",
+        "ID card numbers of China, where the check digit is right",
+        _START + r"(?P<X>[1-9][0-9]{5}(?:18|19|20)[0-9]{2}(?:0[1-9]|1[0-2])"
+        r"(?:0[1-9]|[12][0-9]|3[01])[0-9]{3}[0-9Xx])\b",
+        _is_id_card,
+        may_be_number=True,
+    ),
+    Rule(
+        "phone",
+        "strict",
+        "mobile numbers of China",
+        _START + r"(?P<X>(?:86[- ]?)?1[3-9][0-9][- ]?[0-9]{4}[- ]?[0-9]{4})\b",
+        may_be_number=True,
+    ),
+    Rule(
+        "phone",
+        "strict",
+        "international numbers with `+`",
+        r"(?P<X>\+[1-9][0-9]{0,2}(?:[ .()-]{0,2}[0-9]{1,5}){2,6})\b",
+        _is_international,
+    ),
+    Rule(
+        "home",
+        "strict",
+        "the name in `/home/name`, `/Users/name`, `C:\\Users\\name`",
+        r"(?:^|[^A-Za-z0-9._~%/\\-]|\\[nrtbf]|\\u[0-9A-Fa-f]{4})"
+        rf"\\*/(?:home|Users)\\*/(?P<X>{_NAME})",
+    ),
+    Rule(
+        "home",
+        "strict",
+        "",
+        rf"\b[A-Za-z]:\\+(?i:Users)\\+(?P<X>{_NAME})",
+    ),
+)

@@ -1,0 +1,35 @@
+"""What changes in raw tables that older versions of promptlab made.
+
+The steps of a version lead to it from the one before; `raw.sql` runs after the last and
+makes the tables that are new. So a step speaks only of tables that may be there:
+``alter table if exists``.
+"""
+
+from __future__ import annotations
+
+# What a load brought is known where its rows are still there.
+_OBJECTS_OF_LIVE_LOADS = """
+    with owned as (
+        select load_id, task_id as id from raw.tasks
+        union all select load_id, run_id || '|' || task_id from raw.memory_runs
+        union all select load_id, testset_id from raw.testsets
+        union all select load_id, pipeline_id from raw.pipelines
+    ),
+
+    brought as (
+        select load_id, to_json(list(id order by id)) as objects
+        from owned group by load_id
+    )
+
+    update raw.loads set objects = brought.objects
+    from brought where loads.load_id = brought.load_id
+"""
+
+UPGRADES: dict[int, tuple[str, ...]] = {
+    2: (
+        "alter table if exists raw.loads add column objects json",
+        "alter table if exists raw.loads add column read_with varchar",
+        _OBJECTS_OF_LIVE_LOADS,
+    ),
+}
+"""Schema version → the statements that lead to it."""

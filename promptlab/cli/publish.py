@@ -1,0 +1,28 @@
+"""``promptlab publish``: a copy for readers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from promptlab.cli.options import Call, common
+
+
+@click.command("publish", short_help="A read-only copy for dashboards and notebooks.")
+@click.argument("path", type=click.Path(path_type=Path))
+@common()
+def command(call: Call, path: Path) -> int:
+    """Put a consistent, read-only copy of the warehouse at PATH, in one step.
+
+    A DuckDB file is either written by one process or read by many. Point dashboards and
+    notebooks at the copy, and they never keep a build waiting: who has the copy before
+    open keeps reading it, who opens PATH next sees the new one.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.operations.publish import publish
+    from promptlab.pipeline import Warehouse
+
+    written = publish(Warehouse(call.settings.db, settings=call.settings), path)
+    print_rows(("published",), [(str(written),)], call.format)
+    return 0

@@ -1,0 +1,91 @@
+"""``promptlab purge``: tasks and memory runs deleted for good."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from promptlab.operations.purge import Purge
+
+
+@click.command("purge", short_help="Delete tasks and memory runs for good.")
+@click.option("--task", "tasks", multiple=True, help="A task's id; may be repeated.")
+@click.option("--run", "runs", multiple=True, help="A memory run's; may be repeated.")
+@click.option(
+    "--before",
+    type=click.DateTime(("%Y-%m-%d",)),
+    help="Every task created, and memory run started, before this day (UTC).",
+)
+@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common()
+def command(
+    call: Call,
+    tasks: tuple[str, ...],
+    runs: tuple[str, ...],
+    before: datetime | None,
+    dry_run: bool,
+    yes: bool,
+) -> int:
+    """Delete tasks and memory runs from every table, and from the file itself.
+
+    The file is written anew without them, so that no byte is left. The files that
+    brought them stay out from then on; `promptlab ingest --purged-too` loads them
+    again. Testsets and pipelines stay. `promptlab build` afterwards brings what summed
+    them up, such as trends and flaky cases, up to date.
+    """
+    from promptlab.errors import UsageError
+    from promptlab.operations.purge import find, purge
+    from promptlab.pipeline import Warehouse
+
+    if not (tasks or runs or before):
+        raise UsageError("purge: name what goes: --task ID, --run ID or --before DATE")
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    day = None if before is None else before.date()
+    if dry_run or not yes:
+        found = find(warehouse, tasks=tasks, runs=runs, before=day)
+        if dry_run:
+            _print(found, call)
+            return 0
+        _ask(found)
+    _print(purge(warehouse, tasks=tasks, runs=runs, before=day), call, done=True)
+    return 0
+
+
+def _ask(found: Purge) -> None:
+    from promptlab.errors import UsageError
+
+    if not sys.stdin.isatty():
+        raise UsageError(
+            "purge: nobody can be asked here; --yes deletes without asking, --dry-run"
+            " says what would go (nothing was changed)"
+        )
+    ids = ", ".join([*found.tasks, *found.runs])
+    click.confirm(f"Delete {ids}? This cannot be undone.", abort=True, err=True)
+
+
+def _print(found: Purge, call: Call, *, done: bool = False) -> None:
+    from promptlab.cli.output import print_rows
+
+    print_rows(("table", "rows"), sorted(found.rows.items()), call.format)
+    call.say(
+        f"{'deleted' if done else 'would delete'}: {len(found.tasks)} task(s),"
+        f" {len(found.runs)} memory run(s), {sum(found.rows.values())} rows",
+        "purged" if done else "purge_planned",
+        tasks=found.tasks,
+        runs=found.runs,
+        rows=sum(found.rows.values()),
+    )
+    for backup in found.backups:
+        call.say(
+            f"{backup}: a copy from before an upgrade; it may still hold them, delete"
+            " it when it is not needed any more",
+            "backup_left",
+            file=backup,
+        )

@@ -1,0 +1,208 @@
+"""A copy of the warehouse beside a path, then put there in one step.
+
+Whoever holds the old file keeps reading it; whoever opens the path next sees the new
+one, whole. A killed copy leaves the path as it was.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptlab.errors import PromptlabError, WarehouseError
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the warehouse and its columns, in their order."""
+
+    schema: str
+    name: str
+    columns: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """``schema.name``, for people."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def sql(self) -> str:
+        """``"schema"."name"``, for queries."""
+        return f'"{self.schema}"."{self.name}"'
+
+
+Select = Callable[[Table], str]
+"""The query that gives what the copy keeps of a table."""
+
+
+def all_rows(table: Table) -> str:
+    """Keep everything."""
+    return f"select * from {table.sql}"
+
+
+def tables_of(con: duckdb.DuckDBPyConnection, *schemas: str) -> list[Table]:
+    """Every table of the database that *con* uses, or of these schemas of it."""
+    rows = con.execute(
+        "select schema_name, table_name, list(column_name order by column_index)"
+        " from duckdb_columns() semi join duckdb_tables()"
+        " using (database_oid, schema_name, table_name)"
+        " where database_name = current_database() and not internal"
+        " group by all order by all"
+    ).fetchall()
+    return [
+        Table(schema, name, tuple(columns))
+        for schema, name, columns in rows
+        if not schemas or schema in schemas
+    ]
+
+
+def write_copy(
+    con: duckdb.DuckDBPyConnection,
+    target: Path,
+    *,
+    select: Select = all_rows,
+    mode: int | None = None,
+) -> None:
+    """Write what *con* reads as a fresh file, and put it at *target* in one step.
+
+    Rows that the copy leaves out are in no byte of it: it is written from empty.
+
+    Args:
+        con: a connection to the warehouse, outside of any transaction.
+        target: where the copy goes; a file that is there is replaced.
+        select: what is kept of each table; its columns are those of the table.
+        mode: permissions of the new file; those of the source, when not given.
+
+    Raises:
+        WarehouseError: the disk is full, or the folder cannot be written to;
+            *target* is as it was.
+    """
+    import duckdb
+
+    source = file_of(con)
+    beside = name_beside(target)
+    check_space(target.parent, source.stat().st_size)
+    try:
+        _fill(con, beside, select)
+        beside.chmod(source.stat().st_mode & 0o777 if mode is None else mode)
+        move_into_place(beside, target)
+    except (OSError, duckdb.Error) as error:
+        raise _not_written(target, error) from None
+    finally:
+        remove_database(beside)
+
+
+def _fill(con: duckdb.DuckDBPyConnection, file: Path, select: Select) -> None:
+    path = str(file).replace("'", "''")
+    con.execute(f"attach '{path}' as fresh (read_write)")
+    try:
+        row = con.execute("select current_database()").fetchone()
+        assert row is not None
+        con.execute(f'copy from database "{row[0]}" to fresh (schema)')
+        con.begin()
+        for table in tables_of(con):
+            con.execute(f"insert into fresh.{table.sql} by name {select(table)}")
+        con.commit()
+        con.execute("checkpoint fresh")
+    except BaseException:
+        with contextlib.suppress(Exception):
+            con.rollback()
+        raise
+    finally:
+        with contextlib.suppress(Exception):
+            con.execute("detach fresh")
+
+
+def name_beside(target: Path) -> Path:
+    """A name beside *target* that is this process's own; what the dead left goes."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*.*"):
+        pid, _, kind = left.name.removeprefix(f".{target.name}.").partition(".")
+        ours = pid.isdecimal() and kind in ("new", "old")
+        if ours and not _is_alive(int(pid)):
+            remove_left(left)
+    return target.with_name(f".{target.name}.{os.getpid()}.new")
+
+
+def remove_left(path: Path) -> None:
+    """Remove a file or folder that was not finished."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        remove_database(path)
+
+
+def _is_alive(pid: int) -> bool:
+    if pid == os.getpid():
+        return False  # a name of ours is free again
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def file_of(con: duckdb.DuckDBPyConnection) -> Path:
+    """The file that *con* reads."""
+    row = con.execute(
+        "select path from duckdb_databases() where database_name = current_database()"
+    ).fetchone()
+    assert row is not None
+    return Path(row[0])
+
+
+def check_space(folder: Path, size: int) -> None:
+    """See that *folder* has room for *size* bytes.
+
+    Raises:
+        WarehouseError: it has not, or there is no such folder.
+    """
+    if not folder.is_dir():
+        raise WarehouseError(f"{folder}: there is no such folder; make it first")
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise WarehouseError(
+            f"{folder}: the copy needs up to {_megabytes(size)}, but only"
+            f" {_megabytes(free)} are free there; make room (nothing was changed)"
+        )
+
+
+def move_into_place(beside: Path, target: Path) -> None:
+    """Rename, after everything is safely on the disk; the rename is, too."""
+    _sync(beside)
+    beside.replace(target)
+    _sync(target.parent)
+
+
+def remove_database(file: Path) -> None:
+    """Remove a database file and what DuckDB may have left beside it."""
+    file.unlink(missing_ok=True)
+    file.with_name(f"{file.name}.wal").unlink(missing_ok=True)
+    shutil.rmtree(file.with_name(f"{file.name}.tmp"), ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1_000_000:,.1f} MB"
+
+
+def _not_written(target: Path, error: Exception) -> PromptlabError:
+    return WarehouseError(
+        f"{target}: cannot be written: {error} (what was there is as it was)"
+    )

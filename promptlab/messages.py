@@ -1,0 +1,57 @@
+"""What the code tells whoever runs it: a sentence, the event it stands for, its fields.
+
+Python code that uses the package hears nothing unless it listens to the logger
+``promptlab``; the command line does, and prints sentences or JSON to stderr.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import Any
+
+LOGGER = logging.getLogger("promptlab")
+
+
+def detail(message: str, event: str, **fields: Any) -> None:
+    """A step that only a program would read."""
+    _tell(logging.DEBUG, message, event, fields)
+
+
+def say(message: str, event: str = "progress", **fields: Any) -> None:
+    """Progress, or something worth knowing."""
+    _tell(logging.INFO, message, event, fields)
+
+
+def warn(message: str, event: str = "warning", **fields: Any) -> None:
+    """Something that is probably not meant; the work goes on."""
+    _tell(logging.WARNING, message, event, fields)
+
+
+def fail(message: str, event: str = "error", **fields: Any) -> None:
+    """Why the work stopped."""
+    _tell(logging.ERROR, message, event, fields)
+
+
+def _tell(level: int, message: str, event: str, fields: dict[str, Any]) -> None:
+    LOGGER.log(level, "%s", message, extra={"event": event, "fields": fields})
+
+
+class LinesAsEvents(io.TextIOBase):
+    """A stream for other programs' output: every line becomes an event."""
+
+    def __init__(self, event: str) -> None:
+        self._event = event
+        self._begun = ""
+
+    def writable(self) -> bool:
+        """It takes text."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Tell each whole line; keep what has no end yet."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            if line.strip():
+                detail(line.rstrip(), self._event)
+        return len(text)

@@ -1,0 +1,1 @@
+"""Looking after the warehouse file: purge, publish, export, health."""

@@ -1,0 +1,177 @@
+"""The tables as Parquet files, for every engine that reads them.
+
+``DIR/<schema>/<table>/…/*.parquet``: what belongs to a task lies in folders
+``created_month=<YYYY-MM>`` of the task's `created_at` (UTC), everything else in one
+folder. ``manifest.json`` is written last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptlab.copies import (
+    Table,
+    check_space,
+    name_beside,
+    remove_left,
+    tables_of,
+)
+from promptlab.errors import NothingToDo, UsageError, WarehouseError
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from promptlab.pipeline import Warehouse
+
+MANIFEST = "manifest.json"
+PARTITION = "created_month"
+FORMAT_VERSION = "1.0"
+# 1.0  first version
+
+# Rows that DuckDB holds of each month before it writes them: bounds the memory.
+_ROWS_HELD = 20_000
+
+
+def export_parquet(
+    warehouse: Warehouse,
+    folder: Path,
+    *,
+    schemas: Sequence[str] = ("marts",),
+    exported_at: datetime,
+) -> dict[str, Any]:
+    """Write every table of these schemas below *folder*; returns the manifest.
+
+    Everything is written beside *folder* and then renamed. An export that is there is
+    replaced; a folder with anything else in it is left alone.
+
+    Args:
+        warehouse: what is exported.
+        folder: where to; made when it is not there.
+        schemas: ``marts``, ``raw``.
+        exported_at: the time that the manifest carries.
+
+    Raises:
+        NothingToDo: such tables have not been built yet.
+        UsageError: *folder* holds something that is no export.
+        WarehouseError: there is no room, or the folder cannot be written to.
+    """
+    import duckdb
+
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
+    _check_folder(folder)
+    beside = name_beside(folder)
+    with warehouse.reading() as con:
+        tables = tables_of(con, *schemas)
+        missing = set(schemas) - {table.schema for table in tables}
+        if missing:
+            raise NothingToDo(
+                f"{warehouse.settings.db}: there is no {missing.pop()} yet;"
+                " `promptlab build`"
+            )
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            check_space(folder.parent, warehouse.settings.db.stat().st_size)
+            beside.mkdir()
+            manifest = _manifest(con, tables, beside, exported_at)
+            _swap(beside, folder)
+        except (OSError, duckdb.Error) as error:
+            raise WarehouseError(
+                f"{folder}: cannot be written: {error} (what was there is as it was)"
+            ) from None
+        finally:
+            remove_left(beside)
+    return manifest
+
+
+def _check_folder(folder: Path) -> None:
+    if folder.is_dir():
+        if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
+            raise UsageError(
+                f"{folder}: holds something that is no export (no {MANIFEST}); name an"
+                " empty or a new folder (nothing was changed)"
+            )
+    elif folder.exists():
+        raise UsageError(f"{folder}: is no folder; name an empty or a new one")
+
+
+def _manifest(
+    con: duckdb.DuckDBPyConnection,
+    tables: Sequence[Table],
+    folder: Path,
+    exported_at: datetime,
+) -> dict[str, Any]:
+    """Write the tables and what they are."""
+    import duckdb
+
+    from ingest.raw import schema_version
+    from promptlab import __version__
+
+    con.execute("set preserve_insertion_order = false")
+    con.execute(f"set partitioned_write_flush_threshold = {_ROWS_HELD}")
+    manifest = {
+        "format_version": FORMAT_VERSION,
+        "exported_at": exported_at.isoformat(),
+        "promptlab": __version__,
+        "duckdb": duckdb.__version__,
+        "schema_version": schema_version(con),
+        "tables": [_write(con, table, folder) for table in tables],
+    }
+    text = json.dumps(manifest, indent=2, ensure_ascii=False)
+    (folder / MANIFEST).write_text(text + "\n", "utf-8")
+    return manifest
+
+
+def _write(
+    con: duckdb.DuckDBPyConnection, table: Table, folder: Path
+) -> dict[str, Any]:
+    path = folder / table.schema / table.name
+    path.mkdir(parents=True)
+    row = con.execute(f"select count(*) from {table.sql}").fetchone()
+    n_rows = 0 if row is None else int(row[0])
+    # a memory task's id is not a task's, and its run may have no time
+    is_by_month = "task_id" in table.columns and "run_id" not in table.columns
+    if is_by_month and n_rows:
+        query = (
+            f"select t.*, strftime(tasks.created_at, '%Y-%m') as {PARTITION}"
+            f" from {table.sql} as t left join raw.tasks on t.task_id = tasks.task_id"
+        )
+        options = f"format parquet, partition_by ({PARTITION})"
+    else:
+        # one file even of no rows, for the columns
+        query, options = f"select * from {table.sql}", "format parquet"
+        path = path / "data_0.parquet"
+    target = str(path).replace("'", "''")
+    con.execute(f"copy ({query}) to '{target}' ({options})")
+    columns = con.execute(
+        "select column_name, data_type from duckdb_columns() where schema_name = $1"
+        " and table_name = $2 and database_name = current_database()"
+        " order by column_index",
+        [table.schema, table.name],
+    ).fetchall()
+    return {
+        "schema": table.schema,
+        "name": table.name,
+        "files": f"{table.schema}/{table.name}/**/*.parquet",
+        "rows": n_rows,
+        "partitioned_by": PARTITION if is_by_month else None,
+        "columns": [{"name": name, "type": kind} for name, kind in columns],
+    }
+
+
+def _swap(beside: Path, folder: Path) -> None:
+    """Put *beside* where *folder* is; between two renames there is neither."""
+    old = beside.with_suffix(".old")
+    if folder.exists():
+        folder.rename(old)
+    try:
+        beside.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
+    remove_left(old)

@@ -1,0 +1,172 @@
+"""What must hold between the tables of a warehouse: each query gives the exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Check:
+    """A sentence that is true where *query* gives no row."""
+
+    name: str
+    query: str
+    """Gives a row for each exception; its first column names it."""
+    state: Literal["warn", "fail"]
+    fix: str
+
+
+_REBUILD = "`promptlab build -- --full-refresh` computes every mart from the raw tables"
+_RELOAD = "load the file into a new warehouse, and tell us: this must not happen"
+
+RAW_CHECKS = (
+    Check(
+        "every round has its task and case",
+        """
+        select distinct task_id from raw.rounds
+        anti join raw.cases using (task_id, case_id)
+        union
+        select distinct task_id from raw.cases anti join raw.tasks using (task_id)
+        """,
+        "fail",
+        _RELOAD,
+    ),
+    Check(
+        "every expectation has its test case",
+        """
+        select distinct testset_id from raw.expectations
+        anti join raw.test_cases using (testset_id, case_id)
+        """,
+        "fail",
+        _RELOAD,
+    ),
+    Check(
+        "every memory answer has its run",
+        """
+        select distinct run_id from raw.memory_answers
+        anti join raw.memory_runs using (run_id, task_id)
+        """,
+        "fail",
+        _RELOAD,
+    ),
+    Check(
+        "every score has its task",
+        "select distinct task_id from raw.scores anti join raw.tasks using (task_id)",
+        "warn",
+        "ingest the task; scores of a task that was purged go with"
+        " `promptlab purge --task ID`",
+    ),
+    Check(
+        "every task belongs to a live load",
+        """
+        select task_id from raw.tasks where load_id not in (
+            select load_id from raw.loads where status = 'loaded'
+        )
+        """,
+        "fail",
+        _RELOAD,
+    ),
+    Check(
+        "every load has as many records as it says",
+        """
+        with records as (
+            select load_id, count(*) as n from raw.test_cases group by all
+            union all
+            select load_id, count(*) from raw.pipelines group by all
+            union all
+            select load_id, count(*) from raw.cases
+            semi join (from raw.tasks where source_kind = 'analysis') using (task_id)
+            group by all
+            union all
+            select load_id, count(*) from raw.rounds
+            semi join (from raw.tasks where source_kind = 'results') using (task_id)
+            group by all
+            union all
+            select load_id, count(*) from raw.scores group by all
+            union all
+            select load_id, count(*) from raw.memory_answers group by all
+        )
+
+        select loads.source_name
+        from raw.loads left join records using (load_id)
+        where loads.status = 'loaded' and loads.rows_loaded <> coalesce(records.n, 0)
+        """,
+        "fail",
+        _RELOAD,
+    ),
+)
+"""What holds of every file that was ever ingested into."""
+
+BUILT_CHECKS = (
+    Check(
+        "the last build saw the newest load",
+        """
+        select max(load_id) from raw.loads
+        having max(load_id) > coalesce((select max(last_load_id) from raw.builds), 0)
+        """,
+        "warn",
+        "`promptlab build`",
+    ),
+    Check(
+        "every task is built as it is",
+        """
+        select task_id from raw.tasks anti join raw.task_builds using (task_id)
+        """,
+        "warn",
+        "`promptlab build`; after a purge it brings trends and comparisons up to date",
+    ),
+    Check(
+        "every round is in fct_rounds",
+        """
+        select distinct task_id from (
+            (from (select task_id, case_id, round_id from raw.rounds)
+            except all from (select task_id, case_id, round_id from marts.fct_rounds))
+            union all
+            (from (select task_id, case_id, round_id from marts.fct_rounds)
+            except all from (select task_id, case_id, round_id from raw.rounds))
+        )
+        """,
+        "fail",
+        _REBUILD,
+    ),
+    Check(
+        "every task has one summary",
+        """
+        select task_id
+        from raw.tasks full join marts.fct_task_summaries as summaries using (task_id)
+        group by task_id
+        having count(tasks.task_id) <> 1 or count(summaries.task_id) <> 1
+        """,
+        "fail",
+        _REBUILD,
+    ),
+    Check(
+        "every case has one status",
+        """
+        select task_id || ' ' || case_id
+        from raw.cases full join marts.fct_case_results as results
+        using (task_id, case_id)
+        group by task_id, case_id
+        having
+            count(cases.case_id) <> 1 or count(results.case_id) <> 1
+            or count(results.status) <> 1
+        """,
+        "fail",
+        _REBUILD,
+    ),
+    Check(
+        "every memory answer is in fct_memory_answers",
+        """
+        select run_id
+        from (select run_id, count(*) as n from raw.memory_answers group by all) as raw
+        full join (
+            select run_id, count(*) as n from marts.fct_memory_answers group by all
+        ) as marts using (run_id)
+        where raw.n is distinct from marts.n
+        """,
+        "fail",
+        _REBUILD,
+    ),
+)
+"""What holds after a build of everything that was loaded."""

@@ -1,0 +1,41 @@
+"""A read-only copy of the warehouse for those who only read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptlab.copies import write_copy
+from promptlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptlab.pipeline import Warehouse
+
+READ_ONLY = 0o444
+
+
+def publish(warehouse: Warehouse, path: Path) -> Path:
+    """Put a consistent copy of a built warehouse at *path*; returns the file.
+
+    Readers of the copy never keep a writer waiting. Those that have the one before open
+    keep reading it; whoever opens the path afterwards sees the new one.
+
+    Args:
+        warehouse: what is copied.
+        path: a file, replaced in one step; or a folder, in which the copy has the
+            warehouse's own name.
+
+    Raises:
+        NothingToDo: nothing has been built yet.
+        UsageError: *path* is the warehouse itself.
+        WarehouseError: there is no room, or the folder cannot be written to.
+    """
+    db = warehouse.settings.db
+    target = path / db.name if path.is_dir() else path
+    if target.exists() and target.samefile(db):
+        raise UsageError(f"{path}: is the warehouse itself; publish to another path")
+    with warehouse.built():
+        pass  # a copy of nothing would mislead
+    with warehouse.reading() as con:
+        write_copy(con, target, mode=READ_ONLY)
+    return target

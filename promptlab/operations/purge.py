@@ -1,0 +1,142 @@
+"""Deleting tasks and memory runs for good.
+
+DuckDB does not overwrite what it frees. So a purge writes the file anew without the
+rows, and puts it in the old one's place in one step: killed at any moment, it has
+changed nothing or everything. What is not a task's own stays: testsets, pipelines,
+other tasks. Docs: docs/operations.md.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptlab.copies import tables_of, write_copy
+from promptlab.errors import NothingToDo
+from promptlab.operations import purge_sql
+from promptlab.paths import dbt_target
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from promptlab.pipeline import Warehouse
+
+
+@dataclass(frozen=True)
+class Purge:
+    """What a purge deletes, or would delete."""
+
+    tasks: list[str]
+    runs: list[str]
+    rows: dict[str, int]
+    """``schema.table`` → rows, only tables that lose some."""
+    backups: list[Path]
+    """Copies beside the warehouse; they are not touched and may hold the rows too."""
+
+
+def find(
+    warehouse: Warehouse,
+    *,
+    tasks: Sequence[str] = (),
+    runs: Sequence[str] = (),
+    before: date | None = None,
+) -> Purge:
+    """Say what a purge of these would delete; nothing is changed.
+
+    Args:
+        warehouse: the warehouse.
+        tasks: whole ids of tasks.
+        runs: whole ids of memory runs.
+        before: also every task created, and every memory run started, before this day
+            begins (UTC); a run whose start is not known stays.
+
+    Raises:
+        NothingToDo: an id is not there, or nothing is older.
+    """
+    with warehouse.connect() as con:
+        return _find(con, warehouse.settings.db, tasks, runs, before)
+
+
+def purge(
+    warehouse: Warehouse,
+    *,
+    tasks: Sequence[str] = (),
+    runs: Sequence[str] = (),
+    before: date | None = None,
+) -> Purge:
+    """Delete these tasks and memory runs from every table, and from the file.
+
+    Files that brought them stay out from then on, wherever they lie: of each only its
+    hash is kept. Takes the arguments of ``find``.
+
+    Raises:
+        NothingToDo: an id is not there, or nothing is older; nothing was changed.
+        DatabaseLocked: another process holds the file.
+        WarehouseError: no room for the new file beside the old one.
+    """
+    db = warehouse.settings.db
+    with warehouse.writable() as con:
+        found = _find(con, db, tasks, runs, before)
+        # so that nothing of the old file is left beside the new one
+        con.execute("checkpoint")
+        write_copy(con, db, select=purge_sql.kept_rows)
+    _remove_traces(db)
+    return found
+
+
+def _find(
+    con: duckdb.DuckDBPyConnection,
+    db: Path,
+    tasks: Sequence[str],
+    runs: Sequence[str],
+    before: date | None,
+) -> Purge:
+    if "raw" not in {table.schema for table in tables_of(con)}:
+        raise NothingToDo(f"{db}: nothing has been loaded yet")
+    known_tasks = _ids(con, purge_sql.KNOWN_TASKS)
+    known_runs = _ids(con, purge_sql.KNOWN_RUNS)
+    _check_known("task", tasks, known_tasks)
+    _check_known("memory run", runs, known_runs)
+    tasks = [*tasks, *_ids(con, purge_sql.TASKS_BEFORE, before)] if before else tasks
+    runs = [*runs, *_ids(con, purge_sql.RUNS_BEFORE, before)] if before else runs
+    if not tasks and not runs:
+        raise NothingToDo(f"no task was created before {before}; nothing was changed")
+    tasks, runs = sorted(set(tasks)), sorted(set(runs))
+    purge_sql.choose(con, tasks, runs)
+    counts = {str(t): purge_sql.n_deleted(con, t) for t in tables_of(con)}
+    return Purge(
+        tasks=tasks,
+        runs=runs,
+        rows={name: n for name, n in counts.items() if n},
+        backups=sorted(db.parent.glob(f"{db.name}.v*.bak")),
+    )
+
+
+def _ids(
+    con: duckdb.DuckDBPyConnection, query: str, before: date | None = None
+) -> list[str]:
+    return [row[0] for row in con.execute(query, [before] if before else []).fetchall()]
+
+
+def _check_known(what: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+    missing = [one for one in wanted if one not in set(known)]
+    if missing:
+        near = difflib.get_close_matches(missing[0], known, n=1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise NothingToDo(
+            f"there is no {what} {missing[0]!r}{hint} (a purge takes whole ids; nothing"
+            " was changed)"
+        )
+
+
+def _remove_traces(db: Path) -> None:
+    """Remove what DuckDB and dbt may have written of the old rows elsewhere."""
+    shutil.rmtree(db.with_name(f"{db.name}.tmp"), ignore_errors=True)
+    target = dbt_target(db)
+    for name in ("dbt.log", "run_results.json"):
+        (target / name).unlink(missing_ok=True)

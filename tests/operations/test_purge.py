@@ -1,0 +1,212 @@
+"""A purge: no byte is left, everything else stays, and the next build is as if never."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from promptlab import copies
+from promptlab.errors import WarehouseError
+from promptlab.operations.purge import find, purge
+from promptlab.pipeline import Warehouse
+from tests.operations.conftest import CANARY, DOOMED, DOOMED_RUN, LONE, contents
+
+ALL = ("--task", DOOMED, "--task", LONE, "--run", DOOMED_RUN)
+
+
+def bytes_below(folder: Path) -> bytes:
+    return b"".join(p.read_bytes() for p in folder.rglob("*") if p.is_file())
+
+
+def rows_with(db: Path, text: str) -> list[str]:
+    return [n for n, rows in contents(db).items() if text in str(rows)]
+
+
+def test_a_purged_text_is_in_no_byte_of_the_folder_and_in_no_row(run, warehouse):
+    db = warehouse.settings.db
+    assert CANARY.encode() in bytes_below(db.parent)
+    assert len(rows_with(db, CANARY)) > 30
+    code, _, _ = run("purge", *ALL, "--db", db, "--yes")
+    assert code == 0
+    assert rows_with(db, CANARY) == []
+    assert CANARY.encode() not in bytes_below(db.parent)
+    assert [p.name for p in db.parent.iterdir()] == ["w.duckdb"]
+
+
+def test_a_purge_keeps_every_row_of_the_others(warehouse):
+    db = warehouse.settings.db
+    before = contents(db)
+    found = purge(warehouse, tasks=[DOOMED, LONE], runs=[DOOMED_RUN])
+    after = contents(db)
+    changed = {"raw.loads", "raw.named_baselines"}
+    for table, rows in before.items():
+        if table not in changed:
+            kept = [row for row in rows if CANARY not in str(row)]
+            if table in ("raw.task_builds", "raw.comparison_builds"):
+                assert set(after[table]) <= set(kept)  # these are to be built again
+            else:
+                assert after[table] == kept, table
+        assert len(rows) - len(after[table]) == found.rows.get(table, 0), table
+    assert {row[1] for row in after["raw.tasks"]} == {"first", "after", "other"}
+
+
+def test_the_next_build_gives_what_there_would_be_without_the_task(
+    warehouse, files, tmp_path
+):
+    purge(warehouse, tasks=[DOOMED, LONE], runs=[DOOMED_RUN])
+    warehouse.ingest(files)
+    warehouse.build()
+    never = Warehouse(tmp_path / "never.duckdb")
+    kept = [p for p in files.rglob("*") if p.is_file() and CANARY not in str(p)]
+    never.ingest(*kept)
+    with never.writable() as con:  # the file of scores of both is one of these
+        con.execute("delete from raw.scores where task_id = $1", [DOOMED])
+    never.build()
+    purged, other = (
+        contents(w.settings.db, "marts", "intermediate") for w in (warehouse, never)
+    )
+    load_ids = {"marts.dim_tasks", "marts.dim_memory_tasks"}
+    for table in purged:
+        if table.startswith("marts.") and table not in load_ids:
+            assert purged[table] == other[table], table
+    assert rows_with(warehouse.settings.db, CANARY) == []
+
+
+def test_files_of_purged_tasks_stay_out_until_they_are_asked_for(
+    run, warehouse, files
+):
+    db = warehouse.settings.db
+    purge(warehouse, tasks=[DOOMED], runs=[DOOMED_RUN])
+    code, out, err = run("ingest", files, "--db", db, "--format", "json")
+    assert code == 0
+    statuses = {Path(r["file"]).name: r["status"] for r in json.loads(out)}
+    assert statuses[f"{DOOMED}.json"] == "purged"
+    assert statuses[f"{DOOMED}.scores.jsonl"] == "purged"
+    assert statuses["both.scores.jsonl"] == "unchanged"
+    assert "3 file(s) stay out" in err
+    assert rows_with(db, DOOMED) == []
+    code, out, _ = run("ingest", files, "--db", db, "--purged-too", "--format", "csv")
+    assert out.count(",loaded,") == 3
+    code, out, _ = run("ingest", files, "--db", db, "--format", "csv")
+    assert out.count(",unchanged,") == len(out.splitlines()) - 1
+
+
+def test_a_load_is_remembered_as_purged_with_only_its_hash(warehouse):
+    purge(warehouse, tasks=[DOOMED])
+    with warehouse.connect() as con:
+        rows = con.execute(
+            "select file_uri, source_name, message, objects, replaced, rows_loaded,"
+            " length(sha256) from raw.loads where status = 'purged'"
+        ).fetchall()
+    # the file, its earlier version from elsewhere, its scores
+    assert rows == [("", "", None, "[]", "[]", 0, 64)] * 3
+
+
+def test_rejected_records_of_purged_tasks_go_and_those_of_others_stay(warehouse):
+    with warehouse.connect() as con:
+        before = con.execute("select raw_text from raw.rejects").fetchall()
+    assert CANARY in str(before)
+    purge(warehouse, tasks=[DOOMED])
+    with warehouse.connect() as con:
+        after = con.execute("select raw_text from raw.rejects").fetchall()
+    assert CANARY not in str(after)
+    assert "kept-reject" in str(after)
+
+
+def test_a_named_baseline_that_is_purged_is_cleared_not_replaced_by_an_earlier_one(
+    warehouse,
+):
+    with warehouse.writable() as con:
+        con.execute(
+            "insert into raw.named_baselines values"
+            " ('shared', null, 'first', timestamptz '2020-01-01 00:00:00+00')"
+        )
+    purge(warehouse, tasks=[DOOMED])
+    with warehouse.connect() as con:
+        newest = con.execute(
+            "select task_id from raw.named_baselines order by set_at desc limit 1"
+        ).fetchone()
+    assert newest == (None,)
+
+
+def test_a_dry_run_says_what_would_go_and_changes_nothing(run, warehouse):
+    db = warehouse.settings.db
+    before = db.read_bytes()
+    code, out, err = run("purge", "--task", DOOMED, "--db", db, "--dry-run")
+    assert code == 0
+    assert "raw.rounds" in out
+    assert "would delete: 1 task(s)" in err
+    assert db.read_bytes() == before
+
+
+def test_before_takes_tasks_created_and_memory_runs_started_earlier(warehouse):
+    from datetime import date
+
+    assert find(warehouse, before=date(2026, 1, 3)).tasks == [DOOMED, "first"]
+    assert find(warehouse, before=date(2026, 1, 3)).runs == [
+        DOOMED_RUN,
+        "locomo/250102_0900",
+    ]
+    assert find(warehouse, before=date(2025, 1, 2)).tasks == []
+    assert find(warehouse, before=date(2025, 1, 2)).runs == [DOOMED_RUN]
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        ((), 2, "name what goes"),
+        (("--task", "nobody", "--yes"), 5, "there is no task 'nobody'"),
+        (("--task", "firs", "--yes"), 5, "did you mean 'first'"),
+        (("--task", "first", "--task", "nobody", "--yes"), 5, "no task 'nobody'"),
+        (("--run", "nobody", "--yes"), 5, "there is no memory run 'nobody'"),
+        (("--before", "1999-01-01", "--yes"), 5, "no task was created before"),
+        (("--before", "yesterday", "--yes"), 2, "does not match the format"),
+        (("--task", "first"), 2, "nobody can be asked here"),
+    ],
+)
+def test_each_refusal_changes_nothing(run, warehouse, args, code, message):
+    before = contents(warehouse.settings.db)
+    found = run("purge", *args, "--db", warehouse.settings.db)
+    assert found[0] == code, found
+    assert message in found[2]
+    assert contents(warehouse.settings.db) == before
+
+
+def test_too_little_room_is_said_and_changes_nothing(warehouse, monkeypatch):
+    before = contents(warehouse.settings.db)
+    monkeypatch.setattr(
+        copies.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
+    )
+    with pytest.raises(WarehouseError, match=r"but only 0\.0 MB are free"):
+        purge(warehouse, tasks=[DOOMED])
+    assert contents(warehouse.settings.db) == before
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_killed_purge_changes_nothing_or_everything(warehouse, seed):
+    import random
+
+    db = warehouse.settings.db
+    before = contents(db)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "promptlab", "purge", *ALL, "--db", db, "--yes"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while child.poll() is None and not list(db.parent.glob(".*.new")):
+        time.sleep(0.002)
+    time.sleep(random.Random(seed).uniform(0, 0.5))
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    after = contents(db)
+    assert after == before or rows_with(db, CANARY) == []
+    if after == before:
+        assert purge(warehouse, tasks=[DOOMED, LONE], runs=[DOOMED_RUN]).tasks
+    assert CANARY.encode() not in bytes_below(db.parent)

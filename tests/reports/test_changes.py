@@ -1,0 +1,241 @@
+"""The task against its baseline, in the full report and the summary."""
+
+from __future__ import annotations
+
+import html5lib
+import pytest
+
+from promptlab.contracts.comparison import Comparison
+from reports import to_html, to_markdown
+from reports.catalogue import catalogue
+from reports.filters import Filters
+from reports.limits import SHOWN
+
+
+def section(page: str):
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    tree = parser.parse(page)
+    assert [error[1] for error in parser.errors] == []
+    return next(e for e in tree.iter("section") if e.get("id") == "changes")
+
+
+def words(element) -> str:
+    return " ".join(" ".join(element.itertext()).split())
+
+
+def table(part, number: int) -> list[str]:
+    return [words(row) for row in list(part.iter("tbody"))[number].iter("tr")]
+
+
+@pytest.fixture
+def compared(result_of):
+    """``compared(lang, **changed)``: the result, its comparison changed."""
+
+    def change(lang="en", overall=None, **changed):
+        result = result_of(lang)
+        new = result.comparison.model_copy(update=changed)
+        if overall:
+            scores = new.overall.model_copy(update=overall)
+            new = new.model_copy(update={"overall": scores})
+        return result.model_copy(update={"comparison": new})
+
+    return change
+
+
+def test_the_result_holds_the_comparison_with_the_baseline(result_of):
+    comparison = result_of("en").comparison
+    assert comparison.baseline.task_id == "run-20241017-001"
+    assert (comparison.pair_source, comparison.verdict) == ("previous", "inconclusive")
+    assert [case.case_id for case in comparison.cases[:3]] == [
+        "faq-004",
+        "faq-003",
+        "faq-009",
+    ]
+    assert comparison.counts.changed == 9
+
+
+def test_a_task_without_baseline_has_no_comparison_and_says_so(result_of):
+    result = result_of("en", "empty-task")
+    assert result.comparison is None
+    assert "There is nothing to compare with" in words(section(to_html(result)))
+    assert "baseline" not in to_markdown(result).lower()
+
+
+def test_a_cut_result_lists_the_worst_changes_and_counts_all(result_of):
+    cut = result_of(limits=SHOWN).comparison
+    assert cut == result_of().comparison  # of so few cases, nothing is cut
+    few = SHOWN.__class__(cases=3, changes=2)
+    assert [c.case_id for c in result_of(limits=few).comparison.cases] == [
+        "faq-004",
+        "faq-003",
+    ]
+
+
+def test_the_verdict_comes_first_then_why_this_baseline(result_of):
+    shown = words(section(to_html(result_of("en"))))
+    assert shown.startswith(
+        "Against the baseline ● inconclusive The overall score is inconclusive:"
+        " 10 paired cases went from 86.4% to 70.5%, -15.9 points on average"
+    )
+    assert (
+        "Baseline: v3.1 (run-20241017-001, 2024-10-17 12:30 UTC),"
+        " the task of this title before it." in shown
+    )
+
+
+def test_a_named_baseline_says_since_when(compared, result_of):
+    at = result_of().generated_at
+    result = compared(pair_source="named", baseline_set_at=at)
+    assert "the baseline that was named. Named on 2024-10-24 13:00 UTC." in words(
+        section(to_html(result))
+    )
+
+
+def test_the_figures_say_how_sure_the_difference_is(result_of):
+    shown = words(section(to_html(result_of("en"))))
+    for part in (
+        "Overall difference −15.9 86.4 → 70.5",
+        "−39.2 … +7.4 p = 0.156",
+        "Smallest detectable 32.3 points",
+        "Pairs of cases 10 2 up, 4 down, 4 the same",
+        "Passing lost 2, gained 1 of 10 judged twice, p = 1 (McNemar)",
+        "worse 4 better 2 same 4 added 1 removed 1 not comparable 1",
+        "must-have lost 2 must-have gained 1 newly failing 2 newly fixed 1",
+    ):
+        assert part in shown
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_difference_beyond_the_scale_is_said_in_words(compared, lang):
+    few = {"smallest_detectable": 1.4502, "n_pairs": 2}
+    result = compared(lang, overall=few)
+    page, summary = to_html(result), to_markdown(result)
+    told = {
+        "zh": "2 对用例什么差异都检不出",
+        "en": "nothing can be detected with 2 pairs",
+    }[lang]
+    assert told in words(section(page))
+    assert told in summary
+    assert "145" not in page + summary
+
+
+def test_no_figure_for_the_detectable_difference_is_said_in_words(compared):
+    filters = Filters(catalogue("en"))
+    overall = compared(overall={"smallest_detectable": None}).comparison.overall
+    assert filters.detectable(overall) == "cannot be told"
+
+
+def test_dimensions_stand_with_their_verdicts(result_of):
+    rows = table(section(to_html(result_of("en"))), 0)
+    assert rows == [
+        "准确性 ● inconclusive 84.5 → 65.0 10 pairs"
+        " −19.5 −46.4 … +7.4 · p = 0.271 detectable from 37.4",
+        "一致性 – not comparable"
+        " “一致性” cannot be compared: the scorer's parameters differ.",
+        "响应时延 ▲ improved 61.1 → 99.0 8 pairs +37.9 +36.4 … +39.4 · p < 0.001",
+    ]
+
+
+def test_notes_are_told_once(result_of):
+    shown = words(section(to_html(result_of("en"))))
+    assert shown.count("the scorer's parameters differ") == 1
+    assert "Cases only in the baseline: 1" in shown
+
+
+def test_tags_that_moved_reliably_stand_out_the_others_are_folded(result_of):
+    part = section(to_html(result_of("en")))
+    assert [row.split(" ")[0] for row in table(part, 1)] == ["faq"]
+    fold = next(part.iter("details"))
+    assert words(fold[0]) == "3 other tags, without a reliable change"
+    assert [row.split(" ")[0] for row in table(fold, 0)] == [
+        "invoice",
+        "payment",
+        "high_priority",
+    ]
+
+
+def test_changed_cases_stand_worst_first_with_before_and_after(result_of):
+    rows = table(section(to_html(result_of("en"))), 3)
+    assert rows[0] == (
+        "faq-004 critical worse, must-have lost"
+        " 100.0 → 12.5 pass → fail −87.5 准确性 −100.0"
+    )
+    assert [row.split(" ")[0] for row in rows] == [
+        "faq-004",
+        "faq-003",
+        "faq-009",
+        "faq-008",
+        "faq-006",
+        "faq-013",
+        "faq-011",
+        "faq-007",
+        "faq-002",
+    ]
+    assert "faq-006 not comparable pass the case's inputs differ" in rows
+
+
+def test_more_changed_cases_than_fit_are_folded_then_counted(compared):
+    worse = compared().comparison.cases[2]
+    cases = [worse.model_copy(update={"case_id": f"c{no}"}) for no in range(60)]
+    counts = compared().comparison.counts.model_copy(update={"worse": 75})
+    shown = section(to_html(compared(cases=cases, counts=counts)))
+    last_fold = list(shown.iter("details"))[-1]
+    assert words(last_fold[0]) == "40 more cases"
+    assert "30 more cases are not listed." in words(shown)  # 75 + 5 others, 50 shown
+
+
+def test_a_case_that_lost_its_must_haves_at_the_same_score_is_listed(compared):
+    same = next(c for c in compared().comparison.cases if c.change == "same")
+    lost = same.model_copy(update={"must_have_lost": True})
+    shown = section(to_html(compared(cases=[lost])))
+    assert "same, must-have lost" in words(shown)
+
+
+def test_an_unchanged_task_says_so(compared):
+    comparison = compared().comparison
+    nothing = comparison.counts.model_copy(
+        update=dict.fromkeys(type(comparison.counts).model_fields, 0)
+    )
+    shown = words(section(to_html(compared(cases=[], counts=nothing))))
+    assert "No case changed." in shown
+
+
+def test_other_models_are_pointed_out(compared):
+    baseline = compared().comparison.baseline.model_copy(update={"model": "other/m"})
+    shown = words(section(to_html(compared(baseline=baseline))))
+    assert "The models differ: other/m before, openai/gpt-4o-mini now." in shown
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_what_is_not_comparable_has_its_reason_and_no_figures(compared, lang):
+    overall = dict.fromkeys(
+        ("delta", "baseline_score", "candidate_score", "ci_low", "ci_high", "p_value")
+    )
+    result = compared(
+        lang,
+        verdict="not_comparable",
+        conclusion="Why not.",
+        overall=overall | {"verdict": "not_comparable"},
+        cases=[],
+    )
+    shown = words(section(to_html(result)))
+    assert "Why not." in shown
+    assert "Smallest detectable" not in shown
+    assert "None" not in shown
+
+
+def test_the_summary_has_the_short_form(result_of):
+    text = to_markdown(result_of("en"))
+    part = text.split("## Against the baseline\n")[1].split("## ")[0]
+    assert part.strip().splitlines()[2:] == [
+        "- Baseline (the task of this title before it): run-20241017-001 · v3.1"
+        " · openai/gpt-4o-mini · 2024-10-17 12:30 UTC",
+        "- Better 2, worse 4, same 4, added 1, removed 1, not comparable 1",
+        "- Must-haves lost 2, gained 1; newly failing 2, newly fixed 1",
+        "- Smallest detectable: 32.3 points",
+    ]
+
+
+def test_the_comparison_survives_its_json(result_of):
+    comparison = result_of().comparison
+    assert Comparison.model_validate_json(comparison.model_dump_json()) == comparison

@@ -1,0 +1,173 @@
+"""A build computes what is new, and ends where a build of everything would."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from promptlab.errors import BuildError
+from promptlab.pipeline import Warehouse
+from tests.conftest import EXAMPLES
+
+RUN = EXAMPLES / "customer_service/runs/cs-regression-v3.1.json"
+
+
+def kept_tables(con: duckdb.DuckDBPyConnection, database: str) -> list[str]:
+    """What outlives a build: the marts, and intermediate tables with a batch's key."""
+    return [
+        row[0]
+        for row in con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables()"
+            " where database_name = $1 and (schema_name = 'marts' or table_name in"
+            " ('int_case_contents', 'int_dimension_contents', 'int_case_scores',"
+            " 'int_task_alerts', 'int_alerts_of_history', 'int_trends_of_tasks',"
+            " 'int_trends_of_tags', 'int_memory_right_metrics'))"
+            " union all select schema_name || '.' || view_name from duckdb_views()"
+            " where database_name = $1 and schema_name = 'marts' order by 1",
+            [database],
+        ).fetchall()
+    ]
+
+
+def differences(one: Path, other: Path) -> dict[str, int]:
+    """Table → rows that only one of two warehouses has."""
+    with duckdb.connect() as con:
+        con.execute(f"attach '{one}' as one (read_only)")
+        con.execute(f"attach '{other}' as other (read_only)")
+        tables = kept_tables(con, "one")
+        assert tables == kept_tables(con, "other")
+        found = {}
+        for table in tables:
+            a, b = f"select * from one.{table}", f"select * from other.{table}"
+            row = con.execute(
+                f"select (select count(*) from ({a} except all {b}))"
+                f" + (select count(*) from ({b} except all {a}))"
+            ).fetchone()
+            assert row is not None
+            if row[0]:
+                found[table] = row[0]
+        assert len(tables) > 40
+        return found
+
+
+@pytest.fixture(scope="module")
+def changed(example_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """The examples with a task and a memory run added, a task replaced and a task gone,
+    another testset, a baseline named and a pair asked for; built once after all that.
+    """
+    folder = tmp_path_factory.mktemp("changed")
+    db = Path(shutil.copy(example_db, folder / "changed.duckdb"))
+    run = json.loads(RUN.read_text("utf-8"))
+    task, cases = run["task"], run["cases"]
+    new = task | {"task_id": "cs-new", "created_at": "2026-01-01T00:00:00Z"}
+    replaced = task | {"title": "another title"}
+    for name, document in {
+        "new.json": run | {"task": new, "cases": cases[:20]},
+        "replaced.json": run | {"task": replaced, "cases": cases[2:7]},
+    }.items():
+        (folder / name).write_text(json.dumps(document), "utf-8")
+    testset = EXAMPLES / "sentiment_pipeline/testsets/review_sentiment_smoke_v1.jsonl"
+    (folder / testset.name).write_text(
+        testset.read_text("utf-8").splitlines()[0] + "\n", "utf-8"
+    )
+    memory = EXAMPLES / "memory/.sage/benchmarks/benchmark_memory/travel_diary"
+    shutil.copytree(
+        memory / "250615_2100",
+        folder / "benchmark_memory/travel_diary/250620_2100",
+    )
+    warehouse = Warehouse(db)
+    warehouse.ingest(folder)
+    with warehouse.writable() as con:
+        con.execute(
+            "insert into raw.named_baselines select title, null, task_id, now()"
+            " from raw.tasks where task_id = 'cs-new'"
+        )
+        con.execute(
+            "insert into raw.requested_comparisons"
+            " values ('cs-regression-v3.1', 'cs-regression-v3.2', now())"
+        )
+        for table in ("tasks", "cases", "rounds", "baselines", "dimension_configs"):
+            con.execute(
+                f"delete from raw.{table} where task_id = 'review-sentiment-baseline'"
+            )
+    warehouse.build()
+    return warehouse
+
+
+def test_only_what_is_new_changed_or_gone_is_built(changed):
+    with changed.examining() as con:
+        tasks = con.execute(
+            "select task_id, fingerprint is null from intermediate.int_tasks_to_build"
+            " order by all"
+        ).fetchall()
+        runs = con.execute(
+            "select run_id from intermediate.int_memory_runs_to_build"
+        ).fetchall()
+    assert tasks == [
+        ("cs-new", False),
+        ("cs-regression-v3.1", False),
+        ("cs-regression-v3.1", True),
+        ("review-sentiment-baseline", True),
+    ]
+    assert runs == [("travel_diary/250620_2100",)]
+
+
+def test_a_full_refresh_gives_the_same_tables(changed, tmp_path):
+    again = Warehouse(shutil.copy(changed.settings.db, tmp_path / "again.duckdb"))
+    again.build(full_refresh=True)
+    assert differences(changed.settings.db, again.settings.db) == {}
+
+
+def test_what_is_gone_leaves_no_row(changed):
+    with changed.examining() as con:
+        columns = con.execute(
+            "select schema_name, table_name, column_name from duckdb_columns()"
+            " where schema_name in ('marts', 'intermediate')"
+            " and column_name in ('task_id', 'candidate_task_id')"
+            " and table_name <> 'int_tasks_to_build'"
+            " and table_name <> 'int_comparisons_to_build'"
+        ).fetchall()
+        left = [
+            (schema, table)
+            for schema, table, column in columns
+            if con.execute(
+                f"select 1 from {schema}.{table}"
+                f" where {column} = 'review-sentiment-baseline' limit 1"
+            ).fetchone()
+        ]
+    assert columns and left == []
+
+
+def test_changed_models_are_noticed_and_a_refresh_is_asked_for(
+    example_db, writable_example_db
+):
+    with duckdb.connect(str(writable_example_db)) as con:
+        con.execute("update raw.builds set project_hash = 'of other models'")
+    with pytest.raises(BuildError, match=r"have changed .* --full-refresh"):
+        Warehouse(writable_example_db).build()
+
+
+def test_a_table_that_was_dropped_is_noticed(writable_example_db):
+    with duckdb.connect(str(writable_example_db)) as con:
+        con.execute("drop table marts.fct_rounds")
+    with pytest.raises(BuildError, match=r"are gone: fct_rounds\. .* --full-refresh"):
+        Warehouse(writable_example_db).build()
+
+
+def test_a_full_refresh_is_of_everything(writable_example_db):
+    with pytest.raises(BuildError, match="of everything"):
+        Warehouse(writable_example_db).build(
+            ["--select", "fct_rounds"], full_refresh=True
+        )
+
+
+def test_a_warehouse_is_built_until_something_comes(writable_example_db, tmp_path):
+    warehouse = Warehouse(writable_example_db)
+    assert warehouse.is_built()
+    (tmp_path / "new.json").write_text(RUN.read_text("utf-8") + "\n", "utf-8")
+    warehouse.ingest(tmp_path / "new.json")
+    assert not warehouse.is_built()
