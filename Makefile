@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test check format golden schemas bench lock dist clean
+.PHONY: setup demo test faults check format golden schemas bench lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -24,6 +24,10 @@ demo: setup
 ## The whole test suite.
 test: setup
 	$(BIN)/pytest
+
+## Every round of the fault tests: killed 100 times, the disk full, the file held.
+faults: setup
+	PROMPTLAB_FAULTS=1 $(BIN)/pytest tests/faults
 
 ## Everything that reads the code without running it.
 check: setup

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from promptlab.errors import InputError
@@ -22,13 +22,18 @@ class Found:
     """Path below the ingested folder without suffix; a file named itself: its stem."""
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
+    fault: str | None = None
+    """Why it cannot be read; known before anybody tried."""
 
 
 def find_files(paths: Sequence[Path]) -> Iterator[Found]:
     """The files below these paths, folders walked in order of name, hidden ones too.
 
-    Links to folders are not followed and only regular files are given, so a loop, a
-    socket or a pipe among the inputs stops nothing. A file is given once.
+    Links to folders are not followed, and what is no regular file is never opened, so
+    a loop, a socket or a pipe among the inputs stops nothing. A file is given once.
+
+    Yields:
+        Files, and with a fault what is below a folder and cannot be read.
 
     Raises:
         InputError: a path that does not exist or cannot be read.
@@ -48,26 +53,48 @@ def find_files(paths: Sequence[Path]) -> Iterator[Found]:
         else:
             raise InputError(f"{path}: is neither a file nor a folder")
         for one in found:
+            if one.fault:
+                yield one
+                continue
             try:
                 status = one.path.stat()
-            except OSError:  # a dangling link; a directory entry that just went
+            except OSError as error:  # a dangling link; or its folder lets nobody in
+                if not isinstance(error, FileNotFoundError):
+                    yield replace(one, fault=error.strerror or str(error))
                 continue
             identity = (status.st_dev, status.st_ino)
-            if stat.S_ISREG(status.st_mode) and identity not in seen:
-                seen.add(identity)
+            if identity in seen:
+                continue
+            seen.add(identity)
+            if stat.S_ISREG(status.st_mode):
                 yield one
+            elif not stat.S_ISDIR(status.st_mode):
+                yield replace(one, fault=f"is {_what(status.st_mode)}, no file")
 
 
 def _walk(folder: Path) -> Iterator[Found]:
-    def fail(error: OSError) -> None:
-        raise InputError(
-            f"{error.filename}: cannot be read: {error.strerror}"
-        ) from None
-
-    for root, folders, files in os.walk(folder, onerror=fail):
+    unreadable: list[OSError] = []
+    for root, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(f for f in folders if f not in _NEVER_WALKED)
         for file in sorted(files):
-            path = Path(root, file)
-            yield Found(
-                path, path.relative_to(folder).with_suffix("").as_posix(), named=False
-            )
+            yield _found(Path(root, file), folder)
+    for error in unreadable:
+        path = Path(error.filename)
+        if path == folder:
+            raise InputError(f"{path}: cannot be read: {error.strerror}")
+        yield replace(_found(path, folder), fault=error.strerror or str(error))
+
+
+def _found(path: Path, folder: Path) -> Found:
+    name = path.relative_to(folder).with_suffix("").as_posix()
+    return Found(path, name, named=False)
+
+
+def _what(mode: int) -> str:
+    kinds = (
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    return next((name for is_one, name in kinds if is_one(mode)), "something else")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from ingest.limits import LIMIT_CODES, Limits
 from ingest.problems import Problem
 from promptlab.contracts.pipeline import Pipeline
 
@@ -12,6 +14,10 @@ if TYPE_CHECKING:
     import duckdb
 
     from ingest.readers import Source
+    from ingest.redaction_rules import Mode
+
+MOST_PROBLEMS = 1000
+"""Of one load that are told again, and that are held in memory."""
 
 # What these files say does not depend on where they lie.
 _SAME_ANYWHERE = {"analysis", "scores", "pipeline"}
@@ -26,6 +32,7 @@ class Version:
     place: str
     sha256: str
     testset: str | None
+    read_with: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +74,27 @@ class Known:
 
 
 def versions_of(
-    kind: str, source: Source, sha256: str, testset: str | None
+    kind: str, source: Source, sha256: str, testset: str | None, read_with: str
 ) -> tuple[Version, Version]:
     """The version by what it says, and the version by where it lies."""
     testset = testset if kind in _TAKES_TESTSET else None
+    place = _place(kind, source.name, source.uri)
     return (
-        Version(kind, _place(kind, source.name, source.uri), sha256, testset),
-        Version(kind, f"path:{source.uri}", sha256, testset),
+        Version(kind, place, sha256, testset, read_with),
+        Version(kind, f"path:{source.uri}", sha256, testset, read_with),
     )
+
+
+def read_with(mode: Mode, limits: Limits, problems: Iterable[Problem] = ()) -> str:
+    """The settings that decide what of a file is read, as the load log keeps them.
+
+    Limits count only where one was exceeded: a file that keeps them all is the same
+    version under others, one that does not is read again when they change.
+    """
+    words = [f"redact={mode}"]
+    if any(problem.code in LIMIT_CODES for problem in problems):
+        words += [f"{name}={value}" for name, value in asdict(limits).items()]
+    return " ".join(words)
 
 
 def _place(kind: str, name: str, uri: str) -> str:
@@ -87,12 +107,7 @@ def _place(kind: str, name: str, uri: str) -> str:
 
 def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
     """Everything that the load log knows; ``purged_too``: but for what was purged."""
-    problems: dict[int, list[Problem]] = {}
-    for load_id, *fields in con.execute(
-        'select load_id, code, message, severity, "line", "column", record_id, pointer'
-        " from raw.rejects order by load_id, rowid"
-    ).fetchall():
-        problems.setdefault(load_id, []).append(Problem(*fields))
+    problems = _first_problems(con)
     known = Known()
     for (
         load_id,
@@ -101,13 +116,14 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         uri,
         sha256,
         testset,
+        settings,
         status,
         loaded,
         rejected,
         is_last,
     ) in con.execute(
         "select load_id, kind, source_name, file_uri, sha256, testset_override,"
-        " status, rows_loaded, rows_rejected,"
+        " coalesce(read_with, 'redact=off'), status, rows_loaded, rows_rejected,"
         " load_id = max(load_id) over (partition by file_uri)"
         " from raw.loads order by load_id"
     ).fetchall():
@@ -118,10 +134,27 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         outcome = Outcome(status, problems.get(load_id, []), loaded, rejected)
         if status != "replaced":
             place = _place(kind, name, uri)
-            known.add((Version(kind, place, sha256, testset),), outcome)
+            version = Version(kind, place, sha256, testset, settings)
+            known.add((version,), outcome)
         if is_last:
-            known.add((Version(kind, f"path:{uri}", sha256, testset),), outcome)
+            version = Version(kind, f"path:{uri}", sha256, testset, settings)
+            known.add((version,), outcome)
     return known
+
+
+def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:
+    """The first problems of each load."""
+    problems: dict[int, list[Problem]] = {}
+    rows = con.execute(
+        'select load_id, code, message, severity, "line", "column", record_id, pointer'
+        " from raw.rejects order by load_id, rowid"
+    )
+    while some := rows.fetchmany(10_000):
+        for load_id, *fields in some:
+            of_load = problems.setdefault(load_id, [])
+            if len(of_load) < MOST_PROBLEMS:
+                of_load.append(Problem(*fields))
+    return problems
 
 
 def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:

@@ -136,6 +136,11 @@ class Limits:
 
 DEFAULT = Limits()
 
+LIMIT_CODES = frozenset(
+    {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
+)
+"""Of problems that other settings may do away with."""
+
 
 def problem_of(excess: Excess, text: str, *, line: int = 1, column: int = 1) -> Problem:
     """The reject of a record whose text starts at *line* and *column* of its file."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ingest.files import Found, find_files
@@ -23,25 +24,36 @@ def plan(paths: Sequence[Path], kind: str = "auto") -> list[tuple[Found, str | N
     """
     if kind not in {"auto", *KINDS}:
         raise UsageError(f"--kind {kind}: there is no such kind; {', '.join(KINDS)}")
-    planned = []
+    planned: list[tuple[Found, str | None]] = []
     for found in find_files(paths):
-        known = kind if kind != "auto" else _recognise(found)
-        planned.append((found, known))
+        if found.fault:
+            planned.append((found, None))
+        else:
+            planned.append(_with_kind(found, kind))
     order = {name: place for place, name in enumerate(KINDS)}
     return sorted(planned, key=lambda one: order.get(one[1] or "", len(order)))
 
 
-def _recognise(found: Found) -> str | None:
+def _with_kind(found: Found, kind: str) -> tuple[Found, str | None]:
+    if kind != "auto":
+        return found, kind
     try:
         with found.path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except OSError as error:
-        raise InputError(
-            f"{found.path}: cannot be read: {error.strerror or error}"
-        ) from None
+        reason = error.strerror or str(error)
+        if found.named:
+            raise InputError(f"{found.path}: cannot be read: {reason}") from None
+        return replace(found, fault=reason), None
+    return found, _recognise(found, head)
+
+
+def _recognise(found: Found, head: bytes) -> str | None:
     kind = recognise(head)
     if kind is None and found.named:
         what = "is empty" if not head.strip() else "is of no known kind"
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            what = "is UTF-16, not UTF-8: save it as UTF-8"
         raise InputError(
             f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
             " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"

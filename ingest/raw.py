@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -73,7 +74,7 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
         )
         con.commit()
     except BaseException:
-        con.rollback()
+        roll_back(con)
         raise
     if found is not None:
         say(
@@ -84,6 +85,14 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
             after=SCHEMA_VERSION,
             backup=backup,
         )
+
+
+def roll_back(con: duckdb.DuckDBPyConnection) -> None:
+    """Undo what is not committed; a commit that failed has undone it already."""
+    import duckdb
+
+    with contextlib.suppress(duckdb.Error):
+        con.rollback()
 
 
 def check_not_newer(found: int) -> None:
@@ -159,11 +168,10 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     frame = pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
     if frame.is_empty():
         return 0
-    con.register("incoming_rows", _ArrowStream(frame))
-    try:
-        con.execute(f"insert into raw.{table} by name select * from incoming_rows")
-    finally:
-        con.unregister("incoming_rows")
+    # Found by its name. A registered one is a view, which an open transaction keeps
+    # alive, rows and all, until it ends.
+    incoming_rows = _ArrowStream(frame)  # noqa: F841
+    con.execute(f"insert into raw.{table} by name select * from incoming_rows")
     return frame.height
 
 

@@ -38,11 +38,11 @@ def _has_digit(found: bytes) -> bool:
 def _is_id_card(found: bytes) -> bool:
     """ISO 7064 MOD 11-2, as GB 11643 has it."""
     total = sum(int(chr(d)) * 2 ** (17 - n) for n, d in enumerate(found[:17]))
-    return b"10X98765432"[total % 11] == found[17:].upper()[0]
+    return b"10X98765432"[total % 11 :][:1] == found[17:].upper()
 
 
 def _is_international(found: bytes) -> bool:
-    return 8 <= sum(map(bytes.isdigit, map(bytes, zip(found)))) <= 15
+    return 8 <= sum(0x30 <= byte <= 0x39 for byte in found) <= 15
 
 
 _START = r"(?:\b|\\[nrtbf]|\\u[0-9A-Fa-f]{4})"

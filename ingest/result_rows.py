@@ -161,7 +161,8 @@ class ResultRows:
             so_far.add_case(task_id, case_id, results)
         for row, one in enumerate(self._records.structs):
             if one.tags:
-                so_far.add_tags(*self.ids.row(row)[:2], one.tags)
+                task_id, case_id, *_ = self.ids.row(row)
+                so_far.add_tags(task_id, case_id, one.tags)
         if not self._records.is_last:
             for pair, round_id in zip(
                 self.ids.select("task_id", "case_id").iter_rows(),

@@ -21,7 +21,7 @@ from ingest.faults import Fault, nearest, shown
 from ingest.garbage import no_garbage_collection
 from ingest.limits import DEFAULT, Limits
 from ingest.problems import Problem
-from ingest.reading import Reading, joined
+from ingest.reading import Key, Reading, joined
 from ingest.results_so_far import SeenIds
 from ingest.rows import Columns
 from ingest.struct_records import StructRecords, Table, record_batches
@@ -52,7 +52,7 @@ def score_batches(
     """
     seen = SeenIds()
     unknown: dict[str, _Unknown] = {}
-    keys = [("scores", name)]
+    keys: list[Key] = [("scores", name)]
     for records in record_batches(ScoreRecord, "round_id", blocks, limits):
         with no_garbage_collection():
             table = records.build(_columns)

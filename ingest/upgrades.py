@@ -27,8 +27,8 @@ _OBJECTS_OF_LIVE_LOADS = """
 
 UPGRADES: dict[int, tuple[str, ...]] = {
     2: (
-        "alter table if exists raw.loads add column objects json",
         "alter table if exists raw.loads add column read_with varchar",
+        "alter table if exists raw.loads add column objects json",
         _OBJECTS_OF_LIVE_LOADS,
     ),
 }

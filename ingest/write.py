@@ -77,14 +77,14 @@ class Writer:
         try:
             self._write(batch)
         except BaseException:
-            self._con.rollback()
+            raw.roll_back(self._con)
             self._before = None
             raise
 
     def give_up(self) -> None:
         """Leave out a file whose last batch did not come."""
         if self._before is not None:
-            self._con.rollback()
+            raw.roll_back(self._con)
             self._before = None
 
     def _write(self, batch: Sequence[ReadFile]) -> None:
@@ -100,10 +100,10 @@ class Writer:
             return
         totals = [_added(self._before, one.reading) for one in batch]
         loads = _load_columns(numbered, totals, self._replaced, self._ingest_version)
-        raw.append(self._con, "loads", [loads])
-        raw.append(self._con, "redactions", [_redaction_columns(numbered)])
         if self._replaced:
             _mark_replaced(self._con)
+        raw.append(self._con, "loads", [loads])
+        raw.append(self._con, "redactions", [_redaction_columns(numbered)])
         self._con.commit()
         self._before = None
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptlab import __version__
 from promptlab.errors import BuildError, SettingsError, UsageError
 from promptlab.messages import LinesAsEvents
-from promptlab.paths import dbt_project, dbt_target
+from promptlab.paths import dbt_project, dbt_target, tidy_targets
 from promptlab.settings import ENV_PREFIX
 
 if TYPE_CHECKING:
@@ -47,7 +47,10 @@ def build(
     """
     db = settings.db.resolve()
     target = dbt_target(db)
+    tidy_targets(target, db)
     call = [
+        # its artifacts are nobody's, and take a second to write
+        *(["--no-write-json"] if command == "build" else []),
         *command.split(),
         "--project-dir",
         str(dbt_project()),

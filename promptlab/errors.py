@@ -8,6 +8,7 @@
   x WarehouseError       the database file: missing, foreign, locked    exit 70
     - DatabaseLocked
   x BuildError           dbt stopped; names the failed nodes            exit 70
+  x MailError            the mail server did not take the mail          exit 70
 
 A message is for the person at the terminal: what was found, what was expected, one fix.
 """

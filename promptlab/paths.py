@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -25,6 +27,12 @@ def _bundled(name: str) -> Path:
     return inside if inside.is_dir() else PACKAGE.parent / name
 
 
+TARGETS_KEPT = 20
+"""Databases whose parse cache is kept, those built last."""
+
+_DATABASE = "database.txt"
+
+
 def dbt_target(db: Path) -> Path:
     """A folder of our own for dbt's parse cache and logs, one per database.
 
@@ -40,3 +48,28 @@ def dbt_target(db: Path) -> Path:
         target = Path(tempfile.gettempdir()) / f"promptlab-{os.getuid()}" / name
         target.mkdir(parents=True, exist_ok=True)
     return target
+
+
+def tidy_targets(target: Path, db: Path) -> None:
+    """Drop parse caches beside *target* that nobody needs: a cache is made anew.
+
+    Those of databases that are gone, and all but the newest ``TARGETS_KEPT``.
+
+    Args:
+        target: the cache of the build that begins; it is kept.
+        db: its database.
+    """
+    with contextlib.suppress(OSError):
+        (target / _DATABASE).write_text(str(db.resolve()), "utf-8")
+        others = [d for d in target.parent.iterdir() if d.is_dir() and d != target]
+        others.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
+        for place, folder in enumerate(others, 2):
+            if place > TARGETS_KEPT or _database_is_gone(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _database_is_gone(target: Path) -> bool:
+    try:
+        return not Path((target / _DATABASE).read_text("utf-8")).exists()
+    except OSError:
+        return False  # made by an earlier version: it goes when it is old

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,25 +20,17 @@ if TYPE_CHECKING:
     from ingest.load import FileLoad
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
+    from promptlab.last_build import LastBuild
 
-# The newest build: when, of which loads, by which promptlab; and whether nothing that
-# it would build has come or gone since.
-_LAST_BUILD = """
-    select
-        built_at,
-        last_load_id,
-        promptlab_version,
-        last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
-        and not exists (from raw.named_baselines where set_at > built_at)
-        and not exists (from raw.requested_comparisons where requested_at > built_at)
-        and (select count(*) from raw.comparison_builds)
-        = (select count(*) from raw.tasks)
-        and (select count(*) from raw.task_builds)
-        = (select count(*) from raw.tasks) as is_current
-    from raw.builds
-    order by built_at desc
-    limit 1
-"""
+# What the same project would only make again: views, and tables of policy.
+_STAYS = (
+    "--indirect-selection",
+    "cautious",
+    "--exclude",
+    "resource_type:seed",
+    "path:models/staging",
+    "path:models/intermediate,config.materialized:view",
+)
 
 OnProgress = Callable[[Path, int], None]
 
@@ -77,6 +70,14 @@ class Ingested:
     def n_rejected_records(self) -> int:
         """Records left out, of every file that was read."""
         return sum(file.records_rejected for file in self.files)
+
+    @property
+    def redacted(self) -> dict[str, int]:
+        """Rule → values that were redacted, the most frequent first."""
+        counts: Counter[str] = Counter()
+        for file in self.files:
+            counts.update(file.redacted)
+        return dict(counts.most_common())
 
     def _count(self, status: str) -> int:
         return sum(file.status == status for file in self.files)
@@ -131,6 +132,7 @@ class Warehouse:
             NothingToDo: there is no file below ``paths``.
         """
         from ingest import raw
+        from ingest.limits import Limits
         from ingest.load import ingest
         from ingest.plan import plan
         from promptlab import __version__
@@ -147,6 +149,8 @@ class Warehouse:
                 ingest_version=__version__,
                 testset=testset,
                 purged_too=purged_too,
+                limits=Limits.of(self.settings),
+                redact=self.settings.redact,
                 on_progress=on_progress,
             )
         return Ingested(files)
@@ -171,38 +175,31 @@ class Warehouse:
             SettingsError: there is no warehouse yet.
             BuildError: names the nodes that failed.
         """
-        from ingest import raw
         from promptlab.build import build
+        from promptlab.last_build import last_build
 
-        # says in words what dbt would say in a traceback
-        with self._connect(read_only=True) as con:
-            is_current = raw.schema_version(con) == raw.SCHEMA_VERSION
-        if not is_current:
-            with self.writable():
-                pass
+        # what dbt would say in a traceback is said in words: no file, held, too new
+        with self._connect(read_only=True):
+            pass
+        with self.writable() as con:
+            last = last_build(con)
         if full_refresh:
             args = ["--full-refresh", *args]
+        elif not args and last is not None and last.is_of_this_project:
+            args = _STAYS
         build(self.settings, args, verbose=verbose)
 
-    def is_built(self) -> bool:
-        """Whether the marts hold all that the raw tables do, by this very project."""
-        from promptlab import __version__
-        from promptlab.paths import dbt_project
+    def last_build(self) -> LastBuild | None:
+        """The newest finished build; ``None`` before the first."""
+        from ingest import raw
+        from promptlab.last_build import last_build
 
-        with self.connect() as con:
-            row = con.execute(_LAST_BUILD).fetchone()
-        if row is None:
-            return False
-        built_at, _, version, is_current = row
-        return bool(
-            is_current
-            and version == __version__
-            # who works on the models sees what they do now
-            and all(
-                file.stat().st_mtime <= built_at.timestamp()
-                for file in dbt_project().rglob("*.*")
-            )
-        )
+        if not self.settings.db.exists():
+            return None
+        with self.examining() as con:
+            if raw.schema_version(con) != raw.SCHEMA_VERSION:
+                return None
+            return last_build(con)
 
     def report(
         self,
@@ -354,18 +351,6 @@ class Warehouse:
                 [load_id],
             ).fetchall()
         return [row[0] for row in rows]
-
-    def built_load_id(self) -> int:
-        """Number of the newest load that the last build saw; 0 before the first."""
-        from ingest import raw
-
-        if not self.settings.db.exists():
-            return 0
-        with self.examining() as con:
-            if raw.schema_version(con) != raw.SCHEMA_VERSION:
-                return 0
-            row = con.execute(_LAST_BUILD).fetchone()
-        return 0 if row is None else int(row[1])
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -53,6 +53,22 @@ class Settings(BaseModel):
     """Where DuckDB puts what does not fit into memory; beside the warehouse when not
     given."""
 
+    redact: Literal["off", "on", "strict"] = "on"
+    """What ingest replaces by a mark before anything is stored: nothing, secrets, or
+    secrets and personal data."""
+
+    max_file_mb: int = Field(default=512, ge=1)
+    """Largest file that is one JSON document, in MB; JSONL may have any size."""
+
+    max_record_mb: int = Field(default=64, ge=1)
+    """Largest record of a JSONL file, in MB."""
+
+    max_string_mb: int = Field(default=16, ge=1)
+    """Longest text inside a record, in MB."""
+
+    max_depth: int = Field(default=500, ge=10, le=800)
+    """Objects and lists inside each other; more than 800 no reader takes."""
+
     log_format: Literal["text", "json"] = "text"
     """Form of messages on stderr: sentences, or one JSON object per line."""
 

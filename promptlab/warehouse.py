@@ -52,10 +52,24 @@ def connect(
         _limit(con, "threads", threads)
         _limit(con, "temp_directory", temp_directory)
         yield con
-    except (duckdb.IOException, duckdb.FatalException) as error:
+    except duckdb.Error as error:
+        if not _is_of_the_file(error):
+            raise
         raise _broken_off(db, str(error)) from None
     finally:
         con.close()
+
+
+def _is_of_the_file(error: duckdb.Error) -> bool:
+    """Whether an error is about reading or writing, not about a query.
+
+    A commit that cannot be written is a TransactionException; a block whose checksum
+    is wrong is a plain Error.
+    """
+    import duckdb
+
+    kinds = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException)
+    return isinstance(error, kinds) or type(error) is duckdb.Error
 
 
 def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:
@@ -97,8 +111,12 @@ def _check_file(db: Path, *, read_only: bool) -> None:
                 f"{db}: there is no warehouse here yet; make one with"
                 f" `promptlab run PATH --db {db}`, or name another with --db"
             )
-        if not db.parent.is_dir():
-            raise SettingsError(f"{db}: its folder {db.parent} does not exist")
+        try:
+            db.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingsError(
+                f"{db}: its folder {db.parent} cannot be made: {error.strerror}"
+            ) from None
     elif db.is_file() and db.stat().st_size == 0:
         raise SettingsError(
             f"{db}: is empty (0 bytes), so it is no DuckDB file;"

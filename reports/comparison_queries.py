@@ -75,63 +75,42 @@ where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by note_position
 """
 
-_LISTED = """
-with listed as (
-
-    select
-        *,
-        row_number() over (
-            order by
-                must_have_lost desc,
-                case change
-                    when 'worse' then 1 when 'not_comparable' then 2
-                    when 'removed' then 3 when 'added' then 4
-                    when 'better' then 5 else 6
-                end,
-                case when change = 'better' then -delta else delta end,
-                case_id
-        ) as position
-    from marts.fct_case_changes
-    where baseline_task_id = $baseline and candidate_task_id = $candidate
-    qualify position <= $most
-
-)
-"""
-
-_CASES = (
-    _LISTED
-    + """
+_CASES = """
 select
     case_id, change, severity, reason, status_change, baseline_status,
     candidate_status, baseline_score, candidate_score, delta, must_have_lost,
     must_have_gained,
     case $lang when 'en' then reason_text_en else reason_text end as reason_text
-from listed
-order by position
+from marts.fct_case_changes
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by
+    must_have_lost desc,
+    case change
+        when 'worse' then 1 when 'not_comparable' then 2 when 'removed' then 3
+        when 'added' then 4 when 'better' then 5 else 6
+    end,
+    case when change = 'better' then -delta else delta end,
+    case_id
+limit $most
 """
-)
 
-_CASE_SCORES = (
-    _LISTED
-    + """
+_CASE_SCORES = """
 select
     changes.case_id, changes.dimension_id, changes.baseline_score,
     changes.candidate_score, changes.delta
 from marts.fct_case_score_changes as changes
-inner join listed
-    on
-        changes.baseline_task_id = listed.baseline_task_id
-        and changes.candidate_task_id = listed.candidate_task_id
-        and changes.case_id = listed.case_id
 inner join marts.fct_task_comparisons as dimensions
     on
         changes.baseline_task_id = dimensions.baseline_task_id
         and changes.candidate_task_id = dimensions.candidate_task_id
         and dimensions.level = 'dimension'
         and changes.dimension_id = dimensions.dimension_id
+where
+    changes.baseline_task_id = $baseline
+    and changes.candidate_task_id = $candidate
+    and changes.case_id in (select unnest($cases))
 order by dimensions.dimension_position, changes.dimension_id
 """
-)
 
 _BASELINE = """
 select baseline_task_id from marts.dim_task_baselines where task_id = $task_id
@@ -187,6 +166,8 @@ def comparison(
     for row in every(_SCORES):
         scores[row.pop("level")].append(_score(row, names))
     overall = scores["overall"][0]
+    listed = every(_CASES)
+    values["cases"] = [row["case_id"] for row in listed]
     return Comparison(
         baseline=ComparedTask(**tasks[baseline]),
         candidate=ComparedTask(**tasks[candidate]),
@@ -201,7 +182,7 @@ def comparison(
         overall=overall,
         dimensions=scores["dimension"],
         tags=[ScoreComparison(**row) for row in every(_TAGS)],
-        cases=_cases(every(_CASES), every(_CASE_SCORES)),
+        cases=_cases(listed, every(_CASE_SCORES)),
         lang=language,
         version=COMPARISON_FORMAT_VERSION,
     )

@@ -81,7 +81,7 @@ def analysis_result(
     summary["conclusion"] = names.sentence(summary["conclusion"])
     alerts = [_alert(row, names) for row in reader.all(task_sql.ALERTS)]
     dimension_rows = reader.all(task_sql.DIMENSIONS)
-    histograms = _histograms(reader.all(task_sql.HISTOGRAMS))
+    histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
     evidence = [_evidence(row) for row in reader.all(task_sql.EVIDENCE)]
     return AnalysisResult(
         task=ResultTask(
@@ -119,7 +119,7 @@ class _Reader:
         limits: Limits,
     ) -> None:
         self._con = con
-        self._values = {"task_id": task_id, "lang": lang}
+        self._values: dict[str, Any] = {"task_id": task_id, "lang": lang}
         self._limits = {
             name: _EVERYTHING if limit is None else limit
             for name, limit in vars(limits).items()
@@ -130,6 +130,21 @@ class _Reader:
         text = sql.format(**self._limits)
         used = {k: v for k, v in self._values.items() if f"${k}" in text}
         return rows(self._con, text, used)
+
+    def cases(self) -> list[Row]:
+        """Return the cases; what is read of cases after that is of these."""
+        found = self.all(task_sql.CASES)
+        self._values["cases"] = [row["case_id"] for row in found]
+        return found
+
+    def histograms(self, dimension_ids: Sequence[str]) -> dict[str, list[int]]:
+        """Return ten counts for each of these dimensions that has any score."""
+        self._values["dimensions"] = dimension_ids
+        self._values["pointers"] = [_pointer(name) for name in dimension_ids]
+        histograms: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
+        for row in self.all(task_sql.HISTOGRAMS):
+            histograms[row["dimension_id"]][row["tenth"]] = row["n_cases"]
+        return histograms
 
     def by_case(self, sql: str) -> dict[str, list[Row]]:
         """Return the rows of *sql* by their case, each without its ``case_id``."""
@@ -172,12 +187,9 @@ def _evidence(row: Row) -> EvidenceLink:
     return EvidenceLink(**row | {"payload": from_json(row["payload"]) or {}})
 
 
-def _histograms(found: Iterable[Row]) -> dict[str, list[int]]:
-    """Ten counts per dimension that has any."""
-    histograms: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
-    for row in found:
-        histograms[row["dimension_id"]][row["tenth"]] = row["n_cases"]
-    return histograms
+def _pointer(key: str) -> str:
+    """The JSON Pointer of a key at the top of an object."""
+    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _dimension(
@@ -230,13 +242,13 @@ def _target_status(
 
 
 def _cases(reader: _Reader, evidence: Iterable[EvidenceLink]) -> list[CaseResult]:
+    cases = reader.cases()
     rounds = reader.by_case(task_sql.ROUNDS)
     scopes = reader.by_case(task_sql.SCOPES)
     differences = reader.by_case(task_sql.DIFFERENCES)
     evidence_of: dict[str, list[EvidenceLink]] = defaultdict(list)
     for link in evidence:
         evidence_of[link.case_id].append(link)
-    cases = reader.all(task_sql.CASES)
     for case in cases:
         case_id = case["case_id"]
         found = differences.get(case_id, [])

@@ -44,22 +44,25 @@ where task_id = $task_id
 order by dimension_position, dimension_id
 """
 
-# The dimensions of a case stand in one JSON object; a score is 0 to 1, of 6 digits.
+# A case's scores are one JSON object. Pointers reach a dimension of any name, and one
+# reading of the object serves them all.
 HISTOGRAMS = """
 with scores as (
 
-    select unnest(map_entries(cast(dimension_scores as map(varchar, double)))) as entry
+    select
+        unnest($dimensions) as dimension_id,
+        unnest(cast(json_extract(dimension_scores, $pointers) as double[])) as score
     from marts.fct_case_results
     where task_id = $task_id
 
 )
 
 select
-    entry.key as dimension_id,
-    least(cast(floor(10 * entry.value) as integer), 9) as tenth,
+    dimension_id,
+    least(cast(floor(10 * score) as integer), 9) as tenth,
     count(*) as n_cases
 from scores
-where entry.value is not null
+where score is not null
 group by all
 """
 
@@ -72,9 +75,9 @@ where task_id = $task_id
 order by dimension_id, evidence_rank, case_id, round_id
 """
 
-# The cases that a report lists. The order by which the worst are chosen is that of
-# reports.view.worst_first; they come back in the order of the input.
-_LISTED = """
+# The worst cases, by the order of reports.view.worst_first; they come back in the order
+# of the input.
+CASES = """
 with listed as (
 
     select
@@ -96,23 +99,16 @@ with listed as (
     limit {cases}
 
 )
-"""
 
-CASES = (
-    _LISTED
-    + """
 select
     case_id, status, must_have_pass, reported_must_have_pass, aggregated_score,
     dimension_scores, notes, n_rounds, n_rounds_passed, in_testset, tags, context
 from listed
 order by case_position, case_id
 """
-)
 
-ROUNDS = (
-    _LISTED
-    + """
-, numbered as (
+ROUNDS = """
+with numbered as (
 
     select
         rounds.*,
@@ -127,8 +123,9 @@ ROUNDS = (
                 rounds.round_id
         ) as badness
     from marts.fct_rounds as rounds
-    inner join listed
-        on rounds.task_id = listed.task_id and rounds.case_id = listed.case_id
+    where
+        rounds.task_id = $task_id
+        and rounds.case_id in (select unnest($cases))
 
 )
 
@@ -140,12 +137,9 @@ from numbered
 where badness <= {rounds}
 order by case_id, run_index, round_id
 """
-)
 
-SCOPES = (
-    _LISTED
-    + """
-, numbered as (
+SCOPES = """
+with numbered as (
 
     select
         matches.*,
@@ -158,8 +152,9 @@ SCOPES = (
                 matches.step_id
         ) as scope_no
     from marts.fct_match_results as matches
-    inner join listed
-        on matches.task_id = listed.task_id and matches.case_id = listed.case_id
+    where
+        matches.task_id = $task_id
+        and matches.case_id in (select unnest($cases))
 
 )
 
@@ -171,12 +166,9 @@ from numbered
 where scope_no <= {checks}
 order by case_id, round_id, scope_no
 """
-)
 
-DIFFERENCES = (
-    _LISTED
-    + """
-, numbered as (
+DIFFERENCES = """
+with numbered as (
 
     select
         checks.*,
@@ -185,9 +177,10 @@ DIFFERENCES = (
         ) as difference_no,
         count(*) over (partition by checks.case_id) as n_differences
     from marts.fct_check_results as checks
-    inner join listed
-        on checks.task_id = listed.task_id and checks.case_id = listed.case_id
-    where checks.status <> 'pass'
+    where
+        checks.task_id = $task_id
+        and checks.case_id in (select unnest($cases))
+        and checks.status <> 'pass'
 
 )
 
@@ -198,4 +191,3 @@ from numbered
 where difference_no <= {checks}
 order by case_id, difference_no
 """
-)

@@ -8,7 +8,6 @@ import click
 
 from promptlab.cli.options import Call, common
 
-
 full_refresh_option = click.option(
     "--full-refresh",
     is_flag=True,

@@ -23,7 +23,7 @@ KIND_CHOICES = (
     "memory",
 )
 
-_COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings")
+_COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
 
 
 @click.command("ingest")
@@ -112,6 +112,10 @@ def ingest_with_progress(
             "purged_files_left_out",
             files=ingested.n_purged,
         )
+    redacted = ingested.redacted
+    if redacted:
+        rules = ", ".join(f"{count} × {rule}" for rule, count in redacted.items())
+        call.say(f"redacted: {rules} (setting redact)", "redacted", **redacted)
     if not call.quiet:
         print_problems(
             [
@@ -133,7 +137,7 @@ def _fields(file: FileLoad) -> dict[str, object]:
     return dict(zip(_COLUMNS, _row(file), strict=True))
 
 
-def _row(file: FileLoad) -> tuple[str, str, str, int, int, int]:
+def _row(file: FileLoad) -> tuple[str, str, str, int, int, int, int]:
     severities = [problem.severity for problem in file.problems]
     return (
         str(file.path),
@@ -142,4 +146,5 @@ def _row(file: FileLoad) -> tuple[str, str, str, int, int, int]:
         file.records_loaded,
         file.records_rejected,
         severities.count("warning"),
+        sum(file.redacted.values()),
     )

@@ -50,7 +50,13 @@ def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(columns)
     for row in rows:
-        writer.writerow([_plain(v) if isinstance(v, date) else v for v in row])
+        writer.writerow([_in_csv(value) for value in row])
+
+
+def _in_csv(value: Any) -> Any:
+    if isinstance(value, bool):  # as JSON has it, not as Python does
+        return "true" if value else "false"
+    return _plain(value) if isinstance(value, date) else value
 
 
 def _print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -42,9 +42,9 @@ def command(
     from promptlab.cli.output import print_rows
     from promptlab.pipeline import Warehouse
 
-    call.settings.db.parent.mkdir(parents=True, exist_ok=True)
     warehouse = Warehouse(call.settings.db, settings=call.settings)
-    before = warehouse.built_load_id()
+    last = warehouse.last_build()
+    before = 0 if last is None else last.load_id
     ingested = ingest_with_progress(warehouse, call, paths, testset=testset)
     call.say(
         f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
@@ -57,7 +57,9 @@ def command(
         skipped=ingested.n_skipped,
         records_rejected=ingested.n_rejected_records,
     )
-    if full_refresh or not warehouse.is_built():
+    last = warehouse.last_build()
+    is_built = last is not None and last.has_all and last.is_of_this_project
+    if full_refresh or not is_built:
         call.say("building …", "build_started")
         warehouse.build(full_refresh=full_refresh, verbose=call.verbose)
     tasks = warehouse.tasks_after(before)

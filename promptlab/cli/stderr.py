@@ -62,9 +62,9 @@ def asked_form(args: Sequence[str]) -> str:
     A command line that cannot be parsed is told of in the form it asks for, too.
     """
     asked = os.environ.get("PROMPTLAB_LOG_FORMAT", "text")
-    for arg, following in zip(args, [*args[1:], ""], strict=True):
+    for place, arg in enumerate(args):
         if arg == "--log-format":
-            asked = following
+            asked = "".join(args[place + 1 : place + 2])
         elif arg.startswith("--log-format="):
             asked = arg.partition("=")[2]
     return asked if asked in FORMATS else "text"

@@ -19,6 +19,7 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
     One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
     any record would be rejected.
     """
+    from ingest.limits import Limits
     from ingest.load import read_files
     from ingest.plan import plan
     from promptlab.cli.output import print_rows
@@ -26,7 +27,11 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
 
     found = [
         (source.path, problem)
-        for source, reading in read_files(plan(list(paths)))
+        for source, reading in read_files(
+            plan(list(paths)),
+            limits=Limits.of(call.settings),
+            redact=call.settings.redact,
+        )
         for problem in reading.problems
     ]
     if call.format == "table":

@@ -109,6 +109,8 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
     if unreadable:
         return  # what is checked would be read from the same blocks
     yield from _schema(con)
+    if any(str(table) == "raw.redactions" for table in tables):
+        yield from _redactions(con)
     schemas = {table.schema for table in tables}
     if "raw" in schemas:
         yield from (_check(con, check) for check in RAW_CHECKS)
@@ -118,6 +120,14 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         yield Finding(
             "check", "last build", "warn", "nothing is built yet", "`promptlab build`"
         )
+
+
+def _redactions(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+    """How many values of each rule are not in the file, over all loads."""
+    for rule, count in con.execute(
+        "select rule, sum(n_values) from raw.redactions group by rule order by rule"
+    ).fetchall():
+        yield Finding("redacted", rule, "ok", str(count))
 
 
 def _rows(con: duckdb.DuckDBPyConnection, table: Table) -> Finding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from promptlab.copies import Table
+from promptlab.copies import Table, tables_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -21,8 +21,6 @@ RUNS_BEFORE = (
     "select run_id from raw.memory_runs group by run_id"
     " having max(started_at) < cast($1 as date)"
 )
-
-_TASK_KEYS = ("task_id", "baseline_task_id", "candidate_task_id")
 
 # Loads that brought nothing but what is purged now, or nothing that is still there and
 # from the same path; and score files that are left with no score.
@@ -101,26 +99,27 @@ def choose(
             [list(ids)],
         )
     con.execute(_CHOICE)
-    con.execute(
-        "create or replace temp table paired_tasks as"
-        f" select distinct candidate_task_id as task_id from ({_pairs(con)})"
-        " where baseline_task_id in (from purged_tasks)"
-    )
+    for name, key, purged in (
+        ("paired_tasks", "task_id", "purged_tasks"),
+        ("runs_to_build", "run_id", "purged_runs"),
+    ):
+        con.execute(
+            f"create or replace temp table {name} as"
+            f" select distinct id as {key} from ({_pairs(con, key)})"
+            f" where other in (from {purged})"
+        )
 
 
-def _pairs(con: duckdb.DuckDBPyConnection) -> str:
-    """Every pair of tasks that any table speaks of."""
-    tables = con.execute(
-        "select schema_name, table_name from duckdb_columns()"
-        " semi join duckdb_tables() using (database_oid, schema_name, table_name)"
-        " where database_name = current_database()"
-        " and column_name in ('baseline_task_id', 'candidate_task_id')"
-        " group by all having count(*) = 2"
-    ).fetchall()
-    return " union all ".join(
-        f'select baseline_task_id, candidate_task_id from "{schema}"."{name}"'
-        for schema, name in tables
-    )
+def _pairs(con: duckdb.DuckDBPyConnection, key: str) -> str:
+    """Every id that any row has, beside every other id of that kind in the row."""
+    pairs = [
+        f"select {one} as id, {other} as other from {table.sql}"
+        for table in tables_of(con, "raw", "intermediate", "marts")
+        for one in _keys(table, key)
+        for other in _keys(table, key)
+        if one != other
+    ]
+    return " union all ".join(pairs or ["select '' as id, '' as other where false"])
 
 
 def n_deleted(con: duckdb.DuckDBPyConnection, table: Table) -> int:
@@ -203,12 +202,15 @@ def _goes(table: Table) -> str | None:
         return _REJECT_GOES
     if table.schema not in ("raw", "intermediate", "marts"):
         return None
-    if "run_id" in table.columns:
-        return _isin("run_id", "purged_runs")
-    keys = [key for key in _TASK_KEYS if key in table.columns]
+    runs = _keys(table, "run_id")
+    if runs:
+        conditions = [_isin(key, "purged_runs") for key in runs]
+        if str(table) == "raw.memory_builds":
+            conditions.append(_isin("run_id", "runs_to_build"))
+        return " or ".join(conditions)
+    keys = _keys(table, "task_id")
     if not keys:
-        shared = table.schema == "raw" or "title" not in table.columns
-        return None if shared else _isin("title", "purged_titles")
+        return _goes_with_others(table)
     conditions = [_isin(key, "purged_tasks") for key in keys]
     if str(table) == "raw.task_builds":
         conditions.append(_isin("task_id", "tasks_to_build"))
@@ -218,6 +220,20 @@ def _goes(table: Table) -> str | None:
         said_of_others = f"{_isin('task_id', 'paired_tasks')} and {_NAMES_IT}"
         conditions.append(f"({said_of_others})")
     return " or ".join(conditions)
+
+
+def _keys(table: Table, key: str) -> list[str]:
+    """Columns that hold ids of this kind: ``task_id``, ``baseline_task_id``."""
+    return [c for c in table.columns if c == key or c.endswith(f"_{key}")]
+
+
+def _goes_with_others(table: Table) -> str | None:
+    """The same for a table that speaks of no single task."""
+    if table.schema != "raw":
+        summed = "title" in table.columns
+        return _isin("title", "purged_titles") if summed else None
+    is_of_a_load = "load_id" in table.columns and table.name != "loads"
+    return _isin("load_id", "purged_loads") if is_of_a_load else None
 
 
 def _isin(column: str, chosen: str) -> str:

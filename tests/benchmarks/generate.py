@@ -62,14 +62,41 @@ def analysis_input(number: int, cases: int, rounds_per_case: int) -> dict:
             "env": {"region": "cn-beijing", "dataset": "bench"},
             "created_at": f"2026-01-{number % 28 + 1:02}T08:00:00Z",
         },
-        "cases": [_case(rng, f"case-{n:06}", rounds_per_case) for n in range(cases)],
+        "cases": [_case(rng, n, rounds_per_case) for n in range(cases)],
         "dimensions": _DIMENSIONS,
         "extras": {"seed": SEED + number},
     }
 
 
-def _case(rng: random.Random, case_id: str, rounds: int) -> dict:
-    action = rng.choice(("refund", "reship", "answer", "escalate"))
+def testset(folder: Path, *, cases: int) -> Path:
+    """Write the testset of these tasks: what each case's answer must hold."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "bench.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for n in range(cases):
+            test_case = {
+                "id": _case_id(n),
+                "inputs": {"channel": "web"},
+                "expected_outputs": {
+                    "action": _action(n),
+                    "items": [{}, {}, {}],
+                    "reply": "regex:[a-z]{3}",
+                },
+            }
+            file.write(json.dumps(test_case, ensure_ascii=False) + "\n")
+    return path
+
+
+def _case_id(n: int) -> str:
+    return f"case-{n:06}"
+
+
+def _action(n: int) -> str:
+    return ("refund", "reship", "answer", "escalate")[n % 4]
+
+
+def _case(rng: random.Random, n: int, rounds: int) -> dict:
+    case_id, action = _case_id(n), _action(n)
     return {
         "case_id": case_id,
         "context": {"question": _text(rng, 8), "channel": "web"},

@@ -62,9 +62,9 @@ def compare_two_tasks(folder: Path, cases: int = 100_000) -> Ratio:
         inputs = folder / "compare"
         inputs.mkdir()
         first = analysis_input(0, cases, 1)
-        _write(inputs, _named(first, "before", 1))
-        _write(inputs, _answered_again(first, "after", 2))
-        _warehouse(db, inputs, "+fct_comparison_notes", "+fct_tag_comparisons")
+        write(inputs, _named(first, "before", 1))
+        write(inputs, answered_again(first, "after", 2))
+        warehouse(db, inputs, "+fct_comparison_notes", "+fct_tag_comparisons")
     models = dbt_target(db) / "compiled" / "promptlab" / "models"
     files = {path.stem: path for path in models.rglob("*.sql")}
     statements = folder / "compare.json"
@@ -73,9 +73,9 @@ def compare_two_tasks(folder: Path, cases: int = 100_000) -> Ratio:
     )
     return compare(
         f"compare 2 tasks of {cases:,} cases",
-        lambda: _timed(_COMPARE, db, statements),
+        lambda: timed(_COMPARE, db, statements),
         "DuckDB join of their case rows",
-        lambda: _timed(_JOIN, db),
+        lambda: timed(_JOIN, db),
         runs=5,
         limit=5.0,
     )
@@ -122,10 +122,10 @@ def _history(folder: Path, tasks: int) -> Path:
         inputs.mkdir()
         first = analysis_input(0, 100, 1)
         for number in range(tasks):
-            document = _answered_again(first, f"run-{number:04}", number)
+            document = answered_again(first, f"run-{number:04}", number)
             document["task"]["title"] = f"nightly {number % min(tasks, 10)}"
-            _write(inputs, document)
-        _warehouse(db, inputs)
+            write(inputs, document)
+        warehouse(db, inputs)
     return db
 
 
@@ -138,7 +138,7 @@ def _named(document: dict, task_id: str, number: int) -> dict:
     return document | {"task": task}
 
 
-def _answered_again(document: dict, task_id: str, number: int) -> dict:
+def answered_again(document: dict, task_id: str, number: int) -> dict:
     """The same cases in another run: some answers differ, and all times."""
     rng = random.Random(SEED + number)
     again = copy.deepcopy(document)
@@ -151,12 +151,14 @@ def _answered_again(document: dict, task_id: str, number: int) -> dict:
     return _named(again, task_id, number)
 
 
-def _write(folder: Path, document: dict) -> None:
+def write(folder: Path, document: dict) -> None:
+    """Write a task's file, named as the task."""
     file = folder / f"{document['task']['task_id']}.json"
     file.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
 
 
-def _warehouse(db: Path, inputs: Path, *models: str) -> None:
+def warehouse(db: Path, inputs: Path, *models: str) -> None:
+    """Ingest the inputs and build these models, or all, without their tests."""
     run([*PROMPTLAB, "ingest", str(inputs), "--db", str(db), "--quiet"])
     select = ["--select", *models] if models else []
     run([*PROMPTLAB, "build", "--db", str(db), "--quiet", *NO_TESTS, *select])
@@ -167,7 +169,7 @@ def _table(compiled: Path) -> str:
     return f"{schema}.{compiled.stem}"
 
 
-def _timed(script: str, *args: object) -> Sample:
+def timed(script: str, *args: object) -> Sample:
     """Run a script that prints the seconds it measured itself.
 
     Its peak memory is the kernel's own mark of the process: what `getrusage` says begins
@@ -182,7 +184,8 @@ def _timed(script: str, *args: object) -> Sample:
     )
     peak = re.search(r"VmHWM:\s+(\d+) kB", done.stdout)
     assert peak is not None
-    return Sample(float(done.stdout.split()[0]), int(peak[1]) * 1024 / 1e6)
+    seconds = float(done.stdout.split()[0])
+    return Sample(seconds, int(peak[1]) * 1024 / 1e6, done.stdout)
 
 
 BENCHMARKS = (

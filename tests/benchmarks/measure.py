@@ -35,6 +35,8 @@ class Ratio:
     ratio: float
     limit: float | None
     """What the ratio is meant to stay under, where that was said beforehand."""
+    note: str = ""
+    """What else was measured."""
 
     def row(self) -> tuple[str, ...]:
         """The figures as text, for a table."""
@@ -46,6 +48,7 @@ class Ratio:
             f"{self.ratio:.2f}",
             "" if self.limit is None else f"≤ {self.limit:g}",
             f"{self.peak_mb:.0f} MB",
+            self.note,
         )
 
 

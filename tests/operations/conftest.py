@@ -90,7 +90,8 @@ def built(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     warehouse.set_baseline(DOOMED)
     with warehouse.writable() as con:
         con.execute(
-            "insert into raw.requested_comparisons values ($1, 'after', now())", [DOOMED]
+            "insert into raw.requested_comparisons values ($1, 'after', now())",
+            [DOOMED],
         )
         con.execute("set force_compression = 'uncompressed'")
         con.execute("checkpoint")

@@ -167,7 +167,7 @@ def test_a_full_refresh_is_of_everything(writable_example_db):
 
 def test_a_warehouse_is_built_until_something_comes(writable_example_db, tmp_path):
     warehouse = Warehouse(writable_example_db)
-    assert warehouse.is_built()
+    assert warehouse.last_build().has_all
     (tmp_path / "new.json").write_text(RUN.read_text("utf-8") + "\n", "utf-8")
     warehouse.ingest(tmp_path / "new.json")
-    assert not warehouse.is_built()
+    assert not warehouse.last_build().has_all

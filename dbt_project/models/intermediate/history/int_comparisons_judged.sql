@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- One row per pair of tasks and subject, with its verdict and the reason for it. Subjects
 -- without a single pair are there too: that nothing can be compared is an answer.
 with

@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- The paired tests of every comparison: interval and p-value of the mean difference,
 -- McNemar's test of what passed, the smallest difference that would have been seen.
 with

@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 {#- Time of one stage of one call; `total` adds up the stages of the call. -#}
 with
 

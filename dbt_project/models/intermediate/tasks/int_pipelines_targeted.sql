@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- The step whose output is a pipeline's final output: the evaluation target, which may
 -- name a step or an output key, else the last step.
 with

@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- Alerts about a task's cases: missing, rejected, without a reference, not to be judged.
 with
 

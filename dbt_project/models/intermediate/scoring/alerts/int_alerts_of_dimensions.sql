@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- Alerts about dimensions that cannot be scored as they were asked for, and about outside
 -- scores that were not used as somebody may think. The dimensions of the seed ask for no
 -- target, so that none is missed.

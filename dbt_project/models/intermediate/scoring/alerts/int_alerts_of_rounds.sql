@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- Alerts about a task's rounds: too few of them scored, too many in error.
 with
 

@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- Alerts about what a dimension's target asks for: its score, its metric, its variance.
 -- As every int_alerts_of_*: the facts without words, one row per alert.
 with

@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- The limits that a dimension's target names, in the unit of its metric. A side's limit
 -- is the key `max` (`min`), else the one other key that begins so; min_score, max_score
 -- and max_variance are no limits of the metric, they only raise alerts.

@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 -- One row per task and dimension: the 95 % interval of its score over cases, or why there
 -- is none. An interval without width is none: it would read as certainty.
 with

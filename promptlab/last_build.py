@@ -1,0 +1,59 @@
+"""What the last build was made of: the record that dbt leaves as it ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlab import __version__
+from promptlab.paths import dbt_project
+
+if TYPE_CHECKING:
+    import duckdb
+
+_LAST_BUILD = """
+    select
+        built_at,
+        promptlab_version,
+        last_load_id,
+        last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
+        and not exists (from raw.named_baselines where set_at > built_at)
+        and not exists (from raw.requested_comparisons where requested_at > built_at)
+        and (select count(*) from raw.comparison_builds)
+        = (select count(*) from raw.tasks)
+        and (select count(*) from raw.task_builds)
+        = (select count(*) from raw.tasks) as has_all
+    from raw.builds
+    order by built_at desc
+    limit 1
+"""
+
+
+@dataclass(frozen=True)
+class LastBuild:
+    """The newest build of a warehouse."""
+
+    load_id: int
+    """Newest load that it saw; 0 where there was none."""
+    has_all: bool
+    """Nothing that it would build has come or gone since."""
+    is_of_this_project: bool
+    """It ran the models that are there now."""
+
+
+def last_build(con: duckdb.DuckDBPyConnection) -> LastBuild | None:
+    """The newest build; ``None`` where none was finished."""
+    row = con.execute(_LAST_BUILD).fetchone()
+    if row is None:
+        return None
+    built_at, version, load_id, has_all = row
+    return LastBuild(
+        load_id=load_id,
+        has_all=has_all,
+        is_of_this_project=version == __version__
+        # who works on the models sees what they do now
+        and all(
+            file.stat().st_mtime <= built_at.timestamp()
+            for file in dbt_project().rglob("*.*")
+        ),
+    )

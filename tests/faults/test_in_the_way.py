@@ -1,0 +1,127 @@
+"""Two at one file: they wait for each other, or say who holds it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from promptlab.pipeline import Warehouse
+from tests.faults.conftest import contents, finish, start, write_many
+
+HOLDER = """
+import duckdb, sys
+con = duckdb.connect(sys.argv[1], read_only=sys.argv[2] == "read")
+print("holds", flush=True)
+sys.stdin.readline()
+"""
+
+
+def hold(db: Path, how: str) -> subprocess.Popen:
+    """A process that has the file open until its stdin ends."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, db, how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdout.readline() == "holds\n"
+    return child
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> Warehouse:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(write_many(tmp_path / "in", files=2, cases=2))
+    return warehouse
+
+
+def test_two_ingests_at_once_both_end_and_nothing_is_lost(tmp_path):
+    one = write_many(tmp_path / "one", files=30, cases=20)
+    two = tmp_path / "two"
+    for path in write_many(two, files=60, cases=20).iterdir():
+        if int(path.stem[1:]) < 30:
+            path.unlink()
+    db = tmp_path / "w.duckdb"
+    children = [
+        start("ingest", folder, "--db", db, "--lock-timeout", 60)
+        for folder in (one, two)
+    ]
+    for child in children:
+        code, _, err = finish(child)
+        assert code == 0, err
+    tables = contents(db)
+    assert len(tables["raw.tasks"]) == 60
+    assert len(tables["raw.rounds"]) == 60 * 20
+    assert len({row[0] for row in tables["raw.loads"]}) == 60
+
+
+@pytest.mark.parametrize(
+    ("command", "how"),
+    [
+        (("ingest", "in"), "read"),
+        (("ingest", "in"), "write"),
+        (("build",), "read"),
+        (("purge", "--task", "t000", "--yes"), "read"),
+        (("runs",), "write"),
+        (("publish", "copy.duckdb"), "write"),
+        (("export", "--parquet", "p"), "write"),
+    ],
+)
+def test_who_holds_the_file_is_said_and_nothing_is_changed(
+    loaded, tmp_path, command, how
+):
+    holder = hold(loaded.settings.db, how)
+    before = loaded.settings.db.read_bytes() if how == "read" else None
+    code, _, err = finish(
+        start(*command, "--db", "w.duckdb", "--lock-timeout", 0.2, cwd=tmp_path)
+    )
+    assert code == 70, err
+    assert f"(PID {holder.pid})" in err
+    assert "nothing was changed" in err
+    if before is not None:
+        assert loaded.settings.db.read_bytes() == before
+    holder.communicate()
+
+
+def test_the_doctor_only_warns_of_a_file_that_is_held(loaded):
+    holder = hold(loaded.settings.db, "write")
+    code, out, _ = finish(
+        start("doctor", "--db", loaded.settings.db, "--lock-timeout", 0.2)
+    )
+    assert code == 0
+    assert f"PID {holder.pid}" in out
+    holder.communicate()
+
+
+def test_an_ingest_goes_on_as_soon_as_the_reader_is_gone(loaded, tmp_path):
+    holder = hold(loaded.settings.db, "read")
+    more = write_many(tmp_path / "more", files=3, cases=3)
+    child = start("ingest", more, "--db", loaded.settings.db, "--lock-timeout", 60)
+    with pytest.raises(subprocess.TimeoutExpired):
+        child.wait(timeout=3)
+    holder.communicate()
+    code, _, err = finish(child)
+    assert code == 0, err
+    assert len(contents(loaded.settings.db)["raw.tasks"]) == 3
+
+
+@pytest.mark.slow
+def test_a_reader_while_dbt_builds_is_told_who_holds_the_file(loaded):
+    db = loaded.settings.db
+    build = start("build", "--db", db)
+    log = db.with_name("w.duckdb.wal")
+    while build.poll() is None and not log.exists():
+        pass
+    code, _, err = finish(start("runs", "--db", db, "--lock-timeout", 0))
+    assert code == 70, err
+    assert f"(PID {build.pid})" in err
+    # one that waits long enough reads what was built
+    code, out, err = finish(
+        start("runs", "--db", db, "--lock-timeout", 300, "--format", "csv")
+    )
+    assert code == 0, err
+    assert out.count("\n") == 3
+    assert finish(build)[0] == 0

@@ -1,0 +1,307 @@
+-- The raw layer: what the files say, flattened, nothing computed.
+--
+-- This file is the only definition of these tables. Every row carries the load
+-- that wrote it and its place in that load's file (`line`, or `position` counted
+-- from 0 in the file's order). Times are UTC. JSON is kept as JSON text beside the
+-- flattened columns. Only live rows stay: a task, testset, pipeline or memory file
+-- that is loaded again replaces its own rows, and `loads` keeps the history.
+
+create schema if not exists raw;
+
+create table if not exists raw.schema_versions (
+    version integer not null,
+    applied_at timestamptz not null,
+    ingest_version varchar not null
+);
+
+---------- what was read
+
+-- One version of one file. `source_name` is the name the file gives to what is in
+-- it (its path below the ingested folder): the same bytes under another name are
+-- another testset.
+create table if not exists raw.loads (
+    load_id bigint not null,
+    file_uri varchar not null,
+    kind varchar not null,              -- testset, pipeline, analysis, results, memory, scores, unknown
+    source_name varchar not null,
+    sha256 varchar not null,
+    bytes bigint not null,
+    status varchar not null,            -- loaded, replaced, rejected, skipped
+    rows_loaded bigint not null,        -- records (cases, answers, scores, …) that were loaded
+    rows_rejected bigint not null,      -- records that were rejected; the rows of raw.rejects say why
+    replaced json not null,             -- list of ids whose earlier version this load replaced
+    testset_override varchar,           -- the testset named on the command line
+    message varchar,                    -- one sentence where status is rejected or skipped
+    started_at timestamptz not null,
+    finished_at timestamptz not null,
+    ingest_version varchar not null
+);
+
+-- One problem of one record; they outlive the replacement of their file.
+create table if not exists raw.rejects (
+    load_id bigint not null,
+    file_uri varchar not null,
+    "line" bigint,                      -- from 1; null where the file has no lines (a folder)
+    "column" bigint,                    -- from 1, in characters
+    record_id varchar,                  -- the case, task or question that the problem belongs to
+    pointer varchar,                    -- JSON Pointer inside the record (JSONL) or the file (JSON)
+    severity varchar not null,          -- reject, warning
+    code varchar not null,
+    message varchar not null,
+    raw_text varchar                    -- the record as written; null for warnings
+);
+
+---------- testsets
+
+create table if not exists raw.testsets (
+    load_id bigint not null,
+    testset_id varchar not null,
+    file_uri varchar not null,
+    feature varchar,                    -- the three parts of <feature>_<type>_<version>
+    "type" varchar,
+    version varchar,
+    cases bigint not null
+);
+
+create table if not exists raw.test_cases (
+    load_id bigint not null,
+    testset_id varchar not null,
+    case_id varchar not null,
+    "line" bigint not null,
+    position bigint not null,
+    format_version varchar not null,    -- 1.0, 2.0
+    tags json not null,
+    inputs json not null,
+    step_inputs json not null,
+    batch_items json,
+    expected_outputs json not null,
+    expected_aggregation json,          -- SQL null = absent or null: nothing expected
+    intermediate_expectations json not null,
+    evaluation_config json not null,
+    raw_data json not null,             -- the record as written, unknown fields too
+    content_hash varchar not null       -- of inputs, expectations and evaluation_config, key order ignored
+);
+
+-- One check: an expectation flattened, a row per leaf and per container.
+create table if not exists raw.expectations (
+    load_id bigint not null,
+    testset_id varchar not null,
+    case_id varchar not null,
+    "line" bigint not null,
+    scope varchar not null,             -- intermediate, aggregation, final
+    step_id varchar,                    -- intermediate: the step
+    field varchar,                      -- final: the key of expected_outputs; null on the root check of strict mode
+    check_no bigint not null,           -- from 0 within the case, in the order of the file
+    path varchar not null,              -- what SQL extracts by, below the step's or the field's output
+    pointer varchar not null,           -- JSON Pointer, for people; starts at the scope's output
+    matcher varchar not null,           -- object, array, text, contains, regex, number, bool, null
+    expected json not null,             -- the expected value as written
+    operand varchar,                    -- text, needle, translated pattern (null: invalid), number's text, true/false
+    operand_ascii varchar,              -- regex: the untranslated pattern, for texts that are all ASCII
+    number double,                      -- number: as a double; null where too large for one
+    length bigint,                      -- array: expected elements
+    allowed json,                       -- strict_mode: the keys an object may have; else null
+    tolerance double not null
+);
+
+---------- pipelines
+
+create table if not exists raw.pipelines (
+    load_id bigint not null,
+    pipeline_id varchar not null,
+    file_uri varchar not null,
+    name varchar,
+    evaluation_target varchar,
+    default_testset varchar,
+    raw_data json not null
+);
+
+create table if not exists raw.pipeline_steps (
+    load_id bigint not null,
+    pipeline_id varchar not null,
+    step_id varchar not null,
+    output_key varchar,
+    "type" varchar,
+    required boolean not null,          -- false only where the pipeline says so
+    position bigint not null
+);
+
+---------- tasks: analysis inputs and evaluation results
+
+create table if not exists raw.tasks (
+    load_id bigint not null,
+    task_id varchar not null,
+    source_kind varchar not null,       -- analysis, results
+    title varchar not null,
+    prompt_version varchar not null,
+    model varchar not null,
+    triggered_by varchar not null,
+    env json not null,
+    created_at timestamptz not null,
+    extras json not null,
+    testset_ref varchar,                -- what the file or the command line says of its testset
+    pipeline_ref varchar
+);
+
+create table if not exists raw.cases (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    position bigint not null,
+    context json not null,
+    tags json not null
+);
+
+create table if not exists raw.rounds (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    round_id varchar not null,
+    position bigint not null,           -- in the case
+    run_index bigint not null,
+    raw_output varchar,
+    parsed_output json,                 -- SQL null = null
+    input_tokens bigint,
+    output_tokens bigint,
+    latency_ms double,
+    metadata json not null,
+    executed_at timestamptz,
+    error varchar,                      -- evaluation results: the `error` field
+    final_output json,                  -- evaluation results: may be any JSON value
+    step_outputs json,                  -- evaluation results: their own step outputs
+    failed_steps json,
+    rule_violations json,
+    judge_feedback varchar,
+    overall_score double,               -- evaluation results: the judge's 0–10
+    reported_must_have_pass boolean
+);
+
+create table if not exists raw.baselines (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    baseline_id varchar not null,
+    position bigint not null,
+    "type" varchar not null,            -- golden_answer, rules, script, manual_note
+    payload json not null,
+    owner varchar not null,
+    confidence double                   -- 0–1
+);
+
+create table if not exists raw.dimension_configs (
+    load_id bigint not null,
+    task_id varchar not null,
+    dimension_id varchar not null,
+    position bigint not null,
+    name varchar not null,
+    weight double not null,             -- 0–1
+    target json not null,
+    parameters json not null,
+    scoring_mode varchar not null       -- higher_better, lower_better, range
+);
+
+-- A score that something outside SQL gave to one round.
+create table if not exists raw.scores (
+    load_id bigint not null,
+    "line" bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    round_id varchar not null,
+    dimension_id varchar not null,
+    score double,                       -- 0–scale; null: the scorer could not judge
+    scale double not null,
+    summary varchar,
+    payload json not null,
+    scorer varchar not null,
+    scorer_version varchar
+);
+
+-- A baseline that a person set; the newest row of a title and testset counts.
+create table if not exists raw.named_baselines (
+    title varchar not null,
+    testset_id varchar,
+    task_id varchar,                    -- null: cleared
+    set_at timestamptz not null
+);
+
+---------- the memory benchmark
+
+-- One file: the run of one conversation (task).
+create table if not exists raw.memory_runs (
+    load_id bigint not null,
+    run_id varchar not null,            -- <dataset>/<timestamp>[/<memory system>]
+    task_id varchar not null,
+    dataset varchar not null,
+    run_timestamp varchar,              -- as in the folder's or file's name
+    memory_system varchar,
+    started_at timestamptz,             -- run_timestamp read as a time, UTC; null where it is none
+    total_sessions bigint,
+    total_dialogs bigint,
+    total_messages bigint,
+    total_questions bigint,
+    valid_questions bigint,
+    total_tests bigint,
+    test_segments bigint,
+    test_threshold varchar,
+    extras json not null                -- what this version of the format does not understand
+);
+
+-- One round of questions.
+create table if not exists raw.memory_tests (
+    load_id bigint not null,
+    run_id varchar not null,
+    task_id varchar not null,
+    test_index bigint not null,
+    range_start bigint,
+    range_end bigint,
+    dialogs_inserted_count bigint,
+    questions bigint not null,          -- that were loaded
+    memory_snapshot json,               -- state of the memory at this round, keys as the system likes
+    extras json not null
+);
+
+create table if not exists raw.memory_answers (
+    load_id bigint not null,
+    run_id varchar not null,
+    task_id varchar not null,
+    test_index bigint not null,
+    question_index bigint not null,
+    position bigint not null,           -- in the round
+    question_key varchar not null,      -- the question's identity across rounds and runs
+    question_text varchar not null,
+    predicted_answer varchar,
+    reference_answer json,              -- text, number or list, as given; SQL null = missing
+    evidence json,
+    category varchar,                   -- as given, as text
+    error varchar,                      -- null where the call did not fail with a message
+    reference_texts json,               -- the reference's alternatives as texts; SQL null = no reference
+    answer_stems json,                  -- the answer's parts in LoCoMo's form: stems joined by blanks
+    reference_stems json,               -- per alternative a list of parts in that form
+    extras json not null                -- what the data set says of the question beyond the format
+);
+
+create table if not exists raw.memory_invalid_questions (
+    load_id bigint not null,
+    run_id varchar not null,
+    task_id varchar not null,
+    position bigint not null,
+    question_index bigint,
+    question varchar,
+    reason varchar
+);
+
+-- One stage of one insert or retrieval, as `timing_summary` lists them.
+create table if not exists raw.memory_timings (
+    load_id bigint not null,
+    run_id varchar not null,
+    task_id varchar not null,
+    operation varchar not null,         -- insert, retrieval
+    grain varchar not null,             -- summary, detail
+    position bigint not null,           -- detail: of the call; summary: of the stage
+    test_index bigint,                  -- retrieval details: the round
+    stage varchar not null,             -- pre, memory, post, or another key without its `_ms`
+    duration_ms double,                 -- detail: this one; summary: the mean
+    min_ms double,
+    max_ms double,
+    count bigint
+);

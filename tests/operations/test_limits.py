@@ -1,0 +1,103 @@
+"""memory_limit, threads and temp_directory reach promptlab's connections and dbt's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from promptlab.build import build
+from promptlab.errors import SettingsError
+from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, tidy_targets
+from promptlab.pipeline import Warehouse
+from promptlab.settings import Settings
+
+SEEN = (
+    "select current_setting('memory_limit'), current_setting('threads'),"
+    " current_setting('temp_directory')"
+)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(
+        db=tmp_path / "w.duckdb",
+        memory_limit="512MiB",
+        threads=3,
+        temp_directory=tmp_path / "spill",
+    )
+
+
+def test_our_connections_have_them(settings, tmp_path):
+    warehouse = Warehouse(settings.db, settings=settings)
+    with warehouse.writable() as con:
+        written = con.execute(SEEN).fetchone()
+    with warehouse.connect() as con:
+        read = con.execute(SEEN).fetchone()
+    assert written == read == ("512.0 MiB", 3, str(tmp_path / "spill"))
+
+
+def test_what_duckdb_does_not_take_is_a_settings_error(tmp_path):
+    settings = Settings(db=tmp_path / "w.duckdb", memory_limit="plenty")
+    warehouse = Warehouse(settings.db, settings=settings)
+    with pytest.raises(SettingsError, match="memory_limit"), warehouse.writable():
+        pass
+
+
+@pytest.mark.slow
+def test_dbts_connections_have_them_and_do_without_them(
+    settings, tmp_path, monkeypatch, capfd
+):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with Warehouse(settings.db).writable():
+        pass
+    show = ["--inline", SEEN, "--output", "json"]
+    build(settings, show, command="show", verbose=True)
+    told = capfd.readouterr().err
+    assert "512.0 MiB" in told
+    assert str(tmp_path / "spill") in told
+    # dbt's own threads come from the profile, DuckDB's are set as a build begins
+    log = dbt_target(settings.db) / "dbt.log"
+    build(settings, ["--select", "grades"])
+    assert "set threads = 3" in log.read_text("utf-8")
+    log.unlink()
+    build(Settings(db=settings.db), ["--select", "grades"])
+    assert "set threads" not in log.read_text("utf-8")
+
+
+def test_the_profile_works_without_any_of_them():
+    profile = yaml.safe_load((dbt_project() / "profiles.yml").read_text("utf-8"))
+    options = profile["promptlab"]["outputs"]["duckdb"]["config_options"]
+    assert all("env_var('PROMPTLAB_" in text for text in options.values())
+    assert all(text.count("', ") >= 1 for text in options.values())  # with a default
+
+
+# ---------- the cache of dbt
+
+
+def made(root: Path, n: int, db: Path | None) -> Path:
+    import os
+
+    target = root / f"{n:016}"
+    target.mkdir(parents=True)
+    if db is not None:
+        (target / "database.txt").write_text(str(db), "utf-8")
+    os.utime(target, (n, n))
+    return target
+
+
+def test_caches_of_databases_that_are_gone_go_and_so_do_old_ones(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    db = tmp_path / "w.duckdb"
+    db.write_bytes(b"")
+    target = dbt_target(db)
+    gone = made(target.parent, 99, tmp_path / "gone.duckdb")
+    others = [made(target.parent, n, db) for n in range(1, 30)]
+    unknown = made(target.parent, 98, None)
+    tidy_targets(target, db)
+    left = set(target.parent.iterdir())
+    assert gone not in left
+    assert {target, unknown, others[-1]} <= left
+    assert others[0] not in left
+    assert len(left) <= TARGETS_KEPT
