@@ -89,9 +89,7 @@ def to_message(
     lang = lang or language_of(result)
     filters = Filters(catalogue(lang))
     place = _place(result, envelope)
-    view, html, text, image = _bodies(
-        result, history, lang, templates, filters, place
-    )
+    view, html, text, image = _bodies(result, history, lang, templates, filters, place)
     message = EmailMessage(policy=SMTP)
     _write_headers(message, result, view, envelope, filters)
     message.set_content(text, cte=_encoding(text))

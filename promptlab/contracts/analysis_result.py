@@ -251,5 +251,5 @@ class AnalysisResult(Contract):
     extras: JsonObject
     """The input's ``extras`` as given; ours under the key ``promptlab``."""
     comparison: Comparison | None = None
-    """Ours: the task against its baseline; ``None`` where it has none. Of the cases, the
-    worst 1,000 at most."""
+    """Ours: the task against its baseline; ``None`` where it has none. Of the cases,
+    the worst 1,000 at most."""
