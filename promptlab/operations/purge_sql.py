@@ -106,7 +106,7 @@ def choose(
         con.execute(
             f"create or replace temp table {name} as"
             f" select distinct id as {key} from ({_pairs(con, key)})"
-            f" where other in (from {purged})"
+            f" where id is not null and other in (from {purged})"
         )
 
 
@@ -136,7 +136,7 @@ def kept_rows(table: Table) -> str:
     """The query that gives what a purge keeps of a table."""
     goes = _goes(table)
     changes = _CHANGES.get(str(table), "")
-    where = "" if goes is None else f" where not ({goes})"
+    where = "" if goes is None else f" where ({goes}) is not true"
     return f"select *{changes} from {table.sql} as t{where}"
 
 
@@ -195,7 +195,7 @@ _NAMES_IT = """
 
 
 def _goes(table: Table) -> str | None:
-    """The condition that a row is purged, never null; None where none can be."""
+    """The condition that a row is purged; None where no row of the table can be."""
     if str(table) == "raw.named_baselines":
         return "title in (from purged_titles)"
     if str(table) == "raw.rejects":

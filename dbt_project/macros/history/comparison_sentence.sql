@@ -10,7 +10,8 @@
 {%- endmacro %}
 
 {#- A comparison in one sentence: the verdict's template with the columns of
-    int_comparisons_judged, its verdict and its reason filled in. -#}
+    int_comparisons_judged, its verdict and its reason filled in. Scores are 0 to 1, so a
+    comparison that could only detect more than that detects nothing. -#}
 {% macro comparison_sentence(language) -%}
     {%- set words = {
         'zh': {
@@ -23,6 +24,7 @@
             'small_p': 'p < 0.001',
             'adjusted': '校正后 ',
             'unseen': '；小于 {detectable} 个百分点的差异，这样的对比多半看不出来',
+            'blind': '；用例这么少，任何差异都看不出来',
         },
         'en': {
             'overall': 'The overall score',
@@ -34,6 +36,7 @@
             'small_p': 'p < 0.001',
             'adjusted': 'adjusted ',
             'unseen': '; a comparison like this mostly misses differences below {detectable} points',
+            'blind': '; with so few cases no difference could be seen',
         },
     }[language] -%}
     {{ filled({'zh': 'verdicts.sentence', 'en': 'verdicts.sentence_en'}[language], {
@@ -50,7 +53,8 @@
             ~ "|| case when judged.deciding_p < 0.001 then '" ~ words.small_p ~ "' else "
             ~ filled("'" ~ words.p ~ "'", {'p': fixed_decimals('judged.deciding_p', 3)})
             ~ ' end',
-        'unseen': "case when judged.smallest_detectable is null then '' else "
+        'unseen': "case when judged.smallest_detectable is null then ''"
+            ~ " when judged.smallest_detectable > 1 then '" ~ words.blind ~ "' else "
             ~ filled("'" ~ words.unseen ~ "'", {
                 'detectable': fixed_decimals('100 * judged.smallest_detectable', 1),
             }) ~ ' end',

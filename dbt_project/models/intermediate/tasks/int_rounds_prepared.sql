@@ -1,5 +1,5 @@
 -- One row per round with the outputs that are judged: step outputs, the final output
--- and the answer as text. A view: the documents are read where they lie.
+-- and the answer as text. Most models start here, so the documents are read once.
 with
 
 rounds as (
