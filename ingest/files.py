@@ -69,7 +69,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[Found]:
             if stat.S_ISREG(status.st_mode):
                 yield one
             elif not stat.S_ISDIR(status.st_mode):
-                yield replace(one, fault=f"is {_what(status.st_mode)}, no file")
+                yield replace(one, fault=f"it is {_what(status.st_mode)}, no file")
 
 
 def _walk(folder: Path) -> Iterator[Found]:

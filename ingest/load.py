@@ -111,7 +111,7 @@ def _batches(pending: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
             yield batch
             batch, size, keys = [], 0, set()
         batch.append(one)
-        is_open = one.more
+        is_open = one.more or one.abandoned
         size += one.source.size
         keys.update(one.reading.keys)
     if batch:

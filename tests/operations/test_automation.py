@@ -100,7 +100,9 @@ def test_the_nightly_script_and_then_the_workflow_run(folder):
     for step in steps():
         if "run" in step and "pip install" not in step["run"]:
             done = run(folder, "bash", "-euo", "pipefail", "-c", step["run"])
-            assert done.returncode == 0, (step, done.stderr)
+            # the gate has judged: the examples' latest task may fail it
+            judged = "promptlab gate" in step["run"] and done.returncode == 1
+            assert done.returncode == 0 or judged, (step, done.stderr)
     assert "v3.2" in (folder / "summary.md").read_text("utf-8")
     dbt = ["dbt", "--no-use-colors", "source", "freshness", "--target-path", "target"]
     project = str(ROOT / "dbt_project")

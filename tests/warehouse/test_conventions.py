@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,45 @@ def test_every_fact_that_computes_has_a_unit_test_or_one_upstream(manifest, mode
         and not is_tested(m["unique_id"])
     ]
     assert untested == []
+
+
+def imports(model: dict[str, Any]) -> list[tuple[str, str]]:
+    """The import CTEs of a model: what is imported, and the whole text of the CTE."""
+    return re.findall(
+        r"(?ms)^    select \* from \{\{ ref\('(\w+)'\) \}\}$(.*?)^\),?$",
+        model["raw_code"],
+    )
+
+
+def test_a_model_of_one_build_reads_only_that_build_of_what_is_kept(models):
+    kept = {m["name"] for m in models if m["config"]["materialized"] == "incremental"}
+    of_everything = {
+        m["name"]
+        for m in models
+        if m["schema"] == "marts" and m["config"]["materialized"] != "incremental"
+    }
+    unbounded = [
+        (model["name"], imported)
+        for model in models
+        if model["name"] not in of_everything
+        for imported, text in imports(model)
+        if imported in kept and " in (select " not in text
+        if "in_this_build" not in text
+    ]
+    assert len(kept) > 30
+    assert unbounded == []
+
+
+def test_what_is_kept_says_which_batch_replaces_it(models):
+    for model in models:
+        config = model["config"]
+        if config["materialized"] == "incremental":
+            assert config["meta"]["batch"] in {
+                "tasks",
+                "titles",
+                "comparisons",
+                "memory_runs",
+            }, model["name"]
+            assert config["unique_key"] in model["columns"] or (
+                model["schema"] == "intermediate"
+            ), model["name"]

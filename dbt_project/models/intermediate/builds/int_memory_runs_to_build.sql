@@ -1,10 +1,17 @@
 -- The memory runs that this build computes: those with other files than when they were last
--- built, and those that are gone (no fingerprint). A full refresh takes all.
+-- built, those whose baselines are others or have other files, and those that are gone (no
+-- fingerprint). A full refresh takes all.
 with
 
 runs as (
 
     select * from {{ ref('stg_memory__runs') }}
+
+),
+
+pairs as (
+
+    select * from {{ ref('int_memory_run_pairs') }}
 
 ),
 
@@ -15,14 +22,39 @@ built as (
 
 ),
 
-versions as (
+loads as (
 
     select
         run_id,
-        md5(string_agg(cast(load_id as varchar), ',' order by load_id)) as fingerprint
+        string_agg(cast(load_id as varchar), ',' order by load_id) as load_ids
 
     from runs
     group by run_id
+
+),
+
+baselines as (
+
+    select
+        pairs.candidate_run_id,
+        string_agg(
+            pairs.baseline_run_id || ' ' || loads.load_ids, ' ' order by pairs.pair_source
+        ) as description
+
+    from pairs
+    inner join loads on pairs.baseline_run_id = loads.run_id
+    group by pairs.candidate_run_id
+
+),
+
+versions as (
+
+    select
+        loads.run_id,
+        md5(concat_ws(' ', loads.load_ids, baselines.description)) as fingerprint
+
+    from loads
+    left join baselines on loads.run_id = baselines.candidate_run_id
 
 ),
 

@@ -74,11 +74,7 @@ by_dimension as (
         candidate_score,
         delta,
         true as is_comparable,
-        case delta
-            when -1 then 'newly_failing'
-            when 1 then 'newly_fixed'
-            else 'as before'
-        end as status_change,
+        {{ change_of_all_or_nothing('delta') }} as status_change,
         true as is_shared
 
     from score_changes
@@ -120,23 +116,10 @@ summed as (
         subject,
 
         ---------- numerics
-        count(*) filter (where is_shared) as n_shared,
-        count(*) filter (where is_comparable) as n_comparable,
-        count(delta) as n_pairs,
-        count(*) filter (where delta > 0) as n_better,
-        count(*) filter (where delta < 0) as n_worse,
-        count(*) filter (where delta = 0) as n_same,
-        {{ exact_mean('case when delta is not null then baseline_score end') }} as baseline_mean,
-        {{ exact_mean('case when delta is not null then candidate_score end') }}
-            as candidate_mean,
-        {{ exact_mean('delta') }} as mean_delta,
-        {{ exact_sample_sd('millionths') }} as sd,
-        count(status_change) as n_judged,
-        count(*) filter (where status_change = 'newly_failing') as n_lost,
-        count(*) filter (where status_change = 'newly_fixed') as n_gained,
+        {{ paired_sums() }},
 
         ---------- booleans
-        bool_and(baseline_score in (0, 1) and candidate_score in (0, 1)) as is_all_or_nothing
+        {{ all_or_nothing() }} as is_all_or_nothing
 
     from in_millionths
     group by baseline_task_id, candidate_task_id, level, subject

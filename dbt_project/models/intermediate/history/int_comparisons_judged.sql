@@ -185,21 +185,8 @@ decided as (
 
     select
         *,
-        case
-            when n_pairs = 0 then 'not_comparable'
-            when n_pairs >= min_pairs and deciding_p <= max_p
-                then case when mean_delta > 0 then 'improved' else 'regressed' end
-            when n_pairs < min_pairs then 'inconclusive'
-            when n_better + n_worse = 0 then 'no_reliable_change'
-            when mean_delta - half_width >= -margin and mean_delta + half_width <= margin
-                then 'no_reliable_change'
-            else 'inconclusive'
-        end as verdict,
-        -- greatest and least would step over a null
-        case when half_width is not null then round(greatest(-1.0, mean_delta - half_width), 6) end
-            as low,
-        case when half_width is not null then round(least(1.0, mean_delta + half_width), 6) end
-            as high
+        {{ comparison_verdict() }} as verdict,
+        {{ interval_ends() }}
 
     from joined
 
@@ -228,12 +215,7 @@ judged as (
                         then 'no_comparable_dimension'
                     else 'no_paired_score'
                 end
-            when verdict = 'inconclusive'
-                then case
-                    when n_pairs < min_pairs then 'too_few_pairs'
-                    when half_width is null then 'no_spread'
-                    else 'interval_too_wide'
-                end
+            when verdict = 'inconclusive' then {{ inconclusive_reason() }}
         end as reason,
 
         ---------- numerics
@@ -249,9 +231,7 @@ judged as (
         candidate_score,
         delta,
         sd,
-        -- an interval that rounding leaves no width is none
-        case when low < high then low end as ci_low,
-        case when low < high then high end as ci_high,
+        {{ interval_with_width() }},
         p_value,
         p_adjusted,
         deciding_p,

@@ -7,16 +7,15 @@ answers as (
 
 ),
 
-runs as (
+labels as (
 
-    select * from {{ ref('stg_memory__runs') }}
-    where {{ in_this_build('memory_runs') }}
+    select * from {{ ref('int_memory_category_labels') }}
 
 ),
 
-categories as (
+metrics as (
 
-    select * from {{ ref('memory_categories') }}
+    select * from {{ ref('memory_metrics') }}
 
 ),
 
@@ -31,13 +30,11 @@ counted as (
         coalesce(category, '(none)') as category,
         count(*) filter (where has_reference) as n_reference,
         count(*) filter (where has_reference and is_failed) as n_reference_failed,
-        count(*) filter (where has_reference and coalesce(category, '') <> '5') as n_mem0,
+        count(*) filter (where {{ is_scorable("'mem0_f1'") }}) as n_mem0,
+        count(*) filter (where {{ is_scorable("'mem0_f1'") }} and is_failed) as n_mem0_failed,
+        count(*) filter (where {{ is_scorable("'locomo_f1'") }}) as n_locomo,
         count(*) filter (
-            where has_reference and coalesce(category, '') <> '5' and is_failed
-        ) as n_mem0_failed,
-        count(*) filter (where has_reference or category = '5') as n_locomo,
-        count(*) filter (
-            where (has_reference or category = '5') and is_failed
+            where {{ is_scorable("'locomo_f1'") }} and is_failed
         ) as n_locomo_failed,
         {{ exact_sum('token_f1') }} as token_f1,
         {{ exact_sum('exact_match') }} as exact_match,
@@ -47,20 +44,6 @@ counted as (
 
     from answers
     group by run_id, task_id, test_index, is_last_round, coalesce(category, '(none)')
-
-),
-
-metrics as (
-
-    select 'token_f1' as metric
-    union all
-    select 'exact_match' as metric
-    union all
-    select 'contains_reference' as metric
-    union all
-    select 'mem0_f1' as metric
-    union all
-    select 'locomo_f1' as metric
 
 ),
 
@@ -93,42 +76,6 @@ measured as (
 
     from counted
     cross join metrics
-
-),
-
--- A category counts under its own name, in its group, and in `all`; once under each.
-labels as (
-
-    select distinct
-        counted.run_id,
-        counted.category,
-        counted.category as label
-    from counted
-
-    union
-
-    select distinct
-        counted.run_id,
-        counted.category,
-        'all' as label
-    from counted
-
-    union
-
-    select distinct
-        counted.run_id,
-        counted.category,
-        categories.category_group as label
-    from counted
-    inner join runs
-        on
-            counted.run_id = runs.run_id
-            and counted.task_id = runs.task_id
-    inner join categories
-        on
-            runs.dataset = categories.dataset
-            and counted.category = categories.category
-    where categories.category_group is not null
 
 ),
 

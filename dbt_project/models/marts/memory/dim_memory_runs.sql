@@ -14,6 +14,13 @@ right_metrics as (
 
 ),
 
+previous_runs as (
+
+    select * from {{ ref('int_memory_run_pairs') }}
+    where pair_source = 'previous'
+
+),
+
 summed as (
 
     select
@@ -39,53 +46,42 @@ summed as (
 
 ),
 
-in_history as (
-
-    select
-        *,
-        lag(run_id) over (
-            partition by dataset, memory_system
-            order by started_at nulls first, run_id
-        ) as previous_run_id
-
-    from summed
-
-),
-
 final as (
 
     select
 
         ---------- ids
-        in_history.run_id,
-        in_history.previous_run_id,
+        summed.run_id,
+        previous_runs.baseline_run_id as previous_run_id,
 
         ---------- strings
-        in_history.dataset,
-        in_history.run_timestamp,
-        in_history.memory_system,
+        summed.dataset,
+        summed.run_timestamp,
+        summed.memory_system,
         right_metrics.right_metric,
 
         ---------- numerics
         right_metrics.right_threshold,
-        in_history.n_tasks,
-        in_history.n_rounds,
-        in_history.total_sessions,
-        in_history.total_dialogs,
-        in_history.n_questions,
-        in_history.n_valid,
-        in_history.n_invalid,
-        in_history.n_asked,
-        in_history.n_never_asked,
-        in_history.n_answers,
-        in_history.n_failed,
+        summed.n_tasks,
+        summed.n_rounds,
+        summed.total_sessions,
+        summed.total_dialogs,
+        summed.n_questions,
+        summed.n_valid,
+        summed.n_invalid,
+        summed.n_asked,
+        summed.n_never_asked,
+        summed.n_answers,
+        summed.n_failed,
 
         ---------- timestamps
-        in_history.started_at
+        summed.started_at
 
-    from in_history
+    from summed
     left join right_metrics
-        on in_history.run_id = right_metrics.run_id
+        on summed.run_id = right_metrics.run_id
+    left join previous_runs
+        on summed.run_id = previous_runs.candidate_run_id
 
 )
 

@@ -65,13 +65,7 @@ judged as (
 
     select
         *,
-        case right_metric
-            when 'locomo_f1' then locomo_f1
-            when 'token_f1' then token_f1
-            when 'mem0_f1' then mem0_f1
-            when 'exact_match' then exact_match
-            when 'contains_reference' then contains_reference
-        end as right_score,
+        {{ score_by('right_metric') }} as right_score,
         test_index = max(test_index) over (partition by run_id, task_id) as is_last_round
 
     from scored

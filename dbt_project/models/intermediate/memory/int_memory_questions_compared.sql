@@ -1,0 +1,160 @@
+-- One row per pair of runs, metric and question of either's last round: its score on both
+-- sides and what became of it. A question with another reference is another question.
+with
+
+pairs as (
+
+    select * from {{ ref('int_memory_run_pairs') }}
+    where {{ in_this_build('memory_runs', 'candidate_run_id') }}
+
+),
+
+scores as (
+
+    select * from {{ ref('int_memory_question_scores') }}
+
+),
+
+of_baselines as (
+
+    select
+        pairs.baseline_run_id,
+        pairs.candidate_run_id,
+        scores.*
+
+    from pairs
+    inner join scores on pairs.baseline_run_id = scores.run_id
+
+),
+
+of_candidates as (
+
+    select
+        pairs.baseline_run_id,
+        pairs.candidate_run_id,
+        scores.*
+
+    from pairs
+    inner join scores on pairs.candidate_run_id = scores.run_id
+
+),
+
+paired as (
+
+    select
+        coalesce(of_candidates.baseline_run_id, of_baselines.baseline_run_id)
+            as baseline_run_id,
+        coalesce(of_candidates.candidate_run_id, of_baselines.candidate_run_id)
+            as candidate_run_id,
+        coalesce(of_candidates.task_id, of_baselines.task_id) as task_id,
+        coalesce(of_candidates.question_key, of_baselines.question_key) as question_key,
+        coalesce(of_candidates.metric, of_baselines.metric) as metric,
+        coalesce(of_candidates.category, of_baselines.category) as category,
+        of_baselines.status as baseline_status,
+        of_candidates.status as candidate_status,
+        of_baselines.score as baseline_score,
+        of_candidates.score as candidate_score,
+        case
+            when of_baselines.run_id is null then 'candidate'
+            when of_candidates.run_id is null then 'baseline'
+            else 'both'
+        end as present_in,
+        coalesce(of_candidates.is_right_metric, of_baselines.is_right_metric)
+            as is_right_metric,
+        of_baselines.is_right_metric and of_candidates.is_right_metric as has_same_right_metric,
+        cast(of_baselines.reference_answer as varchar)
+        is distinct from cast(of_candidates.reference_answer as varchar)
+            as has_other_reference
+
+    from of_candidates
+    full outer join of_baselines
+        on
+            of_candidates.baseline_run_id = of_baselines.baseline_run_id
+            and of_candidates.candidate_run_id = of_baselines.candidate_run_id
+            and of_candidates.task_id = of_baselines.task_id
+            and of_candidates.question_key = of_baselines.question_key
+            and of_candidates.metric = of_baselines.metric
+
+),
+
+measured as (
+
+    select
+        *,
+        present_in = 'both' as is_shared,
+        present_in = 'both' and not has_other_reference as is_comparable,
+        case
+            when present_in = 'both' and not has_other_reference
+                then round(candidate_score - baseline_score, 6)
+        end as delta,
+        -- right or not: an answer that cannot be judged is neither
+        coalesce(
+            has_same_right_metric
+            and not has_other_reference
+            and baseline_status <> 'unevaluated'
+            and candidate_status <> 'unevaluated',
+            false
+        ) as is_judged
+
+    from paired
+
+),
+
+compared as (
+
+    select
+
+        ---------- ids
+        baseline_run_id,
+        candidate_run_id,
+        task_id,
+        question_key,
+        metric,
+
+        ---------- strings
+        category,
+        case
+            when present_in = 'candidate' then 'added'
+            when present_in = 'baseline' then 'removed'
+            when delta is null then 'not_comparable'
+            when delta > 0 then 'better'
+            when delta < 0 then 'worse'
+            else 'same'
+        end as change,
+        case
+            when not is_shared or delta is not null then null
+            when has_other_reference then 'reference_differs'
+            when candidate_score is not null then 'no_score_in_baseline'
+            when baseline_score is not null then 'no_score_in_candidate'
+            else 'no_score'
+        end as reason,
+        baseline_status,
+        candidate_status,
+        case
+            -- by other metrics only scores of 1 among scores of 0 and 1 pass
+            when not is_right_metric
+                then case
+                    when delta is not null then {{ change_of_all_or_nothing('delta') }}
+                end
+            when not is_judged then null
+            when baseline_status = 'pass' and candidate_status = 'pass' then 'still_passing'
+            when baseline_status = 'pass' then 'newly_failing'
+            when candidate_status = 'pass' then 'newly_fixed'
+            else 'still_failing'
+        end as status_change,
+
+        ---------- numerics
+        baseline_score,
+        candidate_score,
+        delta,
+
+        ---------- booleans
+        is_shared,
+        is_comparable,
+        is_right_metric
+
+    from measured
+
+)
+
+select * from compared

@@ -1,0 +1,52 @@
+{{ config(unique_key='candidate_run_id') }}
+
+with
+
+questions as (
+
+    select * from {{ ref('int_memory_questions_compared') }}
+    where is_right_metric
+
+),
+
+reasons as (
+
+    select * from {{ ref('comparison_reasons') }}
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        questions.baseline_run_id,
+        questions.candidate_run_id,
+        questions.task_id,
+        questions.question_key,
+
+        ---------- strings
+        questions.metric,
+        questions.category,
+        questions.change,
+        questions.reason,
+        reasons.reason_text,
+        reasons.reason_text_en,
+        questions.baseline_status,
+        questions.candidate_status,
+        questions.status_change,
+
+        ---------- numerics
+        questions.baseline_score,
+        questions.candidate_score,
+        questions.delta,
+
+        ---------- booleans
+        questions.is_comparable
+
+    from questions
+    left join reasons on questions.reason = reasons.reason
+
+)
+
+select * from final
