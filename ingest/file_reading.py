@@ -94,7 +94,7 @@ class Files:
         for found, kind in planned:
             self.loads.append(FileLoad(found.path, kind or "unknown"))
             yield from self.read(found, kind)
-            on_progress(found.path, _size(found))
+            on_progress(found.path, found.size)
 
     def read(self, found: Found, kind: str | None) -> Iterator[ReadFile]:
         """Read one file in as many batches as it is large; none where it is known.
@@ -270,7 +270,7 @@ class _FileReading:
             data=b"",
             name=self._found.name,
             path=self._found.path,
-            uri=self._found.path.resolve().as_posix(),
+            uri=self._found.uri,
             modified_at=datetime.fromtimestamp(modified, UTC),
             pipelines=self._files._pipelines,
             size=file.size if file else 0,
@@ -291,10 +291,3 @@ def _redacted_expectations(redactor: Redactor) -> Problem:
 def _pipelines_in(reading: Reading) -> list[Pipeline]:
     written = reading.rows.get("pipelines", {}).get("raw_data", ())
     return [Pipeline.model_validate_json(raw_data) for raw_data in written]
-
-
-def _size(found: Found) -> int:
-    try:
-        return found.path.stat().st_size
-    except OSError:
-        return 0

@@ -25,6 +25,22 @@ class Found:
     fault: str | None = None
     """Why it cannot be read; known before anybody tried."""
 
+    @property
+    def size(self) -> int:
+        """Its bytes; 0 where nobody can tell."""
+        try:
+            return 0 if self.fault else self.path.stat().st_size
+        except OSError:
+            return 0
+
+    @property
+    def uri(self) -> str:
+        """Absolute path, links followed."""
+        try:
+            return self.path.resolve().as_posix()
+        except (OSError, RuntimeError):  # a loop of links
+            return self.path.absolute().as_posix()
+
 
 def find_files(paths: Sequence[Path]) -> Iterator[Found]:
     """The files below these paths, folders walked in order of name, hidden ones too.

@@ -54,6 +54,8 @@ _KEY = (
 )
 _NAME = r"[^/\\\"'\s:;,<>|*?()\[\]{}]+"
 
+_PEM_BODY = r"(?:[A-Za-z0-9+/=:,\s-]|\\+[nrt/])"
+
 RULES: tuple[Rule, ...] = (
     Rule(
         "secret",
@@ -105,7 +107,8 @@ RULES: tuple[Rule, ...] = (
         "on",
         "PEM private keys, whole",
         r"(?P<X>-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:[A-Za-z0-9+/=:,\s-]|\\+[nrt/])*)",
+        rf"(?:{_PEM_BODY}*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+        rf"|{_PEM_BODY}*))",  # cut off before its end
     ),
     Rule(
         "email",

@@ -140,7 +140,7 @@ class Warehouse:
         planned = plan([Path(path) for path in paths], kind)
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, paths))}")
-        on_start(len(planned), sum(f.path.stat().st_size for f, _ in planned))
+        on_start(len(planned), sum(found.size for found, _ in planned))
         with self._connect(read_only=False) as con:
             raw.ensure_schema(con, ingest_version=__version__)
             files = ingest(

@@ -23,6 +23,7 @@ from promptlab.contracts.memory_result import (
 )
 from promptlab.errors import NothingToDo
 from reports.catalogue import catalogue
+from reports.memory_comparison_queries import memory_comparisons
 from reports.rows import Row, from_json, moment, rows
 
 if TYPE_CHECKING:
@@ -91,35 +92,14 @@ order by task_id
 """
 
 _WRONG = f"""
-with judged as (
-
-    select
-        answers.task_id, answers.question_index, answers.category,
-        answers.question_text, answers.predicted_answer, answers.reference_answer,
-        answers.status, answers.error,
-        cast(
-            case runs.right_metric
-                when 'locomo_f1' then answers.locomo_f1
-                when 'token_f1' then answers.token_f1
-                when 'mem0_f1' then answers.mem0_f1
-                when 'exact_match' then answers.exact_match
-                when 'contains_reference' then answers.contains_reference
-            end
-            as double
-        ) as score
-    from marts.fct_memory_answers as answers
-    inner join marts.dim_memory_runs as runs on answers.run_id = runs.run_id
-    where
-        answers.run_id = $run_id and answers.is_last_round
-        and answers.status <> 'pass'
-
-)
-
-select *, count(*) over () as n_found
-from judged
+select
+    task_id, question_index, category, question_text, predicted_answer,
+    reference_answer, status, error, right_score as score, count(*) over () as n_found
+from marts.fct_memory_answers
+where run_id = $run_id and is_last_round and status <> 'pass'
 order by
     case status when 'error' then 0 when 'fail' then 1 else 2 end,
-    score, task_id, question_index
+    right_score, task_id, question_index
 limit {MOST_LISTED}
 """
 
@@ -145,7 +125,8 @@ order by n_questions desc, reason
 
 _TIMINGS = """
 select
-    operation, stage, n_tasks, n_calls, mean_ms, min_ms, p50_ms, p95_ms, max_ms
+    operation, stage, n_tasks, n_calls, mean_ms, min_ms, p50_ms, p90_ms, p95_ms,
+    p99_ms, max_ms
 from marts.fct_memory_timings
 where run_id = $run_id
 order by operation, sum_ms desc, stage
@@ -231,6 +212,7 @@ def memory_result(
                 else found(_PREVIOUS, run.previous_run_id)
             )
         ],
+        comparisons=memory_comparisons(con, run_id, lang=language),
         retention=[MemoryRetention(**row) for row in found(_RETENTION)],
         tasks=[MemoryTask(**row) for row in found(_TASKS)],
         n_wrong=_n_found(wrong),

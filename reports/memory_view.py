@@ -6,20 +6,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptlab.contracts.memory_result import (
+    ComparedQuestion,
     ForgottenQuestion,
     MemoryAnswer,
     MemoryCategory,
+    MemoryComparison,
     MemoryResult,
     MemoryRetention,
     MemoryScore,
+    MemoryScoreComparison,
     MemoryTask,
 )
+from reports.curve import Curve, curve
 from reports.view import bar, first
 from reports.view_types import Bar
 
 METRICS = ("locomo_f1", "token_f1", "exact_match", "contains_reference", "mem0_f1")
 MOST_ANSWERS = 100
 MOST_TASKS = 50
+MOST_CHANGED = 50
+MOST_COMPARED = 40
+"""Categories, and other metrics, that a comparison lists."""
 
 
 @dataclass(frozen=True)
@@ -48,19 +55,38 @@ class RetentionLine:
 
 
 @dataclass(frozen=True)
+class ComparisonView:
+    """The run against an earlier one."""
+
+    comparison: MemoryComparison
+    overall: MemoryScoreComparison
+    categories: list[MemoryScoreComparison]
+    """By the comparison's own metric."""
+    others: list[MemoryScoreComparison]
+    """All questions by the other metrics."""
+    questions: Sequence[ComparedQuestion]
+    n_questions_more: int
+
+
+@dataclass(frozen=True)
 class MemoryView:
     """The page of a memory run."""
 
     headline: MemoryScore | None
     bar: Bar
     previous: MemoryScore | None
+    comparisons: list[ComparisonView]
     metrics: list[str]
     """Those that were scored, the run's own first."""
     categories: list[CategoryLine]
     rounds: list[ScoreLine]
+    learning: Curve | None
+    """The score of ``rounds`` over the dialogs that were inserted by then."""
     others: list[MemoryScore]
     """The headline metric over all questions under the other rules."""
     retention: list[RetentionLine]
+    forgetting: Curve | None
+    """The share still right over the rounds since."""
     tasks: Sequence[MemoryTask]
     n_tasks_more: int
     wrong: Sequence[MemoryAnswer]
@@ -89,12 +115,20 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
     ]
     of_all = [s for s in result.scores if s.metric == own and s.category == "all"]
     main = headline.get(("all", own or ""))
+    rounds = [
+        ScoreLine(score, _bar(score))
+        for score in of_all
+        if score.view == "by_round"
+        and score.failed_calls == "as_zero"
+        and score.average == "micro"
+    ]
     wrong = first(result.wrong, MOST_ANSWERS)
     forgotten = first(result.forgotten, MOST_ANSWERS)
     return MemoryView(
         headline=main,
         bar=_bar(main),
         previous=next((s for s in result.previous_headline if s.metric == own), None),
+        comparisons=[_compared(comparison) for comparison in result.comparisons],
         metrics=metrics,
         categories=[
             CategoryLine(
@@ -104,13 +138,10 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
             )
             for category in result.categories
         ],
-        rounds=[
-            ScoreLine(score, _bar(score))
-            for score in of_all
-            if score.view == "by_round"
-            and score.failed_calls == "as_zero"
-            and score.average == "micro"
-        ],
+        rounds=rounds,
+        learning=curve(
+            [(r.score.mean_dialogs_inserted, r.score.score) for r in rounds]
+        ),
         others=[
             score
             for score in of_all
@@ -120,6 +151,7 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
             RetentionLine(line, bar(line.retention, None, None))
             for line in result.retention
         ],
+        forgetting=curve([(r.lag, r.retention) for r in result.retention]),
         tasks=first(result.tasks, MOST_TASKS),
         n_tasks_more=max(0, len(result.tasks) - MOST_TASKS),
         wrong=wrong,
@@ -127,6 +159,34 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
         forgotten=forgotten,
         n_forgotten_more=result.n_forgotten - len(forgotten),
         names={c.category: c.name for c in result.categories if c.name is not None},
+    )
+
+
+def _compared(comparison: MemoryComparison) -> ComparisonView:
+    own = [s for s in comparison.scores if s.is_right_metric]
+    overall = next(s for s in own if s.subject == "all")
+    questions = first(comparison.questions, MOST_CHANGED)
+    counts = comparison.counts
+    n_changed = sum(
+        (
+            counts.worse,
+            counts.not_comparable,
+            counts.removed,
+            counts.added,
+            counts.better,
+        )
+    )
+    return ComparisonView(
+        comparison=comparison,
+        overall=overall,
+        categories=[s for s in own if s is not overall][:MOST_COMPARED],
+        others=[
+            s
+            for s in comparison.scores
+            if not s.is_right_metric and s.subject == "all" and s.n_pairs
+        ],
+        questions=questions,
+        n_questions_more=n_changed - len(questions),
     )
 
 

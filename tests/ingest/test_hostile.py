@@ -41,7 +41,7 @@ LARGE: dict[str, Callable[[], Iterator[str]]] = {
     "long_string.json": lambda: iter([analysis('"' + "x" * 17_000_000 + '"')]),
     "long_integer.jsonl": lambda: iter(['{"id":"a","x":', "9" * 1_000_000, "}\n", GOOD]),
     "many_quotes.jsonl": lambda: iter(['{"id":"a","x":', '"\\"' * 300_000, "\n", GOOD]),
-    "one_record_over_lines.jsonl": lambda: iter(['{"id":"a","x":[\n', '"filler",\n' * 7_000_000, '0]}\n']),
+    "one_record_over_lines.jsonl": lambda: iter(['{"id":"a","x":[\n', '"filler",\n' * 1_000_000, '0]}\n']),
 }  # fmt: skip
 
 # file: (status, records loaded, [(code, line, column)])
@@ -65,7 +65,7 @@ EXPECTED: dict[str, tuple[str, int, list[tuple[str, int | None, int | None]]]] =
     "path_like_ids.jsonl": ("loaded", 6, []),
     "sql_and_jinja.jsonl": ("loaded", 7, []),
     "sql_and_jinja.json": ("loaded", 7, []),
-    "open_string.json": ("rejected", 0, [("unterminated_string", 1, 22)]),
+    "open_string.json": ("rejected", 0, [("unterminated_string", 1, 50)]),
     "alias_bomb.yaml": ("rejected", 0, [("too_large", 1, 1)]),
     "python_object.yaml": ("rejected", 0, [("unknown_tag", 3, 4)]),
     "list_of_cases.jsonl": ("rejected", 0, [("not_an_object", 1, 1)]),
@@ -94,8 +94,8 @@ def loads(tmp_path_factory: pytest.TempPathFactory) -> dict[str, FileLoad]:
             file.writelines(pieces())
     for name in ("0_good.jsonl", "m_good.jsonl", "~good.jsonl"):
         (folder / name).write_text(GOOD, "utf-8")
-    # two copies of one file are one version: each hostile file has a name of its own
-    ingested = Warehouse(folder.parent / "w.duckdb").ingest(folder)
+    settings = Settings(max_record_mb=8)
+    ingested = Warehouse(folder.parent / "w.duckdb", settings=settings).ingest(folder)
     return {file.path.name: file for file in ingested.files}
 
 
@@ -204,7 +204,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     assert seen[0] < seen[1]
 
 
-@pytest.mark.parametrize("cases", [1, 60_000])
+@pytest.mark.parametrize("cases", [1, 20_000])
 def test_a_file_that_keeps_changing_is_left_out_whole(tmp_path, monkeypatch, cases):
     folder = tmp_path / "in"
     filler = "x" * 500
@@ -264,11 +264,11 @@ def test_a_large_file_that_fails_half_way_leaves_the_warehouse_as_it_was(
     [
         ("a.json", analysis('"' + "x" * 2_000_000 + '"'), {"max_file_mb": 1}, ["2 MB", "limit is 1 MB", "max_file_mb"]),
         ("a.json", analysis('"' + "x" * 2_000_000 + '"'), {"max_string_mb": 1}, ["2 MB", "limit is 1 MB", "max_string_mb"]),
-        ("a.json", analysis(f'"x","parsed_output":{{"a":{deep(60)}}},"p":0').replace('"parsed_output": null, ', ""), {"max_depth": 50}, ["65 objects", "limit is 50", "max_depth"]),
+        ("a.json", analysis(f'"x","parsed_output":{{"a":{deep(60)}}},"p":0').replace('"parsed_output": null, ', ""), {"max_depth": 50}, ["64 objects", "limit is 50", "max_depth"]),
         ("a.jsonl", '{"id":"a","x":"' + "x" * 2_000_000 + '"}', {"max_record_mb": 1}, ["2 MB", "limit is 1 MB", "max_record_mb"]),
         ("a.jsonl", '{"id":"a","x":"' + "汉" * 500_000 + '"}', {"max_string_mb": 1}, ["1.5 MB", "limit is 1 MB", "max_string_mb"]),
         ("a.jsonl", '{"id":"a","x":' + deep(60) + "}", {"max_depth": 50}, ["61 objects", "limit is 50", "max_depth"]),
-        ("a.jsonl", '{"sample_id":"a","metadata":{"x":' + deep(600) + "}}", {"max_depth": 100}, ["602 objects", "limit is 100", "max_depth"]),
+        ("a.jsonl", '{"sample_id":"a","metadata":{"x":' + deep(600) + "}}", {"max_depth": 100}, ["more than 100 objects", "limit is 100", "max_depth"]),
         ("a.json", '{"test_results":' + deep(60) + "}", {"max_depth": 50}, ["61 objects", "limit is 50", "max_depth"]),
     ],
 )  # fmt: skip
