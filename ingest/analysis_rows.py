@@ -23,6 +23,7 @@ from ingest.columns import (
 )
 from ingest.json_places import pointer
 from ingest.limits import DEFAULT, Limits
+from ingest.payload_patterns import spellings
 from ingest.reading import Reading
 from ingest.rows import Columns, Rows
 
@@ -80,6 +81,15 @@ def task_reading(
         ),
     }
     _refuse_twins(tables)
+    baselines = tables["baselines"]
+    baselines["patterns"] = spellings(
+        baselines["type"],
+        baselines["payload"],
+        are_answers_patterns=any(
+            each.parameters.get("match_rule") == "regex"
+            for each in head.contract.dimensions
+        ),
+    )
     rows: Rows = {name: _of_task(head.task_id, each) for name, each in tables.items()}
     return Reading(
         rows=head.rows | rows,

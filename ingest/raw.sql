@@ -194,7 +194,8 @@ create table if not exists raw.baselines (
     "type" varchar not null,            -- golden_answer, rules, script, manual_note
     payload json not null,
     owner varchar not null,
-    confidence double                   -- 0–1
+    confidence double,                  -- 0–1
+    patterns json                       -- pattern in the payload → its RE2 spellings; null: all are RE2 as written
 );
 
 create table if not exists raw.dimension_configs (

@@ -30,6 +30,7 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "alter table if exists raw.loads add column read_with varchar",
         "alter table if exists raw.loads add column objects json",
         _OBJECTS_OF_LIVE_LOADS,
+        "alter table if exists raw.baselines add column patterns json",
     ),
 }
 """Schema version → the statements that lead to it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import time
 from collections.abc import Iterator
@@ -89,6 +91,8 @@ def _open(
     import duckdb
 
     _check_file(db, read_only=read_only)
+    if not db.exists():
+        _create(db)
     deadline = time.monotonic() + lock_timeout
     while True:
         try:
@@ -122,6 +126,26 @@ def _check_file(db: Path, *, read_only: bool) -> None:
             f"{db}: is empty (0 bytes), so it is no DuckDB file;"
             " delete it, or name another with --db"
         )
+
+
+def _create(db: Path) -> None:
+    """Make an empty warehouse, whole from its first moment: a kill leaves none.
+
+    Where two processes make it at once, the first one's stays.
+    """
+    import duckdb
+
+    beside = db.with_name(f".{db.name}.{os.getpid()}.new")
+    try:
+        duckdb.connect(str(beside)).close()
+        with contextlib.suppress(FileExistsError):
+            os.link(beside, db)
+    except duckdb.Error as error:
+        raise _cannot_open(db, str(error)) from None
+    except OSError:  # a file system without hard links
+        beside.replace(db)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:

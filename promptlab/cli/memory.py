@@ -1,8 +1,9 @@
-"""``promptlab memory``: the figures of a memory run, or of two side by side."""
+"""``promptlab memory``: the figures of a memory run, or of two question by question."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +11,8 @@ from promptlab.cli.options import Call, common
 
 if TYPE_CHECKING:
     import duckdb
+
+    from promptlab.contracts.memory_result import MemoryComparison
 
 _SCORES = """
     pivot (
@@ -41,6 +44,17 @@ _SCORES = """
     order by category
 """
 
+_TIMINGS = """
+    select
+        run_id, operation, stage, n_calls, mean_ms, min_ms, p50_ms, p90_ms, p95_ms,
+        p99_ms, max_ms
+    from marts.fct_memory_timings
+    where run_id = $run
+    order by operation, stage = 'total', stage
+"""
+
+Table = tuple[Sequence[str], list[Sequence[Any]]]
+
 
 @click.command("memory", short_help="The figures of one memory run, or of two.")
 @click.argument("runs", nargs=-1, metavar="[RUN] [RUN]")
@@ -51,42 +65,193 @@ _SCORES = """
     "--failed-calls", type=click.Choice(("as_zero", "left_out")), default="as_zero"
 )
 @click.option("--average", type=click.Choice(("micro", "macro")), default="micro")
+@click.option(
+    "--show",
+    type=click.Choice(("figures", "comparison", "questions", "timings")),
+    help="Only this part; JSON and CSV have one part, figures by default.",
+)
 @common()
 def command(
-    call: Call, runs: tuple[str, ...], view: str, failed_calls: str, average: str
+    call: Call,
+    runs: tuple[str, ...],
+    view: str,
+    failed_calls: str,
+    average: str,
+    show: str | None,
 ) -> int:
-    """Print the scores of a memory run by category, or of two runs side by side.
+    """Print the scores of a memory run by category, or of two runs and how they compare.
 
     RUN is an id or a unique part of one; by default the newest run. Every figure is of
     the view, the rule for failed calls and the average that the options name: the
     last round, failed calls as 0, over questions.
+
+    Two runs are compared question by question, over all and by category, where the
+    warehouse keeps the pair: a run with the one before it of the same memory system,
+    and with the newest before it of another. Times of inserting and retrieving follow.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.errors import UsageError
     from promptlab.pipeline import Warehouse
 
     if len(runs) > 2:
         raise UsageError("one run, or two to compare")
+    if show in ("comparison", "questions") and len(runs) < 2:
+        raise UsageError(f"--show {show}: name two runs")
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         chosen = [_resolve(con, run) for run in runs] or [_newest(con)]
-        rows = []
-        for run in chosen:
-            found = con.execute(
-                _SCORES,
-                {
-                    "run": run,
-                    "view": view,
-                    "failed_calls": failed_calls,
-                    "average": average,
-                },
-            )
-            columns = [column[0] for column in found.description or ()]
-            rows += found.fetchall()
-    call.say(f"{view}, failed calls {failed_calls}, {average} average")
-    if len(chosen) == 2:
-        rows.sort(key=lambda row: (row[columns.index("category")] or "", row[0]))
-    print_rows(columns, rows, call.format)
+        values = {"view": view, "failed_calls": failed_calls, "average": average}
+        figures = _side_by_side(con, chosen, values)
+        timings = _read(con, _TIMINGS, chosen, {})
+        comparison = _comparison(con, chosen) if len(chosen) == 2 else None
+    if show in (None, "figures"):
+        call.say(f"{view}, failed calls {failed_calls}, {average} average")
+    if (
+        show in (None, "comparison", "questions")
+        and len(chosen) == 2
+        and not comparison
+    ):
+        call.say(
+            "not compared question by question: kept are a run with the one before it"
+            " of the same data set and memory system, and with the newest of another"
+        )
+    _print(call, show, figures, timings, comparison)
     return 0
+
+
+def _print(
+    call: Call,
+    show: str | None,
+    figures: Table,
+    timings: Table,
+    comparison: MemoryComparison | None,
+) -> None:
+    from promptlab.cli.output import print_rows
+
+    if call.format != "table":
+        parts = {
+            "figures": figures,
+            "comparison": (_COMPARED, _compared(comparison, every_metric=True)),
+            "questions": (_QUESTIONS, _questions(comparison)),
+            "timings": timings,
+        }
+        print_rows(*parts[show or "figures"], call.format)
+        return
+    if show in (None, "figures"):
+        print_rows(*figures, "table")
+    if comparison is not None and show in (None, "comparison"):
+        counts = comparison.counts
+        click.echo(f"baseline   {comparison.baseline_run_id}")
+        click.echo(f"candidate  {comparison.candidate_run_id}")
+        click.echo(comparison.conclusion)
+        click.echo(
+            f"questions: {counts.better} better, {counts.worse} worse,"
+            f" {counts.same} same, {counts.added} added, {counts.removed} removed,"
+            f" {counts.not_comparable} not comparable;"
+            f" {counts.newly_failing} newly failing, {counts.newly_fixed} newly fixed"
+        )
+        print_rows(_COMPARED, _compared(comparison, every_metric=False), "table")
+    if show == "questions":
+        print_rows(_QUESTIONS, _questions(comparison), "table")
+    if show == "timings" or (show is None and timings[1]):
+        print_rows(*timings, "table")
+
+
+_COMPARED = (
+    "metric", "category", "name", "before", "after", "delta", "low", "high", "p",
+    "adjusted_p", "pairs", "right_lost", "right_gained", "mcnemar_p", "detectable",
+    "verdict", "reason",
+)  # fmt: skip
+
+
+def _compared(
+    comparison: MemoryComparison | None, *, every_metric: bool
+) -> list[Sequence[Any]]:
+    return [
+        (
+            s.metric,
+            s.subject,
+            s.name,
+            s.baseline_score,
+            s.candidate_score,
+            s.delta,
+            s.ci_low,
+            s.ci_high,
+            s.p_value,
+            s.p_adjusted,
+            s.n_pairs,
+            s.n_lost,
+            s.n_gained,
+            s.mcnemar_p,
+            s.smallest_detectable,
+            s.verdict,
+            s.reason,
+        )
+        for s in (comparison.scores if comparison else ())
+        if every_metric or s.is_right_metric
+    ]
+
+
+_QUESTIONS = (
+    "task_id", "question_index", "category", "change", "before", "after", "delta",
+    "status_before", "status_after", "question_text", "answer_before", "answer_after",
+)  # fmt: skip
+
+
+def _questions(comparison: MemoryComparison | None) -> list[Sequence[Any]]:
+    return [
+        (
+            q.task_id,
+            q.question_index,
+            q.category,
+            q.change,
+            q.baseline_score,
+            q.candidate_score,
+            q.delta,
+            q.baseline_status,
+            q.candidate_status,
+            q.question_text,
+            q.baseline_answer,
+            q.candidate_answer,
+        )
+        for q in (comparison.questions if comparison else ())
+    ]
+
+
+def _side_by_side(
+    con: duckdb.DuckDBPyConnection, runs: Sequence[str], values: dict[str, str]
+) -> Table:
+    columns, found = _read(con, _SCORES, runs, values)
+    if len(runs) == 2:
+        category = columns.index("category")
+        found.sort(key=lambda row: (row[category] or "", runs.index(row[0])))
+    return columns, found
+
+
+def _read(
+    con: duckdb.DuckDBPyConnection,
+    sql: str,
+    runs: Sequence[str],
+    values: dict[str, str],
+) -> Table:
+    columns: Sequence[str] = ()
+    found: list[Sequence[Any]] = []
+    for run in runs:
+        cursor = con.execute(sql, {"run": run, **values})
+        columns = [column[0] for column in cursor.description or ()]
+        found += cursor.fetchall()
+    return columns, found
+
+
+def _comparison(
+    con: duckdb.DuckDBPyConnection, runs: Sequence[str]
+) -> MemoryComparison | None:
+    """The two runs compared; the later one is the candidate, however they are given."""
+    from reports.memory_comparison_queries import memory_comparisons
+
+    for baseline, candidate in (runs, runs[::-1]):
+        kept = memory_comparisons(con, candidate, lang="en", baseline=baseline)
+        if kept:
+            return kept[0]
+    return None
 
 
 def _newest(con: duckdb.DuckDBPyConnection) -> str:

@@ -17,7 +17,7 @@ from ingest.blocks import Block, TooLong, blocks
 from ingest.reading import Reading, joined
 from ingest.results import read_results, result_batches
 from ingest.scores import read_scores, score_batches
-from ingest.testsets import read_testset, testset_batches
+from ingest.testsets import read_testset
 
 WRITTEN_AT = datetime(2025, 1, 2, tzinfo=UTC)
 
@@ -101,7 +101,7 @@ def test_scores_in_batches_are_those_read_at_once(data, size):
 
 @given(data=lines(_CASE), size=st.integers(1, 400))
 def test_a_testset_in_batches_is_the_one_read_at_once(data, size):
-    parts = joined(testset_batches(cut(data, size), "n", size=len(data)))
+    parts = joined(testsets.testset_batches(cut(data, size), "n", size=len(data)))
     assert told(parts) == told(read_testset(data, "n"))
 
 

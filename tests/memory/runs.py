@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,27 +37,55 @@ WORDS = [
 ]
 
 Document = dict[str, Any]
+Runs = dict[str, dict[str, Document]]
+"""Run → task → document."""
 RUNS = {
     "locomo/250101_0900": "locomo/250101_0900/{task}.json",
     "locomo/250102/mem0": "locomo/250102/mem0/{task}_1430.json",
     "factoid/250103_0900/tim": "factoid/tim/{task}_250103_0900.json",
 }
 """Run id → where its files lie."""
+ANSWERED_AGAIN = ("locomo/250101_0900", "locomo/250104_0900")
+"""A run, and one that was asked the same questions."""
 
 
-def write_runs(folder: Path, seed: int = 7) -> dict[str, dict[str, Document]]:
+def write_runs(folder: Path, seed: int = 7) -> Runs:
     """Write made-up runs below *folder*; returns run → task → document."""
     random = Random(seed)
-    made: dict[str, dict[str, Document]] = {}
+    made: Runs = {}
     for run, layout in RUNS.items():
         dataset = run.split("/")[0]
         for task in ("conv-26", "conv-30", "conv_41"):
             document = made_up(random, dataset, task)
-            path = folder / ".sage" / layout.format(task=task)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+            write(folder / ".sage" / layout.format(task=task), document)
             made.setdefault(run, {})[task] = document
+    before, after = ANSWERED_AGAIN
+    made[after] = {
+        task: answered_again(random, document)
+        for task, document in made[before].items()
+    }
+    for task, document in made[after].items():
+        write(folder / ".sage" / after / f"{task}.json", document)
     return made
+
+
+def write(path: Path, document: Document) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document, ensure_ascii=False), "utf-8")
+
+
+def answered_again(random: Random, document: Document) -> Document:
+    """The same questions with other answers; at last one other reference, one gone."""
+    again = copy.deepcopy(document)
+    for one in again["test_results"]:
+        for question in one["questions"]:
+            if random.random() < 0.4:
+                question.pop("error", None)
+                question.update(an_answer(random, question))
+    last = again["test_results"][-1]["questions"]
+    last[2]["reference_answer"] = "something else"
+    last.pop()
+    return again
 
 
 def made_up(random: Random, dataset: str, task: str) -> Document:
@@ -145,7 +174,7 @@ def text(random: Random, words: int) -> str:
 
 
 def answers(
-    runs: dict[str, dict[str, Document]],
+    runs: Runs,
 ) -> Iterator[tuple[str, str, int, Document]]:
     """Every answer of made-up runs: run, task, test_index, question."""
     for run, tasks in runs.items():

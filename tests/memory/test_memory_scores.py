@@ -5,22 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
 import pytest
 
-from promptlab.pipeline import Warehouse
 from tests.memory import oracle
-from tests.memory.runs import Document, answers, write_runs
+from tests.memory.conftest import SHARED
+from tests.memory.runs import Document, Runs, answers
 
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 TOLERANCE = 1.5e-6  # two roundings to six digits
-
-Runs = dict[str, dict[str, Document]]
-Query = Callable[[str, Collection[str]], list[dict[str, Any]]]
 
 
 class Member(NamedTuple):
@@ -29,44 +22,6 @@ class Member(NamedTuple):
     task: str
     question: Document
     scores: dict[str, float | None]
-
-
-@pytest.fixture(scope="module")
-def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
-    """A warehouse of made-up runs and, where they are at hand, of the real ones."""
-    folder = tmp_path_factory.mktemp("memory")
-    runs = write_runs(folder / "in")
-    warehouse = Warehouse(folder / "memory.duckdb")
-    real = [SHARED / "memory"] if (SHARED / "memory").is_dir() else []
-    assert warehouse.ingest(folder / "in", *real).n_rejected == 0
-    warehouse.build(
-        [
-            *("--select", "+path:models/marts/memory"),
-            *("--exclude-resource-type", "unit_test"),
-        ]
-    )
-    return Path(warehouse.settings.db), runs
-
-
-@pytest.fixture(scope="module")
-def runs(made_up) -> Runs:
-    return made_up[1]
-
-
-@pytest.fixture(scope="module")
-def query(made_up) -> Query:
-    """Rows of a mart of some runs, each a dict."""
-
-    def run(mart: str, runs: Collection[str]) -> list[dict[str, Any]]:
-        with duckdb.connect(str(made_up[0]), read_only=True) as con:
-            found = con.execute(
-                f"select * from marts.{mart} where list_contains(?, run_id)",
-                [list(runs)],
-            )
-            names = [column[0] for column in found.description]
-            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
-
-    return run
 
 
 @pytest.fixture

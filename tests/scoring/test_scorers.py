@@ -43,6 +43,24 @@ EXAMPLES: list[tuple[str, dict[str, Any], dict[str, Any], list[Any]]] = [
         [1, 0],
     ),
     (
+        "regex-knows-letters-of-every-script",
+        case("王先生您好", "先生", "Wang先生", golden=r"^\w+先生"),
+        dimension("accuracy", match_rule="regex"),
+        [1, 0, 1],
+    ),
+    (
+        "regex-alternatives-each-have-their-spelling",
+        case("１２号", "a\u3000b", "x", golden=[r"\d+号", r" a\sb ", r"[\W]"]),
+        dimension("accuracy", match_rule="regex"),
+        [1, 1, 0],
+    ),
+    (
+        "a-pattern-that-only-ingest-can-refuse-is-not-judged",
+        case("x", golden=r"[\W]"),
+        dimension("accuracy", match_rule="regex"),
+        ["invalid_pattern"],
+    ),
+    (
         "bad-pattern-is-not-judged",
         case("x", failed(), golden="("),
         dimension("accuracy", match_rule="regex"),
@@ -85,6 +103,38 @@ EXAMPLES: list[tuple[str, dict[str, Any], dict[str, Any], list[Any]]] = [
         ),
         dimension("accuracy", match_rule="json"),
         [1, 1, 0, 0, 0, 0],
+    ),
+    (
+        "json-patterns-know-letters-of-every-script",
+        case(
+            answered("", parsed_output={"a": "王先生", "b": "x"}),
+            answered("", parsed_output={"a": "先生", "b": "x"}),
+            golden={"a": r"regex: ^\w+先生", "b": "x"},
+        ),
+        dimension("accuracy", match_rule="json"),
+        [1, 0],
+    ),
+    (
+        "json-keys-may-be-anything",
+        case(
+            answered("", parsed_output={"": {"*": [1, {"": 2}]}, "a.*": {"": 3}}),
+            answered("", parsed_output={"": {"*": [1, {"": 0}]}, "a.*": {"": 3}}),
+            answered("", parsed_output={"": {"x": [1, {"": 2}]}, "a.*": {"": 3}}),
+            answered("", parsed_output={"": {"*": [1, {"": 2}]}, "a.*": {"": 0}}),
+            golden={"": {"*": [1, {"": 2}]}, "a.*": {"": 3}},
+        ),
+        dimension("accuracy", match_rule="json"),
+        [1, 0, 0, 0],
+    ),
+    (
+        "json-keys-with-a-star-tilde-and-slash",
+        case(
+            answered("", parsed_output={"*": {"~1": {"a/b": 'x"'}, 'q"\\': 1}}),
+            answered("", parsed_output={"*": {"~1": {"a/b": 'y"'}, 'q"\\': 1}}),
+            golden={"*": {"~1": {"a/b": 'x"'}, 'q"\\': 1}},
+        ),
+        dimension("accuracy", match_rule="json"),
+        [1, 0],
     ),
     (
         "json-alternatives-and-texts",
@@ -186,6 +236,26 @@ EXAMPLES: list[tuple[str, dict[str, Any], dict[str, Any], list[Any]]] = [
         ),
         dimension("rules"),
         [0],
+    ),
+    (
+        "rules-know-letters-of-every-script",
+        case(
+            "王先生，１２号",
+            rules=[
+                {"regex": r"^\w+先生"},
+                {"type": "regex_match", "pattern": r"\d+号"},
+                {"rules": [{"type": "regex", "value": r" \W\d "}]},
+                {"regex": r"^\W", "severity": "must"},
+            ],
+        ),
+        dimension("rules"),
+        [0.75],
+    ),
+    (
+        "a-rule-that-only-ingest-can-refuse-is-not-judged",
+        case("x", rules=[{"regex": r"[\W]"}]),
+        dimension("rules"),
+        ["invalid_pattern"],
     ),
     (
         "what-cannot-be-judged-is-left-out",

@@ -77,6 +77,11 @@ TASKS = [
             dimension("latency", mode="lower_better", target={"max": 5}),
         ],
     ),
+    task(
+        "patterns",
+        [case("王先生", golden=r"\w+女士", rules=[{"regex": r"\w+女士"}])],
+        [dimension("accuracy", match_rule="regex"), dimension("rules")],
+    ),
 ]  # fmt: skip
 
 SCORES = [
@@ -194,6 +199,14 @@ def test_evidence_is_at_most_ten_of_the_worst_and_of_many_cases(scored):
     assert [each["case_id"] for each in found] == ["c1", *["c2"] * 9]
     keywords = scored.rows("fct_evidence", "evident", dimension_id="keywords")
     assert {each["case_id"] for each in keywords} == {"c2"}
+
+
+def test_evidence_shows_patterns_as_they_were_written(scored):
+    found = {
+        each["dimension_id"]: each["expected"]
+        for each in scored.rows("fct_evidence", "patterns")
+    }
+    assert found == {"accuracy": r"\w+女士", "rules": r'regex: "\\w+女士"'}
 
 
 def test_evidence_shows_where_to_look(scored):

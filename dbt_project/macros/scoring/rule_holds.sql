@@ -24,6 +24,6 @@
         when rule = 'max_chars' then length(subject) <= operand_number
         when rule = 'min_chars' then length(subject) >= operand_number
         when rule = 'is_json' then {{ is_json_text('subject') }}
-        when rule = 'regex' then {{ regex_found('subject', 'operand_text', 'operand_text') }}
+        when rule = 'regex' then {{ regex_found('subject', 'pattern', 'ascii_pattern') }}
     end
 {%- endmacro %}

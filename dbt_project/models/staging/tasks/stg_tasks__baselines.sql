@@ -25,7 +25,8 @@ renamed as (
         confidence,
 
         ---------- json
-        payload
+        payload,
+        patterns
 
     from source
 

@@ -36,6 +36,14 @@ wanted as (
         case
             when dimensions.match_rule = 'numeric' then {{ number_of_text('wanted_text') }}
         end as wanted_number,
+        case
+            when dimensions.match_rule = 'regex'
+                then {{ pattern_spelling('golden_answers.patterns', 'wanted_text') }}
+        end as wanted_pattern,
+        case
+            when dimensions.match_rule = 'regex'
+                then {{ ascii_pattern_spelling('golden_answers.patterns', 'wanted_text') }}
+        end as wanted_ascii_pattern,
         case dimensions.match_rule
             when 'token_f1' then {{ tokens('golden_answers.golden_answer') }}
             when 'char_f1' then {{ character_tokens('golden_answers.golden_answer') }}
@@ -45,7 +53,7 @@ wanted as (
                 then 'blank_baseline'
             when
                 dimensions.match_rule = 'regex'
-                and {{ regex_found("''", 'wanted_text', 'wanted_text') }} is null
+                and {{ regex_found("''", 'wanted_pattern', 'wanted_ascii_pattern') }} is null
                 then 'invalid_pattern'
             when dimensions.match_rule = 'numeric' and wanted_number is null
                 then 'baseline_not_numeric'
@@ -98,7 +106,9 @@ compared as (
             when answers.match_rule = 'contains'
                 then {{ one_or_zero('contains(answers.answer, wanted.wanted_text)') }}
             when answers.match_rule = 'regex' then {{ one_or_zero(
-                regex_found('answers.answer', 'wanted.wanted_text', 'wanted.wanted_text')
+                regex_found(
+                    'answers.answer', 'wanted.wanted_pattern', 'wanted.wanted_ascii_pattern'
+                )
             ) }}
             when answers.match_rule = 'numeric' then {{ one_or_zero(within_tolerance(
                 number_of_text('answers.answer'), 'wanted.wanted_number', 'answers.tolerance'

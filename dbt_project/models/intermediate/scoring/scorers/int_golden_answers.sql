@@ -15,6 +15,7 @@ given as (
         task_id,
         case_id,
         baseline_position,
+        patterns,
         coalesce(
             {{ json_field('payload', 'text') }},
             {{ json_field('payload', 'answer') }},
@@ -31,6 +32,7 @@ alternatives as (
         task_id,
         case_id,
         baseline_position,
+        patterns,
         unnest(
             case
                 when {{ json_kind('answer') }} = 'array' then {{ json_elements('answer') }}
@@ -51,7 +53,8 @@ golden_answers as (
             partition by task_id, case_id order by baseline_position, cast(answer as varchar)
         ) as golden_no,
         {{ json_as_text('answer') }} as golden_answer,
-        answer as golden_json
+        answer as golden_json,
+        patterns
 
     from alternatives
 

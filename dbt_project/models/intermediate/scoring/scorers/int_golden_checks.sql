@@ -2,7 +2,7 @@
 
 -- Golden answers that are compared as JSON, flattened: one row per leaf and container,
 -- with the columns that `failure_reason` reads. The rules are those of the testsets (text
--- prefixes, partial objects), without strict mode; patterns are taken as they stand.
+-- prefixes, partial objects), without strict mode.
 with
 
 dimensions as (
@@ -27,7 +27,8 @@ nodes as (
         golden_answers.case_id,
         golden_answers.golden_no,
         golden_answers.golden_json,
-        nodes.fullkey as path,
+        golden_answers.patterns,
+        {{ readable_path('nodes.fullkey') }} as path,
         nodes.value as expected,
         {{ json_kind('nodes.value') }} as kind,
         {{ json_as_text('nodes.value') }} as expected_text
@@ -63,6 +64,21 @@ typed as (
 
 ),
 
+spelled as (
+
+    select
+        *,
+        case
+            when matcher = 'regex' then {{ pattern_spelling('patterns', 'given_operand') }}
+        end as pattern,
+        case
+            when matcher = 'regex' then {{ ascii_pattern_spelling('patterns', 'given_operand') }}
+        end as ascii_pattern
+
+    from typed
+
+),
+
 checks as (
 
     select
@@ -76,20 +92,17 @@ checks as (
         matcher,
         -- a pattern that cannot be run has none
         case
-            when
-                matcher = 'regex'
-                and {{ regex_found("''", 'given_operand', 'given_operand') }} is null
-                then null
-            else given_operand
+            when matcher <> 'regex' then given_operand
+            when {{ regex_found("''", 'pattern', 'ascii_pattern') }} is not null then pattern
         end as operand,
-        operand as operand_ascii,
+        ascii_pattern as operand_ascii,
         case when kind = 'number' then {{ finite_number('expected_text') }} end
             as expected_number,
         case when kind = 'array' then json_array_length(expected) end as expected_length,
         cast(null as json) as allowed,
         tolerance
 
-    from typed
+    from spelled
 
 )
 

@@ -26,6 +26,7 @@ entries as (
         task_id,
         case_id,
         baseline_id,
+        patterns,
         unnest(
             case
                 when {{ json_kind(json_field('payload', 'rules')) }} = 'array'
@@ -73,6 +74,7 @@ rules as (
         typed_entries.task_id,
         typed_entries.case_id,
         typed_entries.baseline_id,
+        typed_entries.patterns,
         typed_entries.entry_no,
         typed_entries.severity,
         typed_entries.field,
@@ -118,6 +120,10 @@ flattened as (
                 then {{ number_of_text('operand_text') }}
         end as operand_number,
         operand,
+        case when rule = 'regex' then {{ pattern_spelling('patterns', 'operand_text') }} end
+            as pattern,
+        case when rule = 'regex' then {{ ascii_pattern_spelling('patterns', 'operand_text') }} end
+            as ascii_pattern,
         case
             when rule is null then false
             when rule in ('max_chars', 'min_chars', 'max_tokens') then operand_number is not null
@@ -125,7 +131,7 @@ flattened as (
             when rule = 'required_keys'
                 then coalesce({{ are_required_keys_readable('operand') }}, false)
             when rule = 'regex'
-                then {{ regex_found("''", 'operand_text', 'operand_text') }} is not null
+                then {{ regex_found("''", 'pattern', 'ascii_pattern') }} is not null
             else coalesce({{ list_size('texts') }}, 0) > 0
         end as is_usable
 

@@ -31,7 +31,8 @@ paired as (
         rules.severity,
         rules.is_usable,
         rules.texts,
-        rules.operand_text,
+        rules.pattern,
+        rules.ascii_pattern,
         rules.operand_number,
         rules.operand,
         {{ json_member('rounds.parsed_output', 'rules.field') }} as member

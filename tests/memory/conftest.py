@@ -1,0 +1,55 @@
+"""One warehouse of made-up memory runs, built once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from promptlab.pipeline import Warehouse
+from tests.memory.runs import Runs, write_runs
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
+
+Query = Callable[[str, Collection[str]], list[dict[str, Any]]]
+
+
+@pytest.fixture(scope="session")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
+    """A warehouse of made-up runs and, where they are at hand, of the real ones."""
+    folder = tmp_path_factory.mktemp("memory")
+    runs = write_runs(folder / "in")
+    warehouse = Warehouse(folder / "memory.duckdb")
+    real = [SHARED / "memory"] if (SHARED / "memory").is_dir() else []
+    assert warehouse.ingest(folder / "in", *real).n_rejected == 0
+    warehouse.build(
+        [
+            *("--select", "+path:models/marts/memory"),
+            *("--exclude-resource-type", "unit_test"),
+        ]
+    )
+    return Path(warehouse.settings.db), runs
+
+
+@pytest.fixture(scope="session")
+def runs(made_up) -> Runs:
+    return made_up[1]
+
+
+@pytest.fixture(scope="session")
+def query(made_up) -> Query:
+    """Rows of a mart of some runs, each a dict."""
+
+    def run(mart: str, runs: Collection[str]) -> list[dict[str, Any]]:
+        with duckdb.connect(str(made_up[0]), read_only=True) as con:
+            found = con.execute(
+                f"select * from marts.{mart} where list_contains(?, run_id)",
+                [list(runs)],
+            )
+            names = [column[0] for column in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    return run
