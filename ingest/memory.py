@@ -48,7 +48,7 @@ def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Rea
         excess = limits.excess(text)
         if excess is not None:
             return Reading(rows={}, problems=[problem_of(excess, text)], rejected=True)
-    if document is None or not _is_result(document, findings):
+    if findings.problems or not _is_result(document, findings):
         return Reading(rows={}, problems=findings.close(), rejected=True)
     head = read_head(document, path, findings)
     if head is None:

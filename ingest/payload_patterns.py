@@ -35,7 +35,7 @@ def spellings(
         types: ``golden_answer``, ``rules`` …
         payloads: JSON objects, as text.
         are_answers_patterns: Whether golden answers are patterns as a whole
-            (``match_rule: regex``). Where not, translating long ones would be for nothing.
+            (``match_rule: regex``); translating long ones for nothing would take long.
 
     Returns:
         An object ``{"<as written>": {"all": "<RE2>", "ascii": "<RE2>"}}``: the pattern

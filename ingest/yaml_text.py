@@ -64,10 +64,11 @@ def read_yaml(data: bytes) -> YamlText:
         message = f"{len(data)} bytes of YAML; the limit is {MAX_BYTES}. Is this it?"
         result.problems.append(Problem("too_large", message, line=1, column=1))
         return result
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start].removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        before = data[: error.start].decode("utf-8")
         line = before.count("\n") + 1
         column = len(before) - before.rfind("\n")
         message = f"the byte 0x{data[error.start]:02X} is not UTF-8. Save it as UTF-8."

@@ -49,9 +49,9 @@ def build(
     target = dbt_target(db)
     tidy_targets(target, db)
     call = [
-        # its artifacts are nobody's, and take a second to write
-        *(["--no-write-json"] if command == "build" else []),
         *command.split(),
+        # its artifacts are nobody's, and take a second to write; `args` may ask for them
+        *(["--no-write-json"] if command == "build" else []),
         "--project-dir",
         str(dbt_project()),
         "--profiles-dir",

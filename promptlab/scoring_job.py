@@ -92,7 +92,7 @@ def score_task(
 
     Args:
         warehouse: where the task is, and where its scores go.
-        task: a task id, a unique prefix, or ``latest``.
+        task: a task id, a unique prefix, ``latest``, ``previous`` or ``baseline``.
         dimensions: only these; all that an installed scorer serves when empty.
         scorer: with ``dimensions``: this one, whatever they name; without: only the
             dimensions that name it.
@@ -107,7 +107,9 @@ def score_task(
         NothingToDo: no task, or none of its dimensions has an installed scorer.
         UsageError: an unknown task, dimension or scorer.
     """
-    with warehouse.connect() as con:
+    # which task is the baseline stands in the marts, everything else in the raw tables
+    reading = warehouse.built if task == "baseline" else warehouse.connect
+    with reading() as con:
         stored = read_task(con, task)
     plan = _plan(stored, dimensions, scorer, on_warning)
     on_start(len(plan) * len(stored.cases))

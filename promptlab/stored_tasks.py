@@ -1,6 +1,6 @@
 """A stored task as its contract has it, read back from the raw tables.
 
-Nothing here looks at the marts: a task can be scored before it is built.
+Nothing here needs the marts: a task can be scored before it is built.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from promptlab.contracts.analysis_input import (
     RoundRun,
     TestCaseBundle,
 )
-from promptlab.errors import NothingToDo, UsageError
+from promptlab.task_ids import STORED, resolve_task
 
 if TYPE_CHECKING:
     import duckdb
@@ -40,36 +40,14 @@ def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
 
     Args:
         con: a connection to a warehouse; it may be read-only.
-        wanted: a task id, a prefix that only one has, or ``latest``.
+        wanted: as `promptlab.task_ids.resolve_task` takes it.
 
     Raises:
-        NothingToDo: the warehouse holds no task.
+        NothingToDo: the warehouse holds no task, or not the one that a word means.
         UsageError: no task, or several, begin with ``wanted``.
     """
-    task_id = _task_id(con, wanted)
+    task_id = resolve_task(con, wanted, tasks=STORED)
     return StoredTask(task_id, _dimensions(con, task_id), _cases(con, task_id))
-
-
-def _task_id(con: duckdb.DuckDBPyConnection, wanted: str) -> str:
-    rows = con.execute(
-        "select task_id from raw.tasks"
-        " where $1 = 'latest' or starts_with(task_id, $1)"
-        " order by task_id = $1 desc, created_at desc, task_id desc",
-        [wanted],
-    ).fetchall()
-    ids = [str(row[0]) for row in rows]
-    if not ids and wanted == "latest":
-        raise NothingToDo("the warehouse holds no task yet; `promptlab ingest PATH`")
-    if not ids:
-        raise UsageError(
-            f"{wanted}: there is no such task; `promptlab runs` lists them"
-        )
-    if wanted in ids or wanted == "latest" or len(ids) == 1:
-        return ids[0]
-    raise UsageError(
-        f"{wanted}: {len(ids)} tasks begin so: {', '.join(sorted(ids)[:5])}"
-        f"{', …' if len(ids) > 5 else ''}; give more of the id"
-    )
 
 
 def _dimensions(con: duckdb.DuckDBPyConnection, task_id: str) -> list[DimensionConfig]:

@@ -11,9 +11,17 @@ if TYPE_CHECKING:
 
 WORDS = ("latest", "previous", "baseline")
 
+BUILT = "marts.dim_tasks"
+STORED = "raw.tasks"
+"""Where tasks may be looked up: those with marts, or all that were ingested."""
+
 
 def resolve_task(
-    con: duckdb.DuckDBPyConnection, wanted: str, *, of: str | None = None
+    con: duckdb.DuckDBPyConnection,
+    wanted: str,
+    *,
+    of: str | None = None,
+    tasks: str = BUILT,
 ) -> str:
     """The task id that ``wanted`` means.
 
@@ -24,15 +32,17 @@ def resolve_task(
             the one that it is compared with.
         of: the task whose ``previous`` or ``baseline`` is meant; the latest, when not
             given.
+        tasks: ``BUILT``, or ``STORED`` for all tasks that were ingested, of which only
+            ``baseline`` needs marts.
 
     Raises:
         NothingToDo: there is no task, or none before it, or it has no baseline.
         UsageError: no task, or several, begin with ``wanted``.
     """
     if wanted in WORDS:
-        return _by_word(con, wanted, of)
+        return _by_word(con, wanted, of, tasks)
     rows = con.execute(
-        "select task_id from marts.dim_tasks"
+        f"select task_id from {tasks}"
         " where task_id = $1 or starts_with(task_id, $1) order by task_id",
         [wanted],
     ).fetchall()
@@ -47,29 +57,30 @@ def resolve_task(
     raise UsageError(f"{wanted}: there is no such task; `promptlab runs` lists them")
 
 
-def _by_word(con: duckdb.DuckDBPyConnection, word: str, of: str | None) -> str:
+def _by_word(
+    con: duckdb.DuckDBPyConnection, word: str, of: str | None, tasks: str
+) -> str:
     if word == "latest":
-        return _latest(con)
-    task_id = of or _latest(con)
+        return _latest(con, tasks)
+    task_id = of or _latest(con, tasks)
     if word == "previous":
-        return _previous(con, task_id)
+        return _previous(con, task_id, tasks)
     return _baseline(con, task_id)
 
 
-def _latest(con: duckdb.DuckDBPyConnection) -> str:
+def _latest(con: duckdb.DuckDBPyConnection, tasks: str) -> str:
     row = con.execute(
-        "select task_id from marts.dim_tasks"
-        " order by created_at desc, task_id desc limit 1"
+        f"select task_id from {tasks} order by created_at desc, task_id desc limit 1"
     ).fetchone()
     if row is None:
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
     return str(row[0])
 
 
-def _previous(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
+def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
     row = con.execute(
-        "select earlier.task_id, task.title from marts.dim_tasks as task"
-        " left join marts.dim_tasks as earlier"
+        f"select earlier.task_id, task.title from {tasks} as task"
+        f" left join {tasks} as earlier"
         " on earlier.title = task.title"
         " and (earlier.created_at, earlier.task_id) < (task.created_at, task.task_id)"
         " where task.task_id = ?"

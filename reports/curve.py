@@ -12,7 +12,7 @@ _EDGE = 6
 
 @dataclass(frozen=True)
 class Curve:
-    """A line in a box of ``WIDTH`` by ``HEIGHT``: left is 0, the bottom a score of 0."""
+    """A line in a box of ``WIDTH`` by ``HEIGHT``; 0 is left, a score of 0 below."""
 
     points: str
     """``x,y x,y …``"""

@@ -79,7 +79,7 @@ def command(
     average: str,
     show: str | None,
 ) -> int:
-    """Print the scores of a memory run by category, or of two runs and how they compare.
+    """Print the scores of a memory run by category, or compare two runs.
 
     RUN is an id or a unique part of one; by default the newest run. Every figure is of
     the view, the rule for failed calls and the average that the options name: the

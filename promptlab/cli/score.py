@@ -52,8 +52,9 @@ def command(
 ) -> int:
     """Score a stored task with the Python scorers that its dimensions name.
 
-    TASK is an id, a unique prefix of one, or `latest`. The scores go to a file and
-    from it into the warehouse; a second run replaces those of the first.
+    TASK is an id, a unique prefix of one, `latest`, `previous` or `baseline`. The
+    scores go to a file and from it into the warehouse; a second run replaces those of
+    the first.
     """
     from promptlab.pipeline import Warehouse
     from promptlab.scoring_job import score_task

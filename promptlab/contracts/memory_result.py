@@ -212,7 +212,7 @@ class ComparedQuestion(Contract):
 
 
 class QuestionCounts(Contract):
-    """How many questions did what; every one of either run is in one of the first six."""
+    """How many questions did what; every one is in one of the first six."""
 
     better: int
     worse: int

@@ -443,6 +443,11 @@ BAD_FILES: list[tuple[str, str, Change]] = [
         "wrong_type",
         lambda d: d["dimensions"][0].update(target=1),
     ),
+    (
+        "/dimensions/0/parameters",
+        "wrong_type",
+        lambda d: d["dimensions"][0].update(parameters=["exact"]),
+    ),
     ("/extras", "wrong_type", lambda d: d.update(extras="x")),
     ("/extras/x", "lone_surrogate", lambda d: d.update(extras={"x": "SURROGATE"})),
 ]

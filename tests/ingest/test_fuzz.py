@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ingest.jsonl import read_records
@@ -53,6 +53,8 @@ def source(data: bytes) -> Source:
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(data=ANY)
+@example(data=b"null")
+@example(data=b"\xef\xbb\xbf\x00\x80")
 def test_a_reader_never_raises_and_a_file_is_loaded_or_told_of(kind, data):
     reading = read(kind, source(data))
     rejects = [p for p in reading.problems if p.severity == "reject"]

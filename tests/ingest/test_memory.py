@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
+import duckdb
 import pytest
 
 from ingest.locomo_form import answer_parts, reference_parts, stems
@@ -15,6 +16,7 @@ from ingest.memory import read_memory
 from ingest.memory_paths import run_name
 from ingest.reading import Reading
 from promptlab.contracts.memory import MemoryResult
+from promptlab.pipeline import Warehouse
 
 PATH = PurePath("/data/.sage/benchmarks/benchmark_memory/locomo/251120_1430/0000.json")
 
@@ -476,3 +478,84 @@ def test_only_category_1_is_compared_by_comma_parts_and_3_is_cut_at_its_semicolo
     assert reference_parts("dogs, dogs", "1") == ["dog", "dog"]
     assert reference_parts("dogs; because", "3") == ["dog"]
     assert reference_parts("dogs; because", "4") == ["dog becaus"]
+
+
+CHINESE = question(
+    1,
+    question_text="小林周末去了哪里？",
+    predicted_answer="去了北京。",
+    reference_answer="北京",
+    category="单跳",
+)
+FOLDER = {
+    "locomo/250101_0900/broken.json": '{"test_results": [\n {"test_index": 1,',
+    "locomo/250101_0900/no-result.json": '{"experiment_info": {"dataset": "locomo"}}',
+    "locomo/250101_0900/a-list.json": "[1, 2]",
+    "locomo/250101_0900/empty.json": document(),
+    "locomo/250101_0900/twins.json": document(
+        one_round(question(1), question(1), question(2)), one_round(question(1))
+    ),
+    "locomo/250101_0900/chinese.json": document(one_round(CHINESE)),
+    "locomo/250101_0900/good.json": document(one_round(question(1))),
+    "locomo/250102_0900/good.json": document(one_round(question(1))),
+    "older/locomo/250102_0900/good.json": document(one_round(question(1), question(2))),
+}
+"""Files of one folder; the task of each is named as the file."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A warehouse of ``FOLDER``: its rows, by a query."""
+    root = tmp_path_factory.mktemp("runs")
+    for name, content in FOLDER.items():
+        path = root / "in" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, dict):
+            info = {"dataset": "locomo", "task_id": path.stem}
+            content = json.dumps(content | {"experiment_info": info})
+        path.write_text(content, "utf-8")
+    warehouse = Warehouse(root / "w.duckdb")
+    warehouse.ingest(root / "in")
+    with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
+        yield lambda sql: con.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "loaded", "codes"),
+    [
+        ("250101_0900/broken", "rejected", 0, ["unexpected_end"]),
+        ("250101_0900/no-result", "rejected", 0, ["not_a_memory_result"]),
+        ("250101_0900/a-list", "skipped", 0, []),
+        ("250101_0900/empty", "loaded", 0, ["no_rounds"]),
+        ("250101_0900/twins", "loaded", 2, ["duplicate_answer", "duplicate_round"]),
+        ("250101_0900/chinese", "loaded", 1, []),
+        ("250101_0900/good", "loaded", 1, []),
+        ("in/locomo/250102_0900/good", "replaced", 1, []),
+        ("older/locomo/250102_0900/good", "loaded", 2, []),
+    ],
+)
+def test_a_bad_file_says_what_is_wrong_and_stops_no_other(
+    folder, name, status, loaded, codes
+):
+    ((load_id, *found),) = folder(
+        "select load_id, status, rows_loaded from raw.loads"
+        f" where file_uri like '%{name}.json'"
+    )
+    assert found == [status, loaded]
+    said = folder(f"select code from raw.rejects where load_id = {load_id} order by 1")
+    assert [code for (code,) in said] == codes
+
+
+def test_one_task_in_two_runs_is_two_and_twice_in_a_run_the_last_file_read(folder):
+    held = folder(
+        "select run_id, count(*) from raw.memory_answers where task_id = 'good'"
+        " group by run_id order by run_id"
+    )
+    assert held == [("locomo/250101_0900", 1), ("locomo/250102_0900", 2)]
+
+
+def test_a_chinese_question_is_kept_letter_by_letter(folder):
+    assert folder(
+        "select question_text, predicted_answer, reference_answer, category"
+        " from raw.memory_answers where task_id = 'chinese'"
+    ) == [("小林周末去了哪里？", "去了北京。", '"北京"', "单跳")]

@@ -28,6 +28,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
     warehouse.build(
         [
             *("--select", "+path:models/marts/memory"),
+            *("--indirect-selection", "cautious"),  # seeds are tested by others too
             *("--exclude-resource-type", "unit_test"),
         ]
     )

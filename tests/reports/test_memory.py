@@ -12,6 +12,7 @@ import pytest
 from promptlab.contracts.memory_result import MemoryResult
 from promptlab.errors import NothingToDo
 from reports import to_memory_html, to_memory_json
+from reports.curve import curve
 from reports.memory_view import arrange_memory
 
 
@@ -62,6 +63,91 @@ def test_the_curve_has_a_line_per_round(memory_of):
     assert [line.score.test_index for line in view.rounds] == [1, 2, 3]
 
 
+def test_the_curves_are_drawn_and_said_in_words(memory_of):
+    page = html5lib.parse(to_memory_html(memory_of("en")))
+    svg = "{http://www.w3.org/2000/svg}"
+    drawn = [
+        each
+        for each in page.iter(f"{svg}svg")
+        if each.find(f"{svg}polyline") is not None
+    ]
+    assert [each.get("role") for each in drawn] == ["img", "img"]
+    learning, retention = (each.get("aria-label") for each in drawn)
+    assert learning.startswith("Learning curve, ")
+    assert learning.count(" dialogs") == 3
+    assert retention == "Retention, 77.8% after 1, 50.0% after 3"
+
+
+def test_a_curve_starts_at_0_and_leaves_out_what_is_missing():
+    drawn = curve([(0, 1.0), (10, None), (20, 0.5), (40, 0.0)])
+    assert drawn is not None
+    assert drawn.dots == [(6, 6), (300, 80), (594, 154)]
+    assert (drawn.most, drawn.lines) == (40, [6, 80, 154])
+
+
+@pytest.mark.parametrize(
+    "pairs", [[], [(1, 0.5)], [(0, 0.5), (0, 1)], [(None, 1), (2, 1)]]
+)
+def test_less_than_two_places_are_no_curve(pairs):
+    assert curve(pairs) is None
+
+
+def test_a_comparison_says_what_is_sure_and_over_how_many_questions(memory_of):
+    text = words(to_memory_html(memory_of("en")))
+    assert "The run before diary/250601_2100 ● inconclusive" in text
+    assert "+12.0 points 50.0 → 62.0" in text
+    assert "−9.5 … +33.5 p = 0.237" in text
+    assert "10 of 2 conversations" in text
+    assert "lost 1, gained 3 of 10 judged twice, p = 0.625 (McNemar)" in text
+    assert "worse 2 better 4 same 4 added 1 removed 1 not comparable 1" in text
+    assert "cannot be compared: no question has a score on both sides" in text
+
+
+def test_changed_questions_stand_worst_first_with_both_answers(memory_of):
+    (comparison,) = memory_of("en").comparisons
+    assert [(q.question_index, q.change) for q in comparison.questions] == [
+        (3, "worse"),
+        (2, "not_comparable"),
+        (9, "removed"),
+        (2, "added"),
+        (1, "better"),
+    ]
+    text = words(to_memory_html(memory_of("en")))
+    assert "Before, pass 3200 Now, error no answer" in text
+
+
+def test_a_run_is_compared_with_another_memory_system_too(memory_of, marts):
+    for table in ("pairs", "comparisons", "question_changes"):
+        marts.execute(
+            f"insert into marts.fct_memory_{table} select * replace"
+            f" ('diary/250610/mem0' as baseline_run_id) from marts.fct_memory_{table}"
+        )
+    marts.execute(
+        "update marts.fct_memory_pairs set pair_source = 'other_system'"
+        " where baseline_run_id = 'diary/250610/mem0'"
+    )
+    marts.execute(
+        "insert into marts.dim_memory_runs select * replace ('diary/250610/mem0'"
+        " as run_id, 'mem0' as memory_system) from marts.dim_memory_runs limit 1"
+    )
+    marts.execute(
+        "insert into marts.fct_memory_answers select * replace"
+        " ('diary/250610/mem0' as run_id) from marts.fct_memory_answers"
+        " where run_id = 'diary/250601_2100'"
+    )
+    result = memory_of("en")
+    assert [c.pair_source for c in result.comparisons] == ["previous", "other_system"]
+    assert result.comparisons[1].baseline_memory_system == "mem0"
+    text = words(to_memory_html(result))
+    assert "The newest earlier run of another memory system diary/250610/mem0" in text
+
+
+def test_durations_have_their_quantiles_or_say_that_there_are_none(memory_of):
+    text = words(to_memory_html(memory_of("en")))
+    assert "insert · extract 80 1,200 ms 1,100 ms 2,000 ms 2,401 ms 9,000 ms" in text
+    assert "retrieve · search 24 100 ms not measured" in text
+
+
 def test_failed_calls_come_before_wrong_answers_and_unjudged_ones_last(memory_of):
     result = memory_of()
     assert [a.status for a in result.wrong] == ["error", "fail", "fail", "unevaluated"]
@@ -90,7 +176,10 @@ def test_names_of_categories_follow_the_language(memory_of):
 
 
 def test_a_run_without_figures_has_a_page(memory_of, marts):
-    for table in ("scores", "retention", "answers", "forgotten", "timings"):
+    for table in (
+        *("scores", "retention", "answers", "forgotten", "timings"),
+        *("pairs", "comparisons", "question_changes"),
+    ):
         marts.execute(f"delete from marts.fct_memory_{table}")
     marts.execute("delete from marts.dim_memory_categories")
     marts.execute(
@@ -109,6 +198,12 @@ def test_hostile_answers_are_only_text(memory_of, marts):
         " predicted_answer = $1, error = $1, task_id = $1, category = $1",
         [hostile],
     )
+    marts.execute(
+        "update marts.fct_memory_question_changes set task_id = $1, category = $1,"
+        " reason_text = $1",
+        [hostile],
+    )
+    marts.execute("update marts.fct_memory_comparisons set conclusion = $1", [hostile])
     page = to_memory_html(memory_of())
     assert "<script" not in page
     assert "\x1b" not in page

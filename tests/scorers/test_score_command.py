@@ -90,6 +90,42 @@ def test_every_dimension_that_names_an_installed_scorer_is_scored(run, register)
     ) == [("mood", "tone", 10.0, 6), ("tone", "tone", 10.0, 6)]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "scored"),
+    [
+        ("latest", "t/2"),
+        ("previous", "t/1"),
+        ("t/2", "t/2"),
+        ("t/1", "t/1"),
+        ("lat", "late"),
+    ],
+)
+def test_a_task_goes_by_the_words_and_prefixes_of_other_commands(
+    run, register, wanted, scored
+):
+    register(tone=Tone)
+    second, other = json.loads(json.dumps(TASK)), json.loads(json.dumps(TASK))
+    second["task"] |= {"task_id": "t/2", "created_at": "2025-01-01T00:00:00Z"}
+    other["task"] |= {"task_id": "late", "created_at": "2020-01-01T00:00:00Z"}
+    for document in (second, other):
+        Path("task.json").write_text(json.dumps(document), "utf-8")
+        run("ingest", "task.json")
+    assert run("score", wanted, "--quiet")[0] == 0
+    assert stored("select distinct task_id from raw.scores") == [(scored,)]
+
+
+def test_what_a_word_stands_for_may_be_missing(run, register):
+    register(tone=Tone)
+    code, _, err = run("score", "previous")
+    assert (code, err) == (
+        5,
+        "promptlab: previous: t/1 is the first task titled 't/1'\n",
+    )
+    code, _, err = run("score", "baseline")
+    assert code == 5
+    assert "promptlab build" in err
+
+
 def test_the_scorer_sees_the_case_as_its_file_has_it(run, register):
     seen = []
 

@@ -176,7 +176,9 @@ def test_outside_scores_that_are_not_used_are_told(scored):
     assert alerts["scores_without_dimension"]["dimension_ids"] == ["unasked"]
     assert alerts["several_scorers"]["dimension_ids"] == ["judge"]
     assert alerts["unknown_scorer"]["severity"] == "major"
-    assert "fuzzy" in alerts["semantic_without_scores"]["message"]
+    semantic = alerts["semantic_without_scores"]
+    for message in (semantic["message"], semantic["message_en"]):
+        assert "promptlab score ignored --dimension fuzzy --build" in message
     assert scored.summary("ignored")["overall_score"] == 0.75
 
 
@@ -203,7 +205,7 @@ def test_evidence_is_at_most_ten_of_the_worst_and_of_many_cases(scored):
 
 def test_evidence_shows_patterns_as_they_were_written(scored):
     found = {
-        each["dimension_id"]: each["expected"]
+        each["dimension_id"]: each["payload"]["expected"]
         for each in scored.rows("fct_evidence", "patterns")
     }
     assert found == {"accuracy": r"\w+女士", "rules": r'regex: "\\w+女士"'}

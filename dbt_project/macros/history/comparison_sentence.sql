@@ -25,8 +25,8 @@
             },
             'questions': {
                 'name': '问题',
-                'overall': "'按' || judged.metric_name || '，全部问题'",
-                'category': "'按' || judged.metric_name || '，类别“' || judged.category_name || '”'",
+                'overall': "'全部问题（' || judged.metric_name || '）'",
+                'category': "'类别“' || judged.category_name || '”（' || judged.metric_name || '）'",
             },
             'pairs': ' 对{name}',
             'interval': '95% 区间 {low} 至 {high}',

@@ -160,12 +160,14 @@ problems as (
         described.n_rounds as n_total,
         case
             when described.problem is not null then described.problem_detail
-            when code = 'semantic_without_scores' then described.dimension_id
+            when code = 'semantic_without_scores'
+                then described.task_id || ' --dimension ' || described.dimension_id
             else reasons.reason_text
         end as detail,
         case
             when described.problem is not null then described.problem_detail
-            when code = 'semantic_without_scores' then described.dimension_id
+            when code = 'semantic_without_scores'
+                then described.task_id || ' --dimension ' || described.dimension_id
             else reasons.reason_text_en
         end as detail_en,
         described.n_unscored as n_cases,

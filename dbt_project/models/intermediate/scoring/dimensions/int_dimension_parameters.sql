@@ -32,6 +32,8 @@ typed as (
         {{ json_field('parameters', 'must') }} as must,
         {{ json_field('parameters', 'must_not') }} as must_not,
         {{ json_field('parameters', 'required_keys') }} as required_keys,
+        {{ json_field('parameters', 'input_price_per_million') }} as given_input_price,
+        {{ json_field('parameters', 'output_price_per_million') }} as given_output_price,
         {{ json_number('parameters', 'k') }} as k,
         {{ json_number('parameters', 'tolerance') }} as tolerance,
         {{ json_number('parameters', 'pass_score') }} as pass_score,
@@ -73,7 +75,13 @@ judged as (
         ) as is_bad_must,
         scorer = 'format'
         and not coalesce({{ are_required_keys_readable('required_keys') }}, true)
-            as is_bad_required_keys
+            as is_bad_required_keys,
+        scorer = 'cost'
+        and given_input_price is not null
+        and not coalesce(input_price_per_million >= 0, false) as is_bad_input_price,
+        scorer = 'cost'
+        and given_output_price is not null
+        and not coalesce(output_price_per_million >= 0, false) as is_bad_output_price
 
     from typed
 
@@ -126,6 +134,14 @@ checked as (
                 case
                     when is_bad_required_keys
                         then 'required_keys = ' || cast(required_keys as varchar)
+                end,
+                case
+                    when is_bad_input_price
+                        then 'input_price_per_million = ' || cast(given_input_price as varchar)
+                end,
+                case
+                    when is_bad_output_price
+                        then 'output_price_per_million = ' || cast(given_output_price as varchar)
                 end
             ),
             ''
