@@ -81,11 +81,11 @@ class Files:
         redact: Mode,
     ) -> None:
         self.loads: list[FileLoad] = []
-        self._known = known
-        self._pipelines = pipelines
-        self._testset = testset
-        self._limits = limits
-        self._redact = redact
+        self.known = known
+        self.pipelines = pipelines
+        self.testset = testset
+        self.limits = limits
+        self.redact = redact
 
     def read_all(
         self, planned: Iterable[tuple[Found, str | None]], on_progress: OnProgress
@@ -137,7 +137,7 @@ class _FileReading:
         self._found = found
         self._kind = kind
         self._started_at = datetime.now(UTC)
-        self._redactor = Redactor(files._redact, yaml=kind == "pipeline")
+        self._redactor = Redactor(files.redact, yaml=kind == "pipeline")
         self._sha256 = ""  # of a file that cannot be read
         self._load = FileLoad(found.path, kind or "unknown")
         if files.loads and files.loads[-1].path == found.path:
@@ -153,7 +153,7 @@ class _FileReading:
         file = InputFile(self._found.path)
         source = self._source(file)
         is_whole = self._is_read_whole(file)
-        is_too_large = is_whole and file.size > self._files._limits.max_file
+        is_too_large = is_whole and file.size > self._files.limits.max_file
         if is_whole and not is_too_large and self._kind is not None:
             source = replace(source, data=file.whole())
             self._sha256 = hashlib.sha256(source.data).hexdigest()
@@ -162,7 +162,7 @@ class _FileReading:
         if self._is_known(source):
             return
         if is_too_large:
-            problem = self._files._limits.file_too_large(file.size)
+            problem = self._files.limits.file_too_large(file.size)
             reading = Reading(rows={}, problems=[problem], rejected=True)
             yield from self._as_batches(iter([reading]), source)
         elif self._kind is None:
@@ -173,7 +173,7 @@ class _FileReading:
                 data = self._redactor.redact(source.data)
                 source = replace(source, data=data)
             else:
-                blocks = file.blocks(self._files._limits.max_record)
+                blocks = file.blocks(self._files.limits.max_record)
                 source = replace(source, blocks=self._redacted(blocks))
             yield from self._as_batches(read_batches(self._kind, source), source)
 
@@ -209,12 +209,12 @@ class _FileReading:
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
             load.add(reading)
-            self._files._pipelines += _pipelines_in(reading)
+            self._files.pipelines += _pipelines_in(reading)
             settings = self._read_with(load.problems)
             versions = self._versions(source, settings)
             if is_last:
                 load.redacted = dict(self._redactor.counts)
-                self._files._known.add(
+                self._files.known.add(
                     versions,
                     Outcome(
                         load.status,
@@ -243,7 +243,7 @@ class _FileReading:
 
     def _is_known(self, source: Source) -> bool:
         any_excess = [Problem(code, "") for code in LIMIT_CODES]
-        before = self._files._known.find(
+        before = self._files.known.find(
             *self._versions(source, self._read_with()),
             *self._versions(source, self._read_with(any_excess)),
         )
@@ -258,11 +258,11 @@ class _FileReading:
         return True
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
-        testset = self._files._testset
+        testset = self._files.testset
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, problems: Iterable[Problem] = ()) -> str:
-        return read_with(self._files._redact, self._files._limits, problems)
+        return read_with(self._files.redact, self._files.limits, problems)
 
     def _source(self, file: InputFile | None) -> Source:
         modified = file.modified if file else 0
@@ -272,9 +272,9 @@ class _FileReading:
             path=self._found.path,
             uri=self._found.uri,
             modified_at=datetime.fromtimestamp(modified, UTC),
-            pipelines=self._files._pipelines,
+            pipelines=self._files.pipelines,
             size=file.size if file else 0,
-            limits=self._files._limits,
+            limits=self._files.limits,
         )
 
 

@@ -148,7 +148,9 @@ def _print(
             f" {counts.not_comparable} not comparable;"
             f" {counts.newly_failing} newly failing, {counts.newly_fixed} newly fixed"
         )
-        print_rows(_COMPARED, _compared(comparison, every_metric=False), "table")
+        rows = _compared(comparison, every_metric=False)
+        # codes as words: the verdict and its reason
+        print_rows(_COMPARED, [(*r[:-2], *map(_words, r[-2:])) for r in rows], "table")
     if show == "questions":
         print_rows(_QUESTIONS, _questions(comparison), "table")
     if show == "timings" or (show is None and timings[1]):
@@ -160,6 +162,10 @@ _COMPARED = (
     "adjusted_p", "pairs", "right_lost", "right_gained", "mcnemar_p", "detectable",
     "verdict", "reason",
 )  # fmt: skip
+
+
+def _words(code: str | None) -> str | None:
+    return None if code is None else code.replace("_", " ")
 
 
 def _compared(

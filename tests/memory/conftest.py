@@ -25,13 +25,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Runs]:
     warehouse = Warehouse(folder / "memory.duckdb")
     real = [SHARED / "memory"] if (SHARED / "memory").is_dir() else []
     assert warehouse.ingest(folder / "in", *real).n_rejected == 0
-    warehouse.build(
-        [
-            *("--select", "+path:models/marts/memory"),
-            *("--indirect-selection", "cautious"),  # seeds are tested by others too
-            *("--exclude-resource-type", "unit_test"),
-        ]
-    )
+    warehouse.build()
     return Path(warehouse.settings.db), runs
 
 

@@ -1,10 +1,14 @@
-"""The scorer of docs/scorers.md is one."""
+"""docs/scorers.md: its scorer is one, and its table is that of the dbt project."""
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import tomllib
 from pathlib import Path
+
+import pytest
 
 from promptlab.contracts.analysis_input import DimensionConfig, TestCaseBundle
 from promptlab.contracts.scores import ScoreRecord
@@ -13,7 +17,46 @@ from promptlab.scorers.registry import GROUP, load_scorer
 from tests.docs import markdown
 from tests.scoring import tasks
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "scorers.md"
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "scorers.md"
+SEEDS = ROOT / "dbt_project" / "seeds" / "scoring"
+SCORING = ROOT / "dbt_project" / "models" / "intermediate" / "scoring"
+
+MEASURES = (
+    "latency",
+    "input_tokens",
+    "output_tokens",
+    "total_tokens",
+    "cost",
+    "length",
+)
+
+MODELS = {
+    "accuracy": ("accuracy_scored", "accuracy_by_json_scored", "judged_scored", "scores_chosen"),
+    "rules": ("rules_scored", "rules_checked"),
+    "judge": ("judged_scored", "scores_chosen"),
+    **dict.fromkeys(MEASURES, ("measures_scored",)),
+}  # fmt: skip
+"""Where a scorer's reasons come from, if not from int_<scorer>_scored alone."""
+
+
+def seed(name: str) -> list[dict[str, str]]:
+    with (SEEDS / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def table() -> dict[str, dict[str, str]]:
+    """The rows of the page's first table by their scorer."""
+    lines = [line for line in PAGE.read_text("utf-8").splitlines() if line[:1] == "|"]
+    head, _, *rows = (
+        [cell.strip() for cell in line[1:-1].split("|")] for line in lines
+    )
+    found = [dict(zip(head, row, strict=True)) for row in rows if len(row) == len(head)]
+    return {each["scorer"].strip("`"): each for each in found if each["unit"]}
+
+
+def codes(text: str) -> set[str]:
+    return set(re.findall(r"`(\w+)`", text))
 
 
 def blocks(language: str) -> list[str]:
@@ -41,3 +84,56 @@ def test_the_example_scores_as_the_page_says(register):
     assert [record.score for record in found.records] == [0.666667, 0.0]
     assert found.records[0].summary == "2 of 3 polite words"
     ScoreRecord.model_validate(json.loads(line))
+
+
+def test_the_table_has_every_scorer_as_the_seed_describes_it():
+    found = {
+        name: {
+            "scorer": name,
+            "unit": row["unit"],
+            "is_zero_on_error": str(row["error round"] == "0").lower(),
+            "has_verdict": str(row["verdict"] == "yes").lower(),
+        }
+        for name, row in table().items()
+    }
+    assert found == {
+        each["scorer"]: {
+            key: each[key] for key in ("scorer", "unit", "is_zero_on_error", "has_verdict")
+        }
+        for each in seed("scorers")
+    }  # fmt: skip
+
+
+def test_a_modes_direction_is_that_of_the_default_dimensions():
+    rows = table()
+    assert {row["mode"] for row in rows.values()} == {"higher_better", "lower_better"}
+    for each in seed("default_dimensions"):
+        assert rows[each["dimension_id"]]["mode"] == each["scoring_mode"]
+
+
+@pytest.mark.parametrize("name", [each["scorer"] for each in seed("scorers")])
+def test_the_reasons_of_a_scorer_are_those_of_its_models(name):
+    models = MODELS.get(name, (f"{name}_scored",))
+    sql = "".join(
+        (SCORING / "scorers" / f"int_{model}.sql").read_text("utf-8")
+        for model in models
+    )
+    known = {each["reason"] for each in seed("score_reasons")} - {"error_round"}
+    given = {reason for reason in known if f"'{reason}'" in sql}
+    assert codes(table()[name]["a round has no score for"]) == given
+
+
+def test_every_parameter_that_sql_reads_is_on_the_page_with_its_default():
+    sql = (SCORING / "dimensions" / "int_dimension_parameters.sql").read_text("utf-8")
+    read = set(re.findall(r"'parameters', '(\w+)'", sql))
+    (general,) = re.findall(r"Every dimension takes (.*?)\.\n", PAGE.read_text(), re.S)
+    shown = "\n".join([general, *(row["parameters"] for row in table().values())])
+    values = {"exact", "parsed", "mean"}
+    assert codes(shown) - values == read
+    defaults = dict(re.findall(r"'(\w+)'\) \}\}, '(\w+)'\) as", sql))
+    defaults |= {"tolerance": "0", "trim": "0.1", "k": "1"}
+    assert "coalesce(tolerance, 0)" in sql
+    assert "coalesce(trim_share, 0.1)" in sql
+    assert "coalesce(k, 1)" in sql
+    for parameter, value in defaults.items():
+        assert re.search(rf"`{parameter}` = `?{re.escape(value)}\b", shown), parameter

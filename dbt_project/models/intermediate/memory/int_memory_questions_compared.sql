@@ -62,9 +62,9 @@ paired as (
         coalesce(of_candidates.is_right_metric, of_baselines.is_right_metric)
             as is_right_metric,
         of_baselines.is_right_metric and of_candidates.is_right_metric as has_same_right_metric,
-        cast(of_baselines.reference_answer as varchar)
-        is distinct from cast(of_candidates.reference_answer as varchar)
-            as has_other_reference
+        -- no reference is an equal of none
+        coalesce(cast(of_baselines.reference_answer as varchar), '')
+        <> coalesce(cast(of_candidates.reference_answer as varchar), '') as has_other_reference
 
     from of_candidates
     full outer join of_baselines

@@ -42,7 +42,8 @@ earlier as (
         before.run_id as baseline_run_id,
         after.run_id as candidate_run_id,
         case
-            when before.memory_system is distinct from after.memory_system then 'other_system'
+            when coalesce(before.memory_system, '') <> coalesce(after.memory_system, '')
+                then 'other_system'
             else 'previous'
         end as pair_source,
         before.place
