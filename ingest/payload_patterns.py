@@ -38,9 +38,9 @@ def spellings(
             (``match_rule: regex``); translating long ones for nothing would take long.
 
     Returns:
-        An object ``{"<as written>": {"all": "<RE2>", "ascii": "<RE2>"}}``: the pattern
-        for every text, and the cheaper one for texts that are all ASCII. An invalid
-        pattern has null. Null where there would be nothing in the object.
+        An object ``{"<as written>": {"unicode": "<RE2>", "ascii": "<RE2>"}}``: the
+        pattern for every text, and the cheaper one for texts that are all ASCII. An
+        invalid pattern has null. Null where there would be nothing in the object.
     """
     found: list[str | None] = [None] * len(payloads)
     suspects = payloads.str.contains(_SUSPECT) & types.is_in(["golden_answer", "rules"])
@@ -61,7 +61,7 @@ def _spelled(
         if pattern.error is not None:
             yield written, None
         elif not written == pattern.translated == pattern.ascii:
-            yield written, {"all": pattern.translated, "ascii": pattern.ascii}
+            yield written, {"unicode": pattern.translated, "ascii": pattern.ascii}
 
 
 def _candidates(payload: str, whole: bool) -> Iterator[str]:

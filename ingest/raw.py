@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.upgrades import UPGRADES
 from promptlab.copies import file_of, write_copy
-from promptlab.errors import WarehouseError
+from promptlab.errors import SettingsError, WarehouseError
 from promptlab.messages import say
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     found = schema_version(con)
     if found == SCHEMA_VERSION:
         return
-    if found is not None:
+    if found is None:
+        check_not_foreign(con)
+    else:
         check_not_newer(found)
         backup = _copy_before_upgrade(con, found)
     con.begin()
@@ -108,6 +110,23 @@ def check_not_newer(found: int) -> None:
         )
 
 
+def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
+    """See that a file without our tables has no others either.
+
+    Raises:
+        SettingsError: it is somebody else's database.
+    """
+    row = con.execute(
+        "select schema_name || '.' || table_name from duckdb_tables()"
+        " where database_name = current_database() and not internal limit 1"
+    ).fetchone()
+    if row is not None:
+        raise SettingsError(
+            f"{file_of(con)}: is a database of something else: it has {row[0]} and no"
+            " warehouse; name another file with --db (nothing was changed)"
+        )
+
+
 def check_current(con: duckdb.DuckDBPyConnection) -> None:
     """See that a file can be read as it is; one without raw tables can.
 
@@ -115,7 +134,10 @@ def check_current(con: duckdb.DuckDBPyConnection) -> None:
         WarehouseError: its schema version is older or newer than ours.
     """
     found = schema_version(con)
-    if found is None or found == SCHEMA_VERSION:
+    if found == SCHEMA_VERSION:
+        return
+    if found is None:
+        check_not_foreign(con)
         return
     check_not_newer(found)
     raise WarehouseError(

@@ -57,7 +57,7 @@ create table if not exists raw.rejects (
 create table if not exists raw.redactions (
     load_id bigint not null,
     rule varchar not null,              -- as in the mark: [redacted:email]
-    n_values bigint not null
+    n_values bigint not null            -- texts that were replaced
 );
 
 ---------- testsets
@@ -327,10 +327,10 @@ create table if not exists raw.memory_timings (
 
 -- One finished run of the models; written by dbt as it ends, and by nothing else.
 create table if not exists raw.builds (
-    built_at timestamptz not null,
+    built_at timestamptz not null,      -- when it ended, UTC
     project_hash varchar not null,      -- of the models, seeds and macros that ran
     last_load_id bigint not null,       -- newest load that it saw; 0 where there was none
-    is_full_refresh boolean not null,
+    is_full_refresh boolean not null,   -- everything was computed again
     promptlab_version varchar,          -- null where dbt was run by itself
     invocation_id varchar not null      -- dbt's own
 );
@@ -339,16 +339,24 @@ create table if not exists raw.builds (
 -- whose fingerprint has changed, and deletes those that are gone.
 create table if not exists raw.task_builds (
     task_id varchar not null,
-    title varchar not null,
-    fingerprint varchar not null
+    title varchar not null,             -- as it was then
+    fingerprint varchar not null        -- hash of the loads of its rounds, testset, pipeline and scores
 );
 
 create table if not exists raw.comparison_builds (
-    candidate_task_id varchar not null,
-    fingerprint varchar not null
+    candidate_task_id varchar not null, -- the task that was compared
+    fingerprint varchar not null,       -- hash of its own and of those it was compared with
+    built_at timestamptz not null       -- when that was, UTC
 );
 
 create table if not exists raw.memory_builds (
     run_id varchar not null,
-    fingerprint varchar not null
+    fingerprint varchar not null,       -- hash of the loads of its files, and of those it was compared with
+    built_at timestamptz not null       -- when that was, UTC
+);
+
+-- One `promptlab run` whose reports are all written: what was built after it began is
+-- what the next one reports.
+create table if not exists raw.reported_runs (
+    began_at timestamptz not null       -- UTC
 );

@@ -50,7 +50,7 @@ def build(
     tidy_targets(target, db)
     call = [
         *command.split(),
-        # its artifacts are nobody's, and take a second to write; `args` may ask for them
+        # artifacts take a second to write, for nobody; `args` may ask for them
         *(["--no-write-json"] if command == "build" else []),
         "--project-dir",
         str(dbt_project()),

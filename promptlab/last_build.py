@@ -15,14 +15,15 @@ _LAST_BUILD = """
     select
         built_at,
         promptlab_version,
-        last_load_id,
         last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
         and not exists (from raw.named_baselines where set_at > built_at)
         and not exists (from raw.requested_comparisons where requested_at > built_at)
         and (select count(*) from raw.comparison_builds)
         = (select count(*) from raw.tasks)
         and (select count(*) from raw.task_builds)
-        = (select count(*) from raw.tasks) as has_all
+        = (select count(*) from raw.tasks)
+        and (select count(*) from raw.memory_builds)
+        = (select count(distinct run_id) from raw.memory_runs) as has_all
     from raw.builds
     order by built_at desc
     limit 1
@@ -33,8 +34,6 @@ _LAST_BUILD = """
 class LastBuild:
     """The newest build of a warehouse."""
 
-    load_id: int
-    """Newest load that it saw; 0 where there was none."""
     has_all: bool
     """Nothing that it would build has come or gone since."""
     is_of_this_project: bool
@@ -46,9 +45,8 @@ def last_build(con: duckdb.DuckDBPyConnection) -> LastBuild | None:
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None
-    built_at, version, load_id, has_all = row
+    built_at, version, has_all = row
     return LastBuild(
-        load_id=load_id,
         has_all=has_all,
         is_of_this_project=version == __version__
         # who works on the models sees what they do now

@@ -32,6 +32,10 @@ _STAYS = (
     "path:models/intermediate,config.materialized:view",
 )
 
+_REPORTED = (
+    "coalesce((select max(began_at) from raw.reported_runs), '-infinity'::timestamptz)"
+)
+
 OnProgress = Callable[[Path, int], None]
 
 
@@ -314,43 +318,45 @@ class Warehouse:
                 infer_schema_length=None,
             )
 
-    def tasks_after(self, load_id: int) -> list[str]:
-        """Tasks that loads after ``load_id`` brought, changed or re-judged.
+    def not_reported(self) -> tuple[list[str], list[str]]:
+        """Tasks and memory runs that were built since the last ``run`` reported.
 
-        So are the tasks whose baseline is one of these: their reports compare.
+        A task is built again when its own numbers change, or its baseline's, or when it
+        has another baseline: its report compares.
+
+        Returns:
+            Ids of tasks, the oldest first; ids of memory runs, the newest first.
         """
         with self.built() as con:
-            rows = con.execute(
-                "with changed as (select task_id from marts.dim_tasks"
-                " where load_id > $1"
-                " or task_id in (select task_id from raw.scores where load_id > $1)"
-                " or testset_id in"
-                " (select testset_id from raw.testsets where load_id > $1)"
-                " or pipeline_id in"
-                " (select pipeline_id from raw.pipelines where load_id > $1))"
-                " select task_id from marts.dim_tasks"
-                " inner join marts.dim_task_baselines using (task_id)"
-                " where task_id in (from changed) or baseline_task_id in (from changed)"
-                " order by created_at, task_id",
-                [load_id],
+            tasks = con.execute(
+                "select task_id from marts.dim_tasks"
+                " inner join raw.comparison_builds on task_id = candidate_task_id"
+                f" where built_at >= {_REPORTED} order by created_at, task_id"
             ).fetchall()
-        return [row[0] for row in rows]
+            runs = con.execute(
+                "select run_id from marts.dim_memory_runs"
+                " inner join raw.memory_builds using (run_id)"
+                f" where built_at >= {_REPORTED}"
+                " order by started_at desc nulls last, run_id desc"
+            ).fetchall()
+        return [row[0] for row in tasks], [row[0] for row in runs]
 
-    def memory_runs_after(self, load_id: int) -> list[str]:
-        """Memory runs that loads after ``load_id`` brought or changed.
-
-        So is a run that now stands beside another one before it.
-        """
+    def all_reports(self) -> tuple[list[str], list[str]]:
+        """Every task and memory run, as ``not_reported`` gives them."""
         with self.built() as con:
-            rows = con.execute(
-                "with changed as (select run_id from marts.dim_memory_tasks"
-                " where load_id > $1)"
-                " select run_id from marts.dim_memory_runs"
-                " where run_id in (from changed) or previous_run_id in (from changed)"
-                " order by started_at desc nulls last, run_id desc",
-                [load_id],
+            tasks = con.execute(
+                "select task_id from marts.dim_tasks order by created_at, task_id"
             ).fetchall()
-        return [row[0] for row in rows]
+            runs = con.execute(
+                "select run_id from marts.dim_memory_runs"
+                " order by started_at desc nulls last, run_id desc"
+            ).fetchall()
+        return [row[0] for row in tasks], [row[0] for row in runs]
+
+    def remember_reported(self, began_at: datetime) -> None:
+        """Note that everything that was built before *began_at* has its report."""
+        with self.writable() as con:
+            con.execute("insert into raw.reported_runs values (?)", [began_at])
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -65,7 +65,7 @@ def command(
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     if everything:
-        tasks, runs = warehouse.tasks_after(0), warehouse.memory_runs_after(0)
+        tasks, runs = warehouse.all_reports()
     else:
         with warehouse.built() as con:
             tasks, runs = [resolve_task(con, task)], []

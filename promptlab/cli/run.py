@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -43,8 +44,6 @@ def command(
     from promptlab.pipeline import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
-    last = warehouse.last_build()
-    before = 0 if last is None else last.load_id
     ingested = ingest_with_progress(warehouse, call, paths, testset=testset)
     call.say(
         f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
@@ -62,11 +61,13 @@ def command(
     if full_refresh or not is_built:
         call.say("building …", "build_started")
         warehouse.build(full_refresh=full_refresh, verbose=call.verbose)
-    tasks = warehouse.tasks_after(before)
-    runs = warehouse.memory_runs_after(before)
+    began_at = datetime.now(UTC)
+    tasks, runs = warehouse.not_reported()
     written = warehouse.report(
         tasks, out, memory_runs=runs, lang=lang, templates=templates
     )
+    if tasks or runs:
+        warehouse.remember_reported(began_at)
     call.say(
         f"tasks new or changed: {len(tasks)}, memory runs: {len(runs)};"
         f" {call.settings.db} answers `promptlab runs`, `promptlab query`"

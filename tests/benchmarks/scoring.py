@@ -69,7 +69,7 @@ def _build(folder: Path, rounds: int) -> Mapping[str, Any]:
         build = timed(_BUILD, db)
         seconds = _seconds_by_model(dbt_target(db))
         scoring = {n: taken for n, taken in seconds.items() if "/scoring/" in n}
-        slowest = sorted(scoring, key=scoring.__getitem__, reverse=True)[:5]
+        slowest = sorted(scoring, key=scoring.__getitem__, reverse=True)[:3]
         figures.write_text(
             json.dumps(
                 {

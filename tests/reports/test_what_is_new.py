@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 
@@ -25,37 +26,39 @@ def warehouse(example_db, tmp_path):
     return Warehouse(db)
 
 
-def loaded_anew(warehouse, table, column, identifier):
-    """As if this task or run came with a load of its own; the load before it."""
-    before = warehouse.last_build().load_id
+TASKS = [
+    "review-sentiment-baseline",
+    "review-sentiment-improved",
+    "cs-regression-v3.1",
+    "cs-regression-v3.2",
+]
+
+
+def test_what_was_never_reported_is_new(warehouse):
+    tasks, runs = warehouse.not_reported()
+    assert (sorted(tasks), runs) == (sorted(TASKS), RUNS)
+
+
+def test_nothing_is_new_after_a_run_that_wrote_its_reports(warehouse):
+    warehouse.remember_reported(datetime.now(UTC))
+    assert warehouse.not_reported() == ([], [])
+
+
+def test_what_is_built_after_a_run_began_is_for_the_next(warehouse):
+    began_at = datetime.now(UTC)
     with duckdb.connect(str(warehouse.settings.db)) as con:
         con.execute(
-            f"update marts.{table} set load_id = ? where {column} = ?",
-            [before + 1, identifier],
+            "update raw.comparison_builds set built_at = now()"
+            " where candidate_task_id = 'cs-regression-v3.2'"
         )
-    return before
+    warehouse.remember_reported(began_at)
+    assert warehouse.not_reported() == (["cs-regression-v3.2"], [])
 
 
-def test_nothing_is_new_after_the_last_load(warehouse):
-    last = warehouse.last_build().load_id
-    assert warehouse.tasks_after(last) == []
-    assert warehouse.memory_runs_after(last) == []
-    assert warehouse.memory_runs_after(0) == RUNS
-
-
-def test_a_task_whose_baseline_changed_is_reported_too(warehouse):
-    before = loaded_anew(warehouse, "dim_tasks", "task_id", "cs-regression-v3.1")
-    assert warehouse.tasks_after(before) == ["cs-regression-v3.1", "cs-regression-v3.2"]
-
-
-@pytest.mark.parametrize(
-    ("changed", "reported"), [(RUNS[0], RUNS[:1]), (RUNS[1], RUNS)]
-)
-def test_a_memory_run_is_reported_with_the_one_that_follows_it(
-    warehouse, changed, reported
-):
-    before = loaded_anew(warehouse, "dim_memory_tasks", "run_id", changed)
-    assert warehouse.memory_runs_after(before) == reported
+def test_a_task_that_gets_another_baseline_is_reported_again(warehouse):
+    warehouse.remember_reported(datetime.now(UTC))
+    warehouse.set_baseline("cs-regression-v3.2")
+    assert warehouse.not_reported() == (["cs-regression-v3.1"], [])
 
 
 @pytest.mark.parametrize(("which", "n"), [("latest", 0), ("--all", 4)])

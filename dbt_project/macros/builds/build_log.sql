@@ -7,6 +7,19 @@
 {% endmacro %}
 
 
+{% macro models_and_seeds() %}
+    {{ return(graph.nodes.values()
+        | selectattr('resource_type', 'in', ['model', 'seed']) | list) }}
+{% endmacro %}
+
+
+{#- Those that a build leaves out. -#}
+{% macro names_left_out(nodes) %}
+    {{ return(nodes
+        | rejectattr('unique_id', 'in', selected_resources) | map(attribute='name') | list) }}
+{% endmacro %}
+
+
 {#- Before a build: what is stored must have been computed by the logic that is there now,
     and a full refresh must be one of everything. -#}
 {% macro check_build() %}
@@ -14,16 +27,16 @@
         {%- set last = run_query(
             'select project_hash from ' ~ source('raw', 'builds') ~ ' order by built_at desc limit 1'
         ) -%}
-        {%- set missing, existing, unselected = [], [], [] -%}
+        {%- set missing, existing = [], [] -%}
         {%- for node in models_kept() -%}
             {%- set relation = adapter.get_relation(node.database, node.schema, node.alias) -%}
             {%- do (missing if relation is none else existing).append(relation or node.name) -%}
-            {%- do unselected.append(node.name) if node.unique_id not in selected_resources -%}
         {%- endfor -%}
         {%- if flags.FULL_REFRESH -%}
-            {%- if unselected -%}
+            {%- if names_left_out(models_and_seeds()) -%}
                 {{ exceptions.raise_compiler_error(
-                    'a full refresh is of everything: leave --select and --exclude out'
+                    'a full refresh is of everything, policy too: `dbt build --full-refresh`,'
+                    ~ ' without --select and --exclude'
                 ) }}
             {%- endif -%}
         {%- elif last.rows | length == 0 -%}
@@ -44,25 +57,21 @@
 {% endmacro %}
 
 
-{#- After a build without a fault: what it was made of. A batch counts as built when all of
-    the models that compute it ran. -#}
+{#- After a build without a fault: what it was made of. Everything counts as built when all
+    that computes ran (views and seeds stay as they are between full refreshes); comparisons
+    also when theirs ran alone, over tasks of which none waits to be built. -#}
 {% macro record_build(results) %}
     {%- set faults = results | selectattr('status', 'in', ['error', 'fail', 'skipped']) | list -%}
     {%- if execute and flags.WHICH in ('build', 'run') and not faults -%}
-        {%- set unselected = [] -%}
-        {%- for node in models_kept() if node.unique_id not in selected_resources -%}
-            {%- do unselected.append(node.config.meta.batch) -%}
-        {%- endfor -%}
-        {%- if 'tasks' not in unselected and 'titles' not in unselected -%}
-            {{ remember_batch('tasks', source('raw', 'task_builds')) }}
-        {%- endif -%}
-        {%- if 'comparisons' not in unselected -%}
-            {{ remember_batch('comparisons', source('raw', 'comparison_builds')) }}
-        {%- endif -%}
-        {%- if 'memory_runs' not in unselected -%}
-            {{ remember_batch('memory_runs', source('raw', 'memory_builds')) }}
-        {%- endif -%}
-        {%- if not unselected -%}
+        {%- set computing = models_and_seeds()
+            | selectattr('config.materialized', 'in', ['table', 'incremental']) | list -%}
+        {%- set comparing = models_kept()
+            | selectattr('config.meta.batch', 'equalto', 'comparisons') | list
+            + models_and_seeds() | selectattr('name', 'equalto', 'int_comparisons_to_build') | list -%}
+        {%- if not names_left_out(computing) -%}
+            {{ remember_batch('tasks', 'task_builds', ['title', 'fingerprint']) }}
+            {{ remember_batch('memory_runs', 'memory_builds') }}
+            {{ remember_batch('comparisons', 'comparison_builds') }}
             insert into {{ source('raw', 'builds') }}
             select
                 current_timestamp,
@@ -71,17 +80,31 @@
                 {{ 'true' if flags.FULL_REFRESH else 'false' }},
                 nullif('{{ env_var("PROMPTLAB_VERSION", "") }}', ''),
                 '{{ invocation_id }}';
+        {%- elif not names_left_out(comparing) and not tasks_wait() -%}
+            {{ remember_batch('comparisons', 'comparison_builds') }}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
 
 
-{% macro remember_batch(of, state) %}
-    {%- set key, batch = batches()[of].key, batch_relation(of) -%}
-    {%- set columns = [key, 'title', 'fingerprint'] if of == 'tasks' else [key, 'fingerprint'] -%}
+{#- Whether a task is there in another version than the one that was built. -#}
+{% macro tasks_wait() %}
+    {%- set waiting = run_query(
+        'select 1 from ' ~ relation_of('int_task_versions') ~ ' as versions'
+        ~ ' left join ' ~ source('raw', 'task_builds') ~ ' as built'
+        ~ ' on versions.task_id = built.task_id and versions.fingerprint = built.fingerprint'
+        ~ ' where built.task_id is null limit 1'
+    ) -%}
+    {{ return(waiting.rows | length > 0) }}
+{% endmacro %}
+
+
+{% macro remember_batch(of, state, facts=['fingerprint', 'current_timestamp']) %}
+    {%- set batch, state = batches()[of], source('raw', state) -%}
     delete from {{ state }}
-    where {{ 'true' if flags.FULL_REFRESH else in_stored_batch(of, key) }};
+    where {{ 'true' if flags.FULL_REFRESH else in_stored_batch(of, batch.key) }};
     insert into {{ state }}
-    select {{ columns | join(', ') }} from {{ batch }}
+    select {{ batch.key }}, {{ facts | join(', ') }}
+    from {{ relation_of(batch.model) }}
     where fingerprint is not null;
 {% endmacro %}

@@ -1,10 +1,18 @@
-{#- What a build computes: a batch is a model that lists its keys, and its column there. -#}
+{#- What a build computes: a batch is a model that lists its keys, and its column there;
+    `all_model` has every key that is not gone. -#}
 {% macro batches() %}
+    {%- set tasks = {'model': 'int_tasks_to_build', 'all_model': 'int_task_versions'} -%}
     {{ return({
-        'tasks': {'model': 'int_tasks_to_build', 'key': 'task_id'},
-        'titles': {'model': 'int_tasks_to_build', 'key': 'title'},
-        'comparisons': {'model': 'int_comparisons_to_build', 'key': 'candidate_task_id'},
-        'memory_runs': {'model': 'int_memory_runs_to_build', 'key': 'run_id'},
+        'tasks': dict(tasks, key='task_id', all_key='task_id'),
+        'titles': dict(tasks, key='title', all_key='title'),
+        'comparisons': {
+            'model': 'int_comparisons_to_build', 'key': 'candidate_task_id',
+            'all_model': 'int_task_versions', 'all_key': 'task_id',
+        },
+        'memory_runs': {
+            'model': 'int_memory_runs_to_build', 'key': 'run_id',
+            'all_model': 'stg_memory__runs', 'all_key': 'run_id',
+        },
     }) }}
 {% endmacro %}
 
@@ -13,10 +21,10 @@
     that holds the whole history has it, in models that compute a part of it; so a build
     costs what is new, not what is stored. A unit test gives the rows that it means. -#}
 {% macro in_this_build(of='tasks', column=none) -%}
-    {%- set batch = batches()[of] -%}
     {%- if model.resource_type == 'unit_test' -%}
         true
     {%- else -%}
+        {%- set batch = batches()[of] -%}
         {{ is_in_batch(column or batch.key, batch.key, ref(batch.model)) }}
     {%- endif -%}
 {%- endmacro %}
@@ -25,7 +33,7 @@
 {#- The same for macros that run beside the models, which cannot use ref. -#}
 {% macro in_stored_batch(of, column) -%}
     {%- set batch = batches()[of] -%}
-    {{ is_in_batch(column, batch.key, batch_relation(of)) }}
+    {{ is_in_batch(column, batch.key, relation_of(batch.model)) }}
 {%- endmacro %}
 
 
@@ -34,11 +42,22 @@
 {%- endmacro %}
 
 
-{% macro batch_relation(of) %}
+{#- What no build computes any more: a task that an unfinished build left, and that is gone
+    since, is in no batch. -#}
+{% macro is_gone(of, column) -%}
+    {%- set batch = batches()[of] -%}
+    {{ column }} not in (
+        select alive.{{ batch.all_key }} from {{ relation_of(batch.all_model) }} as alive
+    )
+{%- endmacro %}
+
+
+{% macro relation_of(model_name) %}
+    {%- set layer = 'staging' if model_name.startswith('stg_') else 'intermediate' -%}
     {{ return(api.Relation.create(
         database=target.database,
-        schema=generate_schema_name('intermediate', none),
-        identifier=batches()[of].model
+        schema=generate_schema_name(layer, none),
+        identifier=model_name
     )) }}
 {% endmacro %}
 

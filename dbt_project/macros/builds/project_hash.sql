@@ -1,6 +1,9 @@
-{#- A hash of the logic: of every model, seed and macro of this project. -#}
+{#- A hash of the logic: of every model, seed and macro of this project, and its settings. -#}
 {% macro project_hash() %}
-    {%- set texts = [] -%}
+    {%- set texts = [
+        var('memory_right_metric', 'auto') | string,
+        var('memory_right_threshold', 0.5) | string,
+    ] -%}
     {%- for node in graph.nodes.values() if node.resource_type in ('model', 'seed') -%}
         {%- do texts.append(node.unique_id ~ ' ' ~ node.checksum.checksum) -%}
     {%- endfor -%}

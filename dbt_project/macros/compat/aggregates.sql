@@ -73,7 +73,7 @@
 
 {% macro default__canonical_json(document) -%}
     case
-        when contains({{ default__with_sorted_keys(document) }}, '.0') then regexp_replace(
+        when contains({{ document }}, '.') then regexp_replace(
             {{ default__with_sorted_keys(document) }},
             '("(?:[^"\\]|\\.)*")|(\d)\.0+\b', '\1\2', 'g'
         )

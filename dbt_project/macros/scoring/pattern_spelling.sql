@@ -1,7 +1,7 @@
 {#- How the engine is to write a pattern of a baseline's payload: as ingest spelled it, else
     as it stands; null for one that ingest found invalid. `patterns` is the baseline's. -#}
 {% macro pattern_spelling(patterns, written) -%}
-    {{ listed_spelling(patterns, written, 'all') }}
+    {{ listed_spelling(patterns, written, 'unicode') }}
 {%- endmacro %}
 
 {#- The same for texts that are all ASCII. -#}

@@ -12,6 +12,9 @@ pairs as (
 dimensions as (
 
     select * from {{ ref('int_dimension_contents') }}
+    where
+        task_id in (select pairs.baseline_task_id from pairs)
+        or task_id in (select pairs.candidate_task_id from pairs)
 
 ),
 

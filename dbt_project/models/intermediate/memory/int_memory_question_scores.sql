@@ -31,6 +31,7 @@ answers as (
 right_metrics as (
 
     select * from {{ ref('int_memory_right_metrics') }}
+    where run_id in (select compared_runs.run_id from compared_runs)
 
 ),
 

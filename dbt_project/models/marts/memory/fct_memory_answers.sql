@@ -21,6 +21,7 @@ locomo_scores as (
 right_metrics as (
 
     select * from {{ ref('int_memory_right_metrics') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 

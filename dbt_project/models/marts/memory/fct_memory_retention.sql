@@ -9,6 +9,7 @@ pairs as (
 right_metrics as (
 
     select * from {{ ref('int_memory_right_metrics') }}
+    where {{ in_this_build('memory_runs') }}
 
 ),
 
