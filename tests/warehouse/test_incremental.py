@@ -142,6 +142,25 @@ def test_what_is_gone_leaves_no_row(changed):
     assert columns and left == []
 
 
+def test_what_an_unfinished_build_left_is_not_taken_for_built(
+    writable_example_db, tmp_path
+):
+    """A task changes, the build stops after it has looked, somebody compares."""
+    run = json.loads(RUN.read_text("utf-8"))
+    for case in run["cases"]:
+        for a_round in case["rounds"]:
+            a_round["raw_output"] = "nonsense"
+    (tmp_path / "worse.json").write_text(json.dumps(run), "utf-8")
+    warehouse = Warehouse(writable_example_db)
+    warehouse.ingest(tmp_path / "worse.json")
+    warehouse.build(["--select", "+int_tasks_to_build"])
+    warehouse.compare("review-sentiment-baseline", "cs-regression-v3.1")
+    warehouse.build()
+    again = Warehouse(shutil.copy(writable_example_db, tmp_path / "again.duckdb"))
+    again.build(full_refresh=True)
+    assert differences(writable_example_db, again.settings.db) == {}
+
+
 def test_changed_models_are_noticed_and_a_refresh_is_asked_for(
     example_db, writable_example_db
 ):
