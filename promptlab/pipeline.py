@@ -32,9 +32,11 @@ _STAYS = (
     "path:models/intermediate,config.materialized:view",
 )
 
-_REPORTED = (
-    "coalesce((select max(began_at) from raw.reported_runs), '-infinity'::timestamptz)"
-)
+_NOT_REPORTED = """
+    built_at >= coalesce(
+        (select max(began_at) from raw.reported_runs), '-infinity'::timestamptz
+    )
+"""
 
 OnProgress = Callable[[Path, int], None]
 
@@ -318,38 +320,29 @@ class Warehouse:
                 infer_schema_length=None,
             )
 
-    def not_reported(self) -> tuple[list[str], list[str]]:
+    def to_report(self, *, everything: bool = False) -> tuple[list[str], list[str]]:
         """Tasks and memory runs that were built since the last ``run`` reported.
 
         A task is built again when its own numbers change, or its baseline's, or when it
         has another baseline: its report compares.
 
+        Args:
+            everything: all that there is, whenever it was built.
+
         Returns:
             Ids of tasks, the oldest first; ids of memory runs, the newest first.
         """
+        since = "true" if everything else _NOT_REPORTED
         with self.built() as con:
             tasks = con.execute(
                 "select task_id from marts.dim_tasks"
-                " inner join raw.comparison_builds on task_id = candidate_task_id"
-                f" where built_at >= {_REPORTED} order by created_at, task_id"
+                " left join raw.comparison_builds on task_id = candidate_task_id"
+                f" where {since} order by created_at, task_id"
             ).fetchall()
             runs = con.execute(
                 "select run_id from marts.dim_memory_runs"
-                " inner join raw.memory_builds using (run_id)"
-                f" where built_at >= {_REPORTED}"
-                " order by started_at desc nulls last, run_id desc"
-            ).fetchall()
-        return [row[0] for row in tasks], [row[0] for row in runs]
-
-    def all_reports(self) -> tuple[list[str], list[str]]:
-        """Every task and memory run, as ``not_reported`` gives them."""
-        with self.built() as con:
-            tasks = con.execute(
-                "select task_id from marts.dim_tasks order by created_at, task_id"
-            ).fetchall()
-            runs = con.execute(
-                "select run_id from marts.dim_memory_runs"
-                " order by started_at desc nulls last, run_id desc"
+                " left join raw.memory_builds using (run_id)"
+                f" where {since} order by started_at desc nulls last, run_id desc"
             ).fetchall()
         return [row[0] for row in tasks], [row[0] for row in runs]
 

@@ -65,7 +65,7 @@ def command(
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     if everything:
-        tasks, runs = warehouse.all_reports()
+        tasks, runs = warehouse.to_report(everything=True)
     else:
         with warehouse.built() as con:
             tasks, runs = [resolve_task(con, task)], []

@@ -62,7 +62,7 @@ def command(
         call.say("building …", "build_started")
         warehouse.build(full_refresh=full_refresh, verbose=call.verbose)
     began_at = datetime.now(UTC)
-    tasks, runs = warehouse.not_reported()
+    tasks, runs = warehouse.to_report()
     written = warehouse.report(
         tasks, out, memory_runs=runs, lang=lang, templates=templates
     )

@@ -35,13 +35,13 @@ TASKS = [
 
 
 def test_what_was_never_reported_is_new(warehouse):
-    tasks, runs = warehouse.not_reported()
+    tasks, runs = warehouse.to_report()
     assert (sorted(tasks), runs) == (sorted(TASKS), RUNS)
 
 
 def test_nothing_is_new_after_a_run_that_wrote_its_reports(warehouse):
     warehouse.remember_reported(datetime.now(UTC))
-    assert warehouse.not_reported() == ([], [])
+    assert warehouse.to_report() == ([], [])
 
 
 def test_what_is_built_after_a_run_began_is_for_the_next(warehouse):
@@ -52,13 +52,13 @@ def test_what_is_built_after_a_run_began_is_for_the_next(warehouse):
             " where candidate_task_id = 'cs-regression-v3.2'"
         )
     warehouse.remember_reported(began_at)
-    assert warehouse.not_reported() == (["cs-regression-v3.2"], [])
+    assert warehouse.to_report() == (["cs-regression-v3.2"], [])
 
 
 def test_a_task_that_gets_another_baseline_is_reported_again(warehouse):
     warehouse.remember_reported(datetime.now(UTC))
     warehouse.set_baseline("cs-regression-v3.2")
-    assert warehouse.not_reported() == (["cs-regression-v3.1"], [])
+    assert warehouse.to_report() == (["cs-regression-v3.1"], [])
 
 
 @pytest.mark.parametrize(("which", "n"), [("latest", 0), ("--all", 4)])
