@@ -10,6 +10,8 @@ HEAD_BYTES = 1 << 20
 _KEY = re.compile(rb'\s*"((?:[^"\\]|\\.)*)"\s*:')
 _NOT_A_RECORD = re.compile(rb"\s*(?://[^\n]*\n\s*)*")
 _PIPELINE = re.compile(rb"^steps[ \t]*:", re.MULTILINE)
+# Each says the kind by itself, so that what follows it need not be read.
+_TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
 # Every byte that matters to nesting, and strings as wholes.
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 
@@ -42,7 +44,7 @@ def _kind_of_lines(head: bytes) -> str | None:
 
 
 def _keys_of_first_object(head: bytes, start: int) -> set[str]:
-    """The top keys of the first object, as far as the head reaches."""
+    """The top keys of the first object, up to a telling one or the head's end."""
     keys: set[str] = set()
     opening = head.find(b"{", start)
     if opening < 0:
@@ -54,6 +56,8 @@ def _keys_of_first_object(head: bytes, start: int) -> set[str]:
             key = _KEY.match(head, position)
             if key is not None:
                 keys.add(key[1].decode("utf-8", "replace"))
+                if key[1] in _TELLING:
+                    break
                 position = key.end()
             expects_key = False
         token = _STRUCTURE.search(head, position)
