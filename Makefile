@@ -5,7 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test faults check format golden schemas bench lock dist clean
+SPARK := $(VENV)/.spark
+ICEBERG := .venv-iceberg
+
+.PHONY: setup demo test parity parity-cluster faults check format golden schemas bench lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -24,6 +27,27 @@ demo: setup
 ## The whole test suite.
 test: setup
 	$(BIN)/pytest
+
+## The same models on Apache Spark and on DuckDB: every table equal. Without Java it is skipped, in words.
+parity: $(SPARK)
+	$(BIN)/pytest tests/parity -s
+
+## The same on a master with two workers, and with Iceberg's MERGE on Spark 3.5: some minutes, and 450 MB more.
+parity-cluster: $(SPARK) $(ICEBERG)
+	PROMPTLAB_PARITY=cluster $(BIN)/pytest tests/parity -s
+	PROMPTLAB_PARITY=iceberg $(ICEBERG)/bin/python -m pytest tests/parity -s
+
+$(ICEBERG): requirements.lock requirements-spark.lock
+	$(PYTHON) -m venv $@
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark.lock
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --no-deps pyspark==3.5.9 py4j==0.10.9.7 snowpark-connect-deps-iceberg==1.0.2
+	$@/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(SPARK): requirements-spark.lock $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-spark.lock
+	@touch $@
 
 ## Every round of the fault tests: killed 100 times, the disk full, the file held.
 faults: setup
@@ -54,9 +78,11 @@ schemas: setup
 bench: setup
 	$(BIN)/python -m tests.benchmarks
 
-## Lock the newest versions that pyproject.toml allows (needs uv).
+## Lock the newest versions that pyproject.toml allows (needs uv); Spark's is the one that CI compares with.
+LOCK := uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml
 lock:
-	uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --group dev pyproject.toml -o requirements.lock
+	$(LOCK) --group dev -o requirements.lock
+	echo 'pyspark<4.1' | $(LOCK) --extra spark --constraint requirements.lock --constraint - -o requirements-spark.lock
 
 dist: setup
 	rm -rf dist

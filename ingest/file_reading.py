@@ -13,12 +13,12 @@ from ingest.blocks import BLOCK_BYTES, Block
 from ingest.files import Found
 from ingest.known import MOST_PROBLEMS, Known, Outcome, Version, read_with, versions_of
 from ingest.limits import LIMIT_CODES, Limits
+from ingest.load_rows import ReadFile
 from ingest.problems import Problem
 from ingest.readers import LINE_KINDS, Source, read_batches
 from ingest.reading import Key, Reading
 from ingest.redaction import Redactor
 from ingest.source_files import ChangedWhileRead, InputFile
-from ingest.write import ReadFile
 from promptlab.contracts.pipeline import Pipeline
 
 if TYPE_CHECKING:

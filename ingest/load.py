@@ -15,9 +15,10 @@ from ingest.file_reading import FileLoad, Files, OnProgress
 from ingest.files import Found
 from ingest.known import Known, known_files, known_pipelines
 from ingest.limits import DEFAULT, Limits
+from ingest.load_rows import ReadFile
 from ingest.readers import Source
 from ingest.reading import Key, Reading
-from ingest.write import ReadFile, Writer
+from ingest.write import Writer
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.upgrades import UPGRADES
 from promptlab.copies import file_of, write_copy
-from promptlab.errors import SettingsError, WarehouseError
+from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.messages import say
 
 if TYPE_CHECKING:
@@ -147,6 +147,59 @@ def check_current(con: duckdb.DuckDBPyConnection) -> None:
     )
 
 
+# What builds write: tables of the warehouse wherever the others are.
+OF_BUILDS = frozenset(
+    {
+        "schema_versions",
+        "builds",
+        "task_builds",
+        "comparison_builds",
+        "memory_builds",
+        "reported_runs",
+    }
+)
+
+
+def check_not_views(con: duckdb.DuckDBPyConnection) -> None:
+    """See that the raw tables are in this file.
+
+    Raises:
+        UsageError: they are Parquet files, which it only reads.
+    """
+    there = con.execute(
+        "select 1 from duckdb_tables()"
+        " where schema_name = 'raw' and table_name = 'loads'"
+    ).fetchone()
+    if there is None:
+        raise UsageError(
+            f"{file_of(con)}: reads its raw tables from Parquet; ingest there"
+            " (--sink parquet://DIR), and build with --raw (nothing was changed)"
+        )
+
+
+def give_way(con: duckdb.DuckDBPyConnection) -> None:
+    """Make room for views of the raw tables' names: the files are read in place.
+
+    Raises:
+        UsageError: a raw table of the warehouse holds rows.
+    """
+    tables = [
+        name
+        for (name,) in con.execute(
+            "select table_name from duckdb_tables() where schema_name = 'raw'"
+        ).fetchall()
+        if name not in OF_BUILDS
+    ]
+    for table in tables:
+        if con.execute(f"select 1 from raw.{table} limit 1").fetchone():
+            raise UsageError(
+                f"{file_of(con)}: has raw tables of its own (rows in raw.{table});"
+                " name another warehouse with --db, or build without --raw"
+            )
+    for table in tables:
+        con.execute(f"drop table raw.{table}")
+
+
 def _copy_before_upgrade(con: duckdb.DuckDBPyConnection, found: int) -> Path:
     file = file_of(con)
     backup = file.with_name(f"{file.name}.v{found}.bak")
@@ -227,7 +280,8 @@ def delete_owned(
 
 
 @cache
-def _dtypes() -> dict[str, Any]:
+def polars_types() -> dict[str, Any]:
+    """Type of ``raw.sql`` → polars type; JSON is text."""
     import polars as pl
 
     return {
@@ -247,4 +301,4 @@ def _polars_schema(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, Any]
         " where schema_name = 'raw' and table_name = ? order by column_index",
         [table],
     ).fetchall()
-    return {name: _dtypes()[data_type] for name, data_type in columns}
+    return {name: polars_types()[data_type] for name, data_type in columns}

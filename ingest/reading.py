@@ -41,7 +41,7 @@ class Reading:
     keys: list[Key] = field(default_factory=list)
     """The live objects that this file owns, as (kind, id, …): ``("task", "run-1")``,
     ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run", "task")``,
-    ``("scores", source_name)``. Loading the file replaces their earlier rows.
+    ``("scores", uri)``. Loading the file replaces their earlier rows.
     """
 
 

@@ -3,47 +3,24 @@
 from __future__ import annotations
 
 import itertools
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ingest import raw
-from ingest.reading import Reading
-from ingest.rows import columns_of
+from ingest.load_rows import (
+    ReadFile,
+    added,
+    load_columns,
+    redaction_columns,
+    reject_columns,
+    with_load,
+)
 
 if TYPE_CHECKING:
     import duckdb
 
     from ingest.raw import Columns
-    from ingest.readers import Source
-    from ingest.reading import Key
-
-
-@dataclass(frozen=True, slots=True)
-class ReadFile:
-    """A file that was read, or one batch of it, and waits to be written."""
-
-    kind: str
-    status: str
-    """loaded, rejected or skipped"""
-    message: str | None
-    source: Source
-    reading: Reading
-    sha256: str
-    testset: str | None
-    """The testset named on the command line, where the kind takes one."""
-    read_with: str
-    """The settings that decide what is read."""
-    redacted: Mapping[str, int]
-    """Rule → values that were redacted; of the whole file, in its last batch."""
-    started_at: datetime
-    finished_at: datetime
-    more: bool = False
-    """Further batches of this file follow."""
-    abandoned: bool = False
-    """The batches before are not to be written after all."""
+    from ingest.reading import Key, Reading
 
 
 class Writer:
@@ -96,27 +73,16 @@ class Writer:
         self._replaced |= _replace(self._con, numbered)
         _write_rows(self._con, numbered)
         if batch[-1].more:
-            self._before = _added(self._before, batch[-1].reading)
+            self._before = added(self._before, batch[-1].reading)
             return
-        totals = [_added(self._before, one.reading) for one in batch]
-        loads = _load_columns(numbered, totals, self._replaced, self._ingest_version)
+        totals = [added(self._before, one.reading) for one in batch]
+        loads = load_columns(numbered, totals, self._replaced, self._ingest_version)
         if self._replaced:
             _mark_replaced(self._con)
         raw.append(self._con, "loads", [loads])
-        raw.append(self._con, "redactions", [_redaction_columns(numbered)])
+        raw.append(self._con, "redactions", [redaction_columns(numbered)])
         self._con.commit()
         self._before = None
-
-
-def _added(before: Reading | None, reading: Reading) -> Reading:
-    """Keys and counts of a file until now, without its rows and problems."""
-    before = before or Reading(rows={})
-    return Reading(
-        rows={},
-        records_loaded=before.records_loaded + reading.records_loaded,
-        records_rejected=before.records_rejected + reading.records_rejected,
-        keys=before.keys + reading.keys,
-    )
 
 
 def _write_rows(
@@ -125,11 +91,11 @@ def _write_rows(
     tables: dict[str, list[Columns]] = {}
     for load_id, one in numbered:
         for table, columns in one.reading.rows.items():
-            rows = _with_load(table, columns, load_id, one.source.uri)
+            rows = with_load(table, columns, load_id, one.source.uri)
             tables.setdefault(table, []).append(rows)
     for table, parts in tables.items():
         raw.append(con, table, parts)
-    raw.append(con, "rejects", [_reject_columns(numbered)])
+    raw.append(con, "rejects", [reject_columns(numbered)])
 
 
 def _replace(
@@ -137,30 +103,34 @@ def _replace(
 ) -> set[Key]:
     """Delete what the batch replaces; returns the keys that had live rows."""
     ids: dict[str, list[Key]] = {}
+    replaced: set[Key] = set()
     for _, one in numbered:
         for kind, *parts in one.reading.keys:
             if kind == "scores":
-                _replace_scores(con, one.source.uri)
+                if _replace_scores(con, one.source.uri):
+                    replaced.add((kind, *parts))
             else:
                 ids.setdefault(kind, []).append(tuple(parts))
-    return {
+    return replaced | {
         (kind, *found)
         for kind, wanted in ids.items()
         for found in raw.delete_owned(con, kind, wanted)
     }
 
 
-def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> None:
-    con.execute(
+def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> bool:
+    """Delete the live rows of a file of scores; whether it had any."""
+    deleted = con.execute(
         "delete from raw.scores where load_id in"
         " (select load_id from raw.loads where kind = 'scores' and file_uri = ?)",
         [uri],
-    )
+    ).fetchall()
     con.execute(
         "update raw.loads set status = 'replaced'"
         " where kind = 'scores' and status = 'loaded' and file_uri = ?",
         [uri],
     )
+    return bool(deleted[0][0])
 
 
 def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
@@ -174,74 +144,3 @@ def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
         " and kind not in ('scores', 'unknown')"
         f" and load_id not in ({owners})"
     )
-
-
-def _with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
-    n = len(next(iter(columns.values())))
-    file_uri = {"file_uri": [uri] * n} if table in {"testsets", "pipelines"} else {}
-    return {"load_id": [load_id] * n, **file_uri, **columns}
-
-
-def _reject_columns(numbered: Sequence[tuple[int, ReadFile]]) -> Columns:
-    rows = [
-        (load_id, one.source.uri, p)
-        for load_id, one in numbered
-        for p in one.reading.problems
-    ]
-    return {
-        "load_id": [load_id for load_id, _, _ in rows],
-        "file_uri": [uri for _, uri, _ in rows],
-        **{
-            name: [getattr(p, name) for _, _, p in rows]
-            for name in (
-                "line",
-                "column",
-                "record_id",
-                "pointer",
-                "severity",
-                "code",
-                "message",
-                "raw_text",
-            )
-        },
-    }
-
-
-def _redaction_columns(numbered: Sequence[tuple[int, ReadFile]]) -> Columns:
-    rows = [
-        (load_id, rule, count)
-        for load_id, one in numbered
-        for rule, count in sorted(one.redacted.items())
-    ]
-    return columns_of(("load_id", "rule", "n_values"), rows)
-
-
-def _load_columns(
-    numbered: Sequence[tuple[int, ReadFile]],
-    readings: Sequence[Reading],
-    replaced: set[Key],
-    ingest_version: str,
-) -> Columns:
-    def ids(keys: Iterable[Key]) -> str:
-        return json.dumps(["|".join(key[1:]) for key in keys], ensure_ascii=False)
-
-    files = [one for _, one in numbered]
-    return {
-        "load_id": [load_id for load_id, _ in numbered],
-        "file_uri": [one.source.uri for one in files],
-        "kind": [one.kind for one in files],
-        "source_name": [one.source.name for one in files],
-        "sha256": [one.sha256 for one in files],
-        "bytes": [one.source.size for one in files],
-        "status": [one.status for one in files],
-        "rows_loaded": [reading.records_loaded for reading in readings],
-        "rows_rejected": [reading.records_rejected for reading in readings],
-        "replaced": [ids(k for k in r.keys if k in replaced) for r in readings],
-        "testset_override": [one.testset for one in files],
-        "message": [one.message for one in files],
-        "started_at": [one.started_at for one in files],
-        "finished_at": [one.finished_at for one in files],
-        "ingest_version": [ingest_version] * len(files),
-        "read_with": [one.read_with for one in files],
-        "objects": [ids(reading.keys) for reading in readings],
-    }

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab import __version__
+from promptlab import __version__, spark
 from promptlab.errors import BuildError, SettingsError, UsageError
 from promptlab.messages import LinesAsEvents
 from promptlab.paths import dbt_project, dbt_target, tidy_targets
@@ -45,9 +45,13 @@ def build(
         BuildError: names every node that failed.
         UsageError: dbt does not understand ``args``.
     """
+    on_duckdb = settings.target == "duckdb"
+    if not on_duckdb:
+        spark.check(settings.target)
     db = settings.db.resolve()
-    target = dbt_target(db)
-    tidy_targets(target, db)
+    target = dbt_target(db, settings.target)
+    if on_duckdb:
+        tidy_targets(target, db)
     call = [
         *command.split(),
         # artifacts take a second to write, for nobody; `args` may ask for them
@@ -60,6 +64,8 @@ def build(
         str(target),
         "--log-path",
         str(target),
+        "--target",
+        settings.target,
         *([] if verbose else ["--quiet"]),
         *(
             ["--exclude-resource-type", "unit_test"]
@@ -68,8 +74,17 @@ def build(
         ),
         *args,
     ]
+    output = sys.stderr if settings.log_format == "text" else LinesAsEvents("dbt")
+    with _environment(environment_of(settings)), contextlib.redirect_stdout(output):
+        result = _invoke(call)
+    if not result.success:
+        raise _failure(result, target)
+
+
+def environment_of(settings: Settings) -> dict[str, str]:
+    """What profiles.yml and the models read of the settings: environment variables."""
     environment = {
-        "PROMPTLAB_DB": str(db),
+        "PROMPTLAB_DB": str(settings.db.resolve()),
         "PROMPTLAB_VERSION": __version__,
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
     }
@@ -77,11 +92,11 @@ def build(
         value = getattr(settings, name)
         if value is not None:
             environment[ENV_PREFIX + name.upper()] = str(value)
-    output = sys.stderr if settings.log_format == "text" else LinesAsEvents("dbt")
-    with _environment(environment), contextlib.redirect_stdout(output):
-        result = _invoke(call)
-    if not result.success:
-        raise _failure(result, target)
+    if settings.raw is not None:
+        from ingest.parquet import ParquetLayer
+
+        environment[ENV_PREFIX + "RAW"] = str(ParquetLayer.of(settings.raw).folder)
+    return environment
 
 
 def write_docs(settings: Settings, file: Path, *, verbose: bool = False) -> Path:

@@ -48,11 +48,25 @@ def all_rows(table: Table) -> str:
     return f"select * from {table.sql}"
 
 
-def tables_of(con: duckdb.DuckDBPyConnection, *schemas: str) -> list[Table]:
-    """Every table of the database that *con* uses, or of these schemas of it."""
+def tables_of(
+    con: duckdb.DuckDBPyConnection, *schemas: str, views: bool = False
+) -> list[Table]:
+    """Every table of the database that *con* uses, or of these schemas of it.
+
+    Args:
+        con: a connection.
+        schemas: all of them when none is named.
+        views: those too.
+    """
+    relations = "select database_oid, schema_name, table_name from duckdb_tables()"
+    if views:
+        relations += (
+            " union all select database_oid, schema_name, view_name"
+            " from duckdb_views() where not internal"
+        )
     rows = con.execute(
         "select schema_name, table_name, list(column_name order by column_index)"
-        " from duckdb_columns() semi join duckdb_tables()"
+        f" from duckdb_columns() semi join ({relations}) as relations"
         " using (database_oid, schema_name, table_name)"
         " where database_name = current_database() and not internal"
         " group by all order by all"

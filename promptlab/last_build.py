@@ -12,21 +12,46 @@ if TYPE_CHECKING:
     import duckdb
 
 _LAST_BUILD = """
+    with
+
+    last as (
+
+        select *
+        from raw.builds
+        order by built_at desc
+        limit 1
+
+    ),
+
+    compared as (
+
+        select
+            built_at,
+            promptlab_version,
+            last_load_id >= coalesce((select max(load_id) from raw.memory_runs), 0)
+            and (select count(*) from raw.memory_builds)
+            = (select count(distinct run_id) from raw.memory_runs) as has_memory,
+            last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
+            and (select count(*) from raw.comparison_builds)
+            = (select count(*) from raw.tasks)
+            and (select count(*) from raw.task_builds)
+            = (select count(*) from raw.tasks) as has_tasks,
+            not exists (from raw.named_baselines where set_at > built_at)
+            and not exists (
+                from raw.requested_comparisons where requested_at > built_at
+            ) as has_comparisons
+
+        from last
+
+    )
+
     select
         built_at,
         promptlab_version,
-        last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
-        and not exists (from raw.named_baselines where set_at > built_at)
-        and not exists (from raw.requested_comparisons where requested_at > built_at)
-        and (select count(*) from raw.comparison_builds)
-        = (select count(*) from raw.tasks)
-        and (select count(*) from raw.task_builds)
-        = (select count(*) from raw.tasks)
-        and (select count(*) from raw.memory_builds)
-        = (select count(distinct run_id) from raw.memory_runs) as has_all
-    from raw.builds
-    order by built_at desc
-    limit 1
+        has_memory,
+        has_memory and has_tasks and has_comparisons as has_all
+
+    from compared
 """
 
 
@@ -36,6 +61,8 @@ class LastBuild:
 
     has_all: bool
     """Nothing that it would build has come or gone since."""
+    has_memory: bool
+    """Nothing of the memory benchmark has."""
     is_of_this_project: bool
     """It ran the models that are there now."""
 
@@ -45,9 +72,10 @@ def last_build(con: duckdb.DuckDBPyConnection) -> LastBuild | None:
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None
-    built_at, version, has_all = row
+    built_at, version, has_memory, has_all = row
     return LastBuild(
         has_all=has_all,
+        has_memory=has_memory,
         is_of_this_project=version == __version__
         # who works on the models sees what they do now
         and all(

@@ -33,14 +33,16 @@ TARGETS_KEPT = 20
 _DATABASE = "database.txt"
 
 
-def dbt_target(db: Path) -> Path:
-    """A folder of our own for dbt's parse cache and logs, one per database.
+def dbt_target(db: Path, engine: str = "duckdb") -> Path:
+    """A folder of our own for dbt's parse cache and logs, one per database and engine.
 
     Under the user's cache folder, so that neither an installed package nor the
     caller's working folder is written to; in a temporary folder where there is none.
     """
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    name = hashlib.sha256(f"{dbt_project()}\n{db.resolve()}".encode()).hexdigest()[:16]
+    name = hashlib.sha256(
+        f"{dbt_project()}\n{db.resolve()}\n{engine}".encode()
+    ).hexdigest()[:16]
     target = root / "promptlab" / "dbt" / name
     try:
         target.mkdir(parents=True, exist_ok=True)

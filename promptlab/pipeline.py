@@ -32,6 +32,8 @@ _STAYS = (
     "path:models/intermediate,config.materialized:view",
 )
 
+_OF_MEMORY = ("path:models/intermediate/memory", "path:models/marts/memory")
+
 _NOT_REPORTED = """
     built_at >= coalesce(
         (select max(began_at) from raw.reported_runs), '-infinity'::timestamptz
@@ -104,13 +106,16 @@ class Warehouse:
         db: str | Path = "promptlab.duckdb",
         *,
         settings: Settings | None = None,
+        exported: Path | None = None,
     ) -> None:
         """Name the file; it is opened for each call and never kept open.
 
         Args:
             db: the DuckDB file; ``ingest`` makes it.
             settings: everything else; its own ``db`` does not count.
+            exported: folder of exported marts that reports read instead.
         """
+        self.exported = exported
         self.settings = (settings or Settings()).model_copy(update={"db": Path(db)})
 
     def ingest(
@@ -119,6 +124,8 @@ class Warehouse:
         kind: str = "auto",
         testset: str | None = None,
         purged_too: bool = False,
+        sink: str = "duckdb",
+        workers: str = "1",
         on_start: Callable[[int, int], None] = lambda _files, _size: None,
         on_progress: OnProgress = lambda _path, _size: None,
     ) -> Ingested:
@@ -129,6 +136,8 @@ class Warehouse:
             kind: ``auto`` recognises files by their content.
             testset: testset of every task loaded here, whatever the files say.
             purged_too: load files again that were purged.
+            sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
+            workers: who reads for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
             on_progress: called after each file with its path and bytes.
 
@@ -147,18 +156,27 @@ class Warehouse:
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, paths))}")
         on_start(len(planned), sum(found.size for found, _ in planned))
+        options: dict[str, Any] = {
+            "ingest_version": __version__,
+            "testset": testset,
+            "purged_too": purged_too,
+            "limits": Limits.of(self.settings),
+            "redact": self.settings.redact,
+            "on_progress": on_progress,
+        }
+        if sink != "duckdb":
+            from ingest.parquet import ParquetLayer
+            from ingest.parquet import ingest as ingest_parquet
+            from promptlab.workers import mapping
+
+            layer = ParquetLayer.of(sink)
+            with mapping(workers) as map_shards:
+                files = ingest_parquet(layer, planned, map_shards=map_shards, **options)
+            return Ingested(files)
         with self._connect(read_only=False) as con:
             raw.ensure_schema(con, ingest_version=__version__)
-            files = ingest(
-                con,
-                planned,
-                ingest_version=__version__,
-                testset=testset,
-                purged_too=purged_too,
-                limits=Limits.of(self.settings),
-                redact=self.settings.redact,
-                on_progress=on_progress,
-            )
+            raw.check_not_views(con)
+            files = ingest(con, planned, **options)
         return Ingested(files)
 
     def build(
@@ -178,21 +196,38 @@ class Warehouse:
             verbose: let dbt's log through to stderr.
 
         Raises:
-            SettingsError: there is no warehouse yet.
+            SettingsError: there is no warehouse yet, or no Spark.
+            UsageError: the raw tables are to be read from Parquet, and the warehouse
+                has rows in its own.
             BuildError: names the nodes that failed.
         """
+        from ingest import raw
         from promptlab.build import build
         from promptlab.last_build import last_build
 
+        if self.settings.raw is not None:
+            from ingest.parquet import ParquetLayer
+
+            ParquetLayer.of(self.settings.raw).manifest()
+        if self.settings.target != "duckdb":
+            if full_refresh:
+                args = ["--full-refresh", *args]
+            build(self.settings, args, verbose=verbose)
+            return
         # what dbt would say in a traceback is said in words: no file, held, too new
-        with self._connect(read_only=True):
-            pass
+        if self.settings.raw is None:
+            with self._connect(read_only=True):
+                pass
         with self.writable() as con:
-            last = last_build(con)
+            if self.settings.raw is None:
+                last = last_build(con)
+            else:
+                raw.give_way(con)
+                last = None
         if full_refresh:
             args = ["--full-refresh", *args]
         elif not args and last is not None and last.is_of_this_project:
-            args = _STAYS
+            args = [*_STAYS, *(_OF_MEMORY if last.has_memory else ())]
         build(self.settings, args, verbose=verbose)
 
     def last_build(self) -> LastBuild | None:
@@ -332,17 +367,24 @@ class Warehouse:
         Returns:
             Ids of tasks, the oldest first; ids of memory runs, the newest first.
         """
-        since = "true" if everything else _NOT_REPORTED
+        of_task = of_run = "true"
+        if not everything:
+            of_task = (
+                "task_id in (select candidate_task_id from raw.comparison_builds"
+                f" where {_NOT_REPORTED})"
+            )
+            of_run = (
+                "run_id in (select run_id from raw.memory_builds"
+                f" where {_NOT_REPORTED})"
+            )
         with self.built() as con:
             tasks = con.execute(
-                "select task_id from marts.dim_tasks"
-                " left join raw.comparison_builds on task_id = candidate_task_id"
-                f" where {since} order by created_at, task_id"
+                f"select task_id from marts.dim_tasks where {of_task}"
+                " order by created_at, task_id"
             ).fetchall()
             runs = con.execute(
-                "select run_id from marts.dim_memory_runs"
-                " left join raw.memory_builds using (run_id)"
-                f" where {since} order by started_at desc nulls last, run_id desc"
+                f"select run_id from marts.dim_memory_runs where {of_run}"
+                " order by started_at desc nulls last, run_id desc"
             ).fetchall()
         return [row[0] for row in tasks], [row[0] for row in runs]
 
@@ -389,6 +431,12 @@ class Warehouse:
         Raises:
             NothingToDo: the marts were never built.
         """
+        if self.exported is not None:
+            from promptlab.exported import exported_marts
+
+            with exported_marts(self.exported) as con:
+                yield con
+            return
         with self.connect() as con:
             there = con.execute(
                 "select 1 from duckdb_tables() where schema_name = 'marts'"

@@ -30,6 +30,13 @@ class Settings(BaseModel):
     db: Path = Path("promptlab.duckdb")
     """The warehouse: a DuckDB file."""
 
+    target: Literal["duckdb", "spark_local", "spark_connect", "spark_thrift"] = "duckdb"
+    """Engine that the models run on; all but ``duckdb`` need the extra ``spark``."""
+
+    raw: str | None = Field(default=None, pattern=r"^parquet://[^'`\s]+$")
+    """Where the raw tables are Parquet (``parquet://DIR``, made by ``ingest --sink``);
+    in the warehouse itself when not given."""
+
     out: Path = Path("out")
     """Folder for reports."""
 

@@ -15,11 +15,33 @@ full_refresh_option = click.option(
 )
 
 
+TARGETS = ("duckdb", "spark_local", "spark_connect", "spark_thrift")
+
+
+target_option = click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    help="Engine of the models [default: duckdb]; Spark: docs/scale.md.",
+)
+
+
 @click.command("build", short_help="Compute every mart with dbt.")
 @click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
 @full_refresh_option
-@common()
-def command(call: Call, dbt_args: tuple[str, ...], full_refresh: bool) -> int:
+@target_option
+@click.option(
+    "--raw",
+    metavar="parquet://DIR",
+    help="Read the raw tables from here [default: from the warehouse].",
+)
+@common("target", "raw")
+def command(
+    call: Call,
+    dbt_args: tuple[str, ...],
+    full_refresh: bool,
+    target: str,
+    raw: str | None,
+) -> int:
     """Compute every mart: `dbt build` on the bundled project, in this process.
 
     Only what is new or changed since the last build is computed.
@@ -27,15 +49,23 @@ def command(call: Call, dbt_args: tuple[str, ...], full_refresh: bool) -> int:
     What follows `--` goes to dbt as it is, for example
     `promptlab build -- --select fct_task_summaries+`.
     """
+    from promptlab.errors import UsageError
     from promptlab.pipeline import Warehouse
 
+    if target != "duckdb" and raw is None:
+        raise UsageError(
+            f"--target {target} reads the raw tables from Parquet: name them with"
+            " --raw parquet://DIR (made by `promptlab ingest PATH --sink"
+            " parquet://DIR`)"
+        )
     started = time.monotonic()
     Warehouse(call.settings.db, settings=call.settings).build(
         dbt_args, full_refresh=full_refresh, verbose=call.verbose
     )
     seconds = time.monotonic() - started
+    where = call.settings.db if target == "duckdb" else target
     call.say(
-        f"built {call.settings.db} in {seconds:.1f} s",
+        f"built {where} in {seconds:.1f} s",
         "built",
         seconds=round(seconds, 1),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from promptlab.cli.build import target_option
 from promptlab.cli.options import Call, common
 
 
@@ -27,8 +28,9 @@ from promptlab.cli.options import Call, common
     show_default=True,
     help="May be repeated.",
 )
-@common()
-def command(call: Call, folder: Path, schemas: tuple[str, ...]) -> int:
+@target_option
+@common("target")
+def command(call: Call, folder: Path, schemas: tuple[str, ...], target: str) -> int:
     """Write every mart as Parquet, for any engine that reads it.
 
     DIR/marts/<table>/**/*.parquet; what belongs to a task lies in folders by the month
@@ -36,15 +38,25 @@ def command(call: Call, folder: Path, schemas: tuple[str, ...]) -> int:
     is seen in DIR before everything is written.
     """
     from promptlab.cli.output import print_rows
+    from promptlab.errors import UsageError
     from promptlab.operations.export import export_parquet
+    from promptlab.operations.export_from_spark import export_from_spark
     from promptlab.pipeline import Warehouse
 
-    manifest = export_parquet(
-        Warehouse(call.settings.db, settings=call.settings),
-        folder,
-        schemas=tuple(dict.fromkeys(schemas)),
-        exported_at=datetime.now(UTC),
-    )
+    now = datetime.now(UTC)
+    if target == "duckdb":
+        manifest = export_parquet(
+            Warehouse(call.settings.db, settings=call.settings),
+            folder,
+            schemas=tuple(dict.fromkeys(schemas)),
+            exported_at=now,
+        )
+    elif schemas == ("marts",):
+        manifest = export_from_spark(call.settings, folder, exported_at=now)
+    else:
+        raise UsageError(
+            f"--target {target} exports the marts: its raw tables are Parquet already"
+        )
     tables = manifest["tables"]
     print_rows(
         ("table", "rows", "files"),

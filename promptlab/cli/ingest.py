@@ -37,6 +37,19 @@ _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redact
 @click.option("--testset", help="Testset of every task in these files.")
 @click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
 @click.option("--purged-too", is_flag=True, help="Load again what was purged.")
+@click.option(
+    "--sink",
+    "sinks",
+    multiple=True,
+    metavar="duckdb|parquet://DIR",
+    help="Where to: the warehouse, Parquet files for other engines, or both.",
+)
+@click.option(
+    "--workers",
+    default="1",
+    metavar="N|spark",
+    help="Who reads for parquet://: N processes, or tasks of Spark.",
+)
 @common()
 def command(
     call: Call,
@@ -45,6 +58,8 @@ def command(
     testset: str | None,
     strict: bool,
     purged_too: bool,
+    sinks: tuple[str, ...],
+    workers: str,
 ) -> int:
     """Load files and folders into the warehouse.
 
@@ -55,20 +70,22 @@ def command(
     from promptlab.cli.output import print_rows
     from promptlab.pipeline import Warehouse
 
-    ingested = ingest_with_progress(
-        Warehouse(call.settings.db, settings=call.settings),
-        call,
-        paths,
-        kind,
-        testset,
-        purged_too=purged_too,
-    )
-    print_rows(
-        _COLUMNS,
-        [_row(file) for file in ingested.files],
-        call.format,
-    )
-    return exit_code(ingested, strict=strict)
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    worst = 0
+    for sink in dict.fromkeys(sinks or ["duckdb"]):
+        ingested = ingest_with_progress(
+            warehouse,
+            call,
+            paths,
+            kind,
+            testset,
+            purged_too=purged_too,
+            sink=sink,
+            workers=workers,
+        )
+        print_rows(_COLUMNS, [_row(file) for file in ingested.files], call.format)
+        worst = max(worst, exit_code(ingested, strict=strict))
+    return worst
 
 
 def ingest_with_progress(
@@ -79,6 +96,8 @@ def ingest_with_progress(
     testset: str | None = None,
     *,
     purged_too: bool = False,
+    sink: str = "duckdb",
+    workers: str = "1",
 ) -> Ingested:
     """Ingest with a bar on a terminal; problems go to stderr, line by line."""
     from contextlib import ExitStack
@@ -100,6 +119,8 @@ def ingest_with_progress(
             kind=kind,
             testset=testset,
             purged_too=purged_too,
+            sink=sink,
+            workers=workers,
             on_start=start,
             on_progress=lambda path, size: advance[0](path, size),
         )

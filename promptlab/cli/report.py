@@ -44,6 +44,12 @@ def report_options(function: F) -> F:
     show_default=True,
     help="Comma-separated list of forms.",
 )
+@click.option(
+    "--from",
+    "exported",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Read marts that `export --parquet` wrote, not the warehouse.",
+)
 @report_options
 @common("out", "lang", "templates", formats=None)
 def command(
@@ -51,6 +57,7 @@ def command(
     task: str,
     everything: bool,
     formats: str,
+    exported: Path | None,
     out: Path,
     lang: str,
     templates: Path | None,
@@ -63,7 +70,7 @@ def command(
     from promptlab.pipeline import Warehouse
     from promptlab.task_ids import resolve_task
 
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    warehouse = Warehouse(call.settings.db, settings=call.settings, exported=exported)
     if everything:
         tasks, runs = warehouse.to_report(everything=True)
     else:

@@ -63,10 +63,10 @@ def export_parquet(
     import duckdb
 
     folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
-    _check_folder(folder)
+    check_folder(folder)
     beside = name_beside(folder)
     with warehouse.reading() as con:
-        tables = tables_of(con, *schemas)
+        tables = tables_of(con, *schemas, views=True)
         missing = set(schemas) - {table.schema for table in tables}
         if missing:
             raise NothingToDo(
@@ -78,7 +78,7 @@ def export_parquet(
             check_space(folder.parent, warehouse.settings.db.stat().st_size)
             beside.mkdir()
             manifest = _manifest(con, tables, beside, exported_at)
-            _swap(beside, folder)
+            swap(beside, folder)
         except (OSError, duckdb.Error) as error:
             raise WarehouseError(
                 f"{folder}: cannot be written: {error} (what was there is as it was)"
@@ -88,7 +88,12 @@ def export_parquet(
     return manifest
 
 
-def _check_folder(folder: Path) -> None:
+def check_folder(folder: Path) -> None:
+    """See that an export may be put at *folder*.
+
+    Raises:
+        UsageError: it holds something that is no export.
+    """
     if folder.is_dir():
         if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
             raise UsageError(
@@ -106,20 +111,36 @@ def _manifest(
     exported_at: datetime,
 ) -> dict[str, Any]:
     """Write the tables and what they are."""
-    import duckdb
-
     from ingest.raw import schema_version
-    from promptlab import __version__
 
     con.execute("set preserve_insertion_order = false")
     con.execute(f"set partitioned_write_flush_threshold = {_ROWS_HELD}")
+    return write_manifest(
+        folder,
+        exported_at,
+        schema_version(con),
+        [_write(con, table, folder) for table in tables],
+    )
+
+
+def write_manifest(
+    folder: Path,
+    exported_at: datetime,
+    schema_version: int | None,
+    tables: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Write what an export holds, the last of its files; returns it."""
+    import duckdb
+
+    from promptlab import __version__
+
     manifest = {
         "format_version": FORMAT_VERSION,
         "exported_at": exported_at.isoformat(),
         "promptlab": __version__,
         "duckdb": duckdb.__version__,
-        "schema_version": schema_version(con),
-        "tables": [_write(con, table, folder) for table in tables],
+        "schema_version": schema_version,
+        "tables": tables,
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)
     (folder / MANIFEST).write_text(text + "\n", "utf-8")
@@ -163,7 +184,7 @@ def _write(
     }
 
 
-def _swap(beside: Path, folder: Path) -> None:
+def swap(beside: Path, folder: Path) -> None:
     """Put *beside* where *folder* is; between two renames there is neither."""
     old = beside.with_suffix(".old")
     if folder.exists():

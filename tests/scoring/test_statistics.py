@@ -32,7 +32,9 @@ def run() -> Callable[..., Any]:
     folder = dbt_project() / "macros"
     files = [path for each in MACROS for path in sorted((folder / each).glob("*.sql"))]
     adapter = _Adapter()
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    environment = jinja2.Environment(
+        extensions=["jinja2.ext.do"], undefined=jinja2.StrictUndefined
+    )
     environment.globals.update(
         adapter=adapter, ref=lambda name: name, **{"return": lambda value: value}
     )

@@ -12,6 +12,9 @@ class _Adapter:
     def dispatch(self, name: str, package: str | None = None) -> Callable[..., str]:
         return lambda *args: f"{name}({', '.join(map(str, args))})"
 
+    def quote(self, name: str) -> str:
+        return f'"{name}"'
+
 
 adapter = _Adapter()
 model = {"resource_type": "unit_test"}

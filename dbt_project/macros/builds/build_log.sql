@@ -58,8 +58,9 @@
 
 
 {#- After a build without a fault: what it was made of. Everything counts as built when all
-    that computes ran (views and seeds stay as they are between full refreshes); comparisons
-    also when theirs ran alone, over tasks of which none waits to be built. -#}
+    that computes ran (views and seeds stay as they are between full refreshes; the memory
+    benchmark's models may be left out where no run waits for them); comparisons also when
+    theirs ran alone, over tasks of which none waits to be built. -#}
 {% macro record_build(results) %}
     {%- set faults = results | selectattr('status', 'in', ['error', 'fail', 'skipped']) | list -%}
     {%- if execute and flags.WHICH in ('build', 'run') and not faults -%}
@@ -68,20 +69,20 @@
         {%- set comparing = models_kept()
             | selectattr('config.meta.batch', 'equalto', 'comparisons') | list
             + models_and_seeds() | selectattr('name', 'equalto', 'int_comparisons_to_build') | list -%}
-        {%- if not names_left_out(computing) -%}
-            {{ remember_batch('tasks', 'task_builds', ['title', 'fingerprint']) }}
-            {{ remember_batch('memory_runs', 'memory_builds') }}
-            {{ remember_batch('comparisons', 'comparison_builds') }}
-            insert into {{ source('raw', 'builds') }}
-            select
-                current_timestamp,
-                '{{ project_hash() }}',
-                coalesce((select max(load_id) from {{ source('raw', 'loads') }}), 0),
-                {{ 'true' if flags.FULL_REFRESH else 'false' }},
-                nullif('{{ env_var("PROMPTLAB_VERSION", "") }}', ''),
-                '{{ invocation_id }}';
+        {%- set of_memory, others = [], [] -%}
+        {%- for node in computing -%}
+            {%- do (of_memory if 'memory' in node.fqn else others).append(node) -%}
+        {%- endfor -%}
+        {%- if not names_left_out(others)
+            and (not names_left_out(of_memory) or not memory_runs_wait()) -%}
+            {{ run_together(
+                remember_batch('tasks', 'task_builds', ['title', 'fingerprint'])
+                + remember_batch('memory_runs', 'memory_builds')
+                + remember_batch('comparisons', 'comparison_builds')
+                + [remember_build()]
+            ) }}
         {%- elif not names_left_out(comparing) and not tasks_wait() -%}
-            {{ remember_batch('comparisons', 'comparison_builds') }}
+            {{ run_together(remember_batch('comparisons', 'comparison_builds')) }}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -99,12 +100,33 @@
 {% endmacro %}
 
 
+{#- Whether this build had memory runs to compute. -#}
+{% macro memory_runs_wait() %}
+    {%- set waiting = run_query(
+        'select 1 from ' ~ relation_of('int_memory_runs_to_build') ~ ' limit 1'
+    ) -%}
+    {{ return(waiting.rows | length > 0) }}
+{% endmacro %}
+
+
+{% macro remember_build() %}
+    {{ return(
+        'insert into ' ~ source('raw', 'builds')
+        ~ ' select current_timestamp, \'' ~ project_hash() ~ '\','
+        ~ ' coalesce((select max(load_id) from ' ~ source('raw', 'loads') ~ '), 0), '
+        ~ flags.FULL_REFRESH | lower ~ ', '
+        ~ 'nullif(\'' ~ env_var('PROMPTLAB_VERSION', '') ~ '\', \'\'), '
+        ~ '\'' ~ invocation_id ~ '\''
+    ) }}
+{% endmacro %}
+
+
 {% macro remember_batch(of, state, facts=['fingerprint', 'current_timestamp']) %}
-    {%- set batch, state = batches()[of], source('raw', state) -%}
-    delete from {{ state }}
-    where {{ 'true' if flags.FULL_REFRESH else in_stored_batch(of, batch.key) }};
-    insert into {{ state }}
-    select {{ batch.key }}, {{ facts | join(', ') }}
-    from {{ relation_of(batch.model) }}
-    where fingerprint is not null;
+    {%- set batch = batches()[of] -%}
+    {{ return(replace_rows(
+        source('raw', state),
+        'true' if flags.FULL_REFRESH else in_stored_batch(of, batch.key),
+        'select ' ~ batch.key ~ ', ' ~ facts | join(', ')
+        ~ ' from ' ~ relation_of(batch.model) ~ ' where fingerprint is not null'
+    )) }}
 {% endmacro %}

@@ -55,7 +55,7 @@
 {% macro relation_of(model_name) %}
     {%- set layer = 'staging' if model_name.startswith('stg_') else 'intermediate' -%}
     {{ return(api.Relation.create(
-        database=target.database,
+        database=target.database or none,
         schema=generate_schema_name(layer, none),
         identifier=model_name
     )) }}

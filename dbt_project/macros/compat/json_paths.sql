@@ -32,3 +32,8 @@
         else {{ fullkey }}
     end
 {%- endmacro %}
+
+{#- There every key is looked up as it is written. -#}
+{% macro spark__readable_path(fullkey) -%}
+    {{ fullkey }}
+{%- endmacro %}

@@ -65,7 +65,7 @@
         {%- do subjects.append("when '" ~ level ~ "' then " ~ subject) -%}
     {%- endfor -%}
     {{ filled({'zh': 'verdicts.sentence', 'en': 'verdicts.sentence_en'}[language], {
-        'pairs': "cast(judged.n_pairs as varchar) || '" ~ words.pairs.replace('{name}', name) ~ "'",
+        'pairs': "cast(judged.n_pairs as string) || '" ~ words.pairs.replace('{name}', name) ~ "'",
         'baseline': percent_text('judged.baseline_score'),
         'candidate': percent_text('judged.candidate_score'),
         'delta': points_text('judged.delta'),

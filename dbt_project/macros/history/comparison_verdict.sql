@@ -26,10 +26,14 @@
     ci_low and ci_high; an interval that rounding leaves no width is none. -#}
 {% macro interval_ends() -%}
     -- greatest and least would step over a null
-        case when half_width is not null then round(greatest(-1.0, mean_delta - half_width), 6) end
-            as low,
-        case when half_width is not null then round(least(1.0, mean_delta + half_width), 6) end
-            as high
+        case
+            when half_width is not null
+                then {{ rounded('greatest(-1.0, mean_delta - half_width)') }}
+        end as low,
+        case
+            when half_width is not null
+                then {{ rounded('least(1.0, mean_delta + half_width)') }}
+        end as high
 {%- endmacro %}
 
 {% macro interval_with_width() -%}

@@ -64,11 +64,11 @@ tested as (
         case when has_passes then n_judged end as n_judged,
         case when has_passes then n_lost end as n_lost,
         case when has_passes then n_gained end as n_gained,
-        round(baseline_mean, 6) as baseline_score,
-        round(candidate_mean, 6) as candidate_score,
+        {{ rounded('baseline_mean') }} as baseline_score,
+        {{ rounded('candidate_mean') }} as candidate_score,
         mean_delta,
-        round(mean_delta, 6) as delta,
-        round(sd, 6) as sd,
+        {{ rounded('mean_delta') }} as delta,
+        {{ rounded('sd') }} as sd,
         half_width,
         case
             when n_pairs = 0 then null
@@ -80,7 +80,7 @@ tested as (
         case
             when has_passes and n_judged > 0 then {{ mcnemar_p_value('n_lost', 'n_gained') }}
         end as mcnemar_p,
-        round(smallest_detectable, 6) as smallest_detectable
+        {{ rounded('smallest_detectable') }} as smallest_detectable
 
     from widened
 

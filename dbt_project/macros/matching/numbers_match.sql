@@ -8,7 +8,7 @@
         or case
             when {{ is_integer_text('actual_text') }} and {{ is_integer_text('operand') }}
                 then {{ integers_within('actual_text', 'operand', 'tolerance') }}
-            when isfinite(try_cast(actual_text as double))
+            when abs(try_cast(actual_text as double)) <= 1.7976931348623157e308
                 then abs(try_cast(actual_text as double) - expected_number)
                     <= tolerance + case
                         when tolerance > 0

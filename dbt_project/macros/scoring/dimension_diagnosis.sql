@@ -18,7 +18,7 @@
         'en': "'No score: {why} ({n} of {total} rounds were scored).'",
     }[language], {
         'why': reason_in_words('unscored_reasons', language),
-        'n': 'cast(judged.n_rounds as varchar)', 'total': 'cast(judged.n_task_rounds as varchar)',
+        'n': 'cast(judged.n_rounds as string)', 'total': 'cast(judged.n_task_rounds as string)',
     }) }}
 {%- endmacro %}
 
@@ -38,7 +38,7 @@
             ~ ' else ' ~ filled(interval, {
                 'low': percent_text('judged.ci_low'), 'high': percent_text('judged.ci_high'),
             }) ~ ' end',
-        'n': 'cast(judged.n_cases as varchar)', 'total': 'cast(judged.n_task_cases as varchar)',
+        'n': 'cast(judged.n_cases as string)', 'total': 'cast(judged.n_task_cases as string)',
     }) }}
 {%- endmacro %}
 
@@ -76,11 +76,11 @@
             'mean': measure_text('judged.mean', 'judged.unit', language),
             'median': measure_text('judged.median', 'judged.unit', language),
             'p95': measure_text('judged.p95', 'judged.unit', language),
-            'n': 'cast(judged.n_off_target as varchar)', 'total': 'cast(judged.n_rounds as varchar)',
+            'n': 'cast(judged.n_off_target as string)', 'total': 'cast(judged.n_rounds as string)',
         }) }}
         when judged.n_below_full is null then '{{ sentences.full }}'
         else {{ filled("'" ~ sentences.short ~ "'", {
-            'n': 'cast(judged.n_below_full as varchar)',
+            'n': 'cast(judged.n_below_full as string)',
             'cases': {'zh': 'judged.worst_cases', 'en': 'judged.worst_cases_en'}[language],
         }) }}
     end
@@ -101,13 +101,13 @@
     case
         when judged.n_error_rounds = 0 then ''
         else {{ filled("'" ~ sentences.errors ~ "'", {
-            'n': 'cast(judged.n_error_rounds as varchar)'
+            'n': 'cast(judged.n_error_rounds as string)'
         }) }}
     end
     || case
         when judged.n_task_rounds = judged.n_rounds then ''
         else {{ filled("'" ~ sentences.gaps ~ "'", {
-            'n': 'cast(judged.n_task_rounds - judged.n_rounds as varchar)',
+            'n': 'cast(judged.n_task_rounds - judged.n_rounds as string)',
             'why': reason_in_words('unscored_reasons', language),
         }) }}
     end

@@ -65,9 +65,9 @@
         end
         when scorer = 'expectations' then case
             when metric = 1
-                then {{ filled("'" ~ words.matched ~ "'", {'n': 'cast(n_matched as varchar)'}) }}
+                then {{ filled("'" ~ words.matched ~ "'", {'n': 'cast(n_matched as string)'}) }}
             else {{ filled("'" ~ words.unmatched ~ "'", {
-                'n': 'cast(n_matched as varchar)', 'total': 'cast(n_evaluated as varchar)',
+                'n': 'cast(n_matched as string)', 'total': 'cast(n_evaluated as string)',
                 'reason': 'reason', 'scope': 'failed_scope', 'pointer': 'pointer',
                 'expected': expected_text, 'actual': actual_text,
             }) }}

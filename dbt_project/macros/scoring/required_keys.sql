@@ -28,7 +28,7 @@
 
 {#- The type that a requirement gives a key, by one name; null for a name nobody knows. -#}
 {% macro key_type(key, required) -%}
-    case {{ json_object_member(required, key) }} ->> '$'
+    case {{ json_string(json_object_member(required, key)) }}
         when 'string' then 'text'
         when 'str' then 'text'
         when 'text' then 'text'
@@ -51,9 +51,9 @@
 {% macro member_has_type(document, key, type) -%}
     case {{ type }}
         when 'any' then {{ json_object_member(document, key) }} is not null
-        when 'integer' then regexp_full_match(
-            cast({{ json_object_member(document, key) }} as varchar), '-?[0-9]+'
-        )
+        when 'integer' then {{ matches_pattern(
+            'cast(' ~ json_object_member(document, key) ~ ' as string)', "'^-?[0-9]+$'"
+        ) }}
         else {{ json_kind(json_object_member(document, key)) }} = {{ type }}
     end
 {%- endmacro %}

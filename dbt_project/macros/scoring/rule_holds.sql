@@ -16,7 +16,7 @@
         when rule = 'not_contains' then {{ count_where('texts', 'contains(subject, k)') }} = 0
         when rule = 'contains_any' then {{ count_where('texts', 'contains(subject, k)') }} > 0
         when rule = 'starts_with'
-            then {{ count_where('texts', 'starts_with(stripped_subject, k)') }} > 0
+            then {{ count_where('texts', begins_with('stripped_subject', 'k')) }} > 0
         when rule = 'ends_with'
             then {{ count_where('texts', 'right(stripped_subject, length(k)) = k') }} > 0
         when rule in ('equals', 'allowed_values')

@@ -56,8 +56,8 @@
             ~ percent_beside('rated.value', 'rated.limit_value')
             ~ ' else ' ~ measure_text('rated.value', 'rated.unit', language) ~ ' end',
         'limit': measure_text('rated.limit_value', 'rated.unit', language),
-        'n': 'cast(rated.n as varchar)',
-        'total': 'cast(rated.n_total as varchar)',
+        'n': 'cast(rated.n as string)',
+        'total': 'cast(rated.n_total as string)',
         'name': 'rated.name',
         'detail': {'zh': 'rated.detail', 'en': 'rated.detail_en'}[language],
     }) }}

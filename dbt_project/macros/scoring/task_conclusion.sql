@@ -41,7 +41,7 @@
                 ~ filled("'" ~ words.interval ~ "'", {
                     'low': percent_text('ci_low'), 'high': percent_text('ci_high'),
                 }) ~ ' end',
-            'n': 'cast(n_scored_cases as varchar)',
+            'n': 'cast(n_scored_cases as string)',
             'grade': 'grade',
         }) }}
     end
@@ -53,13 +53,13 @@
     || case
         when n_pass + n_fail + n_error = 0 then '{{ words.no_cases }}'
         else {{ filled("'" ~ words.cases ~ "'", {
-            'n': 'cast(n_pass as varchar)',
-            'total': 'cast(n_pass + n_fail + n_error as varchar)',
+            'n': 'cast(n_pass as string)',
+            'total': 'cast(n_pass + n_fail + n_error as string)',
         }) }}
     end
     || case
         when n_unevaluated = 0 or n_pass + n_fail + n_error = 0 then ''
-        else {{ filled("'" ~ words.unevaluated ~ "'", {'n': 'cast(n_unevaluated as varchar)'}) }}
+        else {{ filled("'" ~ words.unevaluated ~ "'", {'n': 'cast(n_unevaluated as string)'}) }}
     end
     || case
         when weakest_name is null then ''
@@ -69,12 +69,12 @@
     end
     || case
         when n_critical > 0
-            then {{ filled("'" ~ words.critical ~ "'", {'n': 'cast(n_critical as varchar)'}) }}
+            then {{ filled("'" ~ words.critical ~ "'", {'n': 'cast(n_critical as string)'}) }}
         else ''
     end
     || case
         when n_major > 0
-            then {{ filled("'" ~ words.major ~ "'", {'n': 'cast(n_major as varchar)'}) }}
+            then {{ filled("'" ~ words.major ~ "'", {'n': 'cast(n_major as string)'}) }}
         else ''
     end
     || '{{ words.end }}'

@@ -1,12 +1,13 @@
 {#- Quantile of Student's t: from the seed up to 30 degrees of freedom, above it by the
     Cornish-Fisher series (error below 3e-8). `quantile` is t_975 or t_800. `df` is a column
-    of another name (the seed has a df), or an expression of columns: no aggregate. -#}
+    of another name (the seed has a df), or an expression of columns: no aggregate. `max` is of
+    one row: an engine wants to see that there is no second one. -#}
 {% macro t_quantile(df, quantile='t_975') -%}
     {%- set z = {'t_975': z_975(), 't_800': z_800()}[quantile] -%}
     case
         when {{ df }} > 30 then {{ t_series(df, z) }}
         else (
-            select quantiles.{{ quantile }}
+            select max(quantiles.{{ quantile }})
             from {{ ref('t_quantiles') }} as quantiles
             where quantiles.df = {{ df }}
         )

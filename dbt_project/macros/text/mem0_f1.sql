@@ -1,13 +1,13 @@
 {#- The words that mem0 compares: lower-case, `. , ! ?` to blanks, cut at white space. -#}
 {% macro mem0_words(text) -%}
-    {{ words("translate(lower(" ~ text ~ "), '.,!?', '    ')") }}
+    {{ words("translate(" ~ lowered(text) ~ ", '.,!?', '    ')") }}
 {%- endmacro %}
 
 {#- F1 of two lists of words as sets, as mem0 publishes it: an empty side is 0, both
     empty too. Give it columns; each argument is read more than once. -#}
 {% macro mem0_f1(answer_words, reference_words) -%}
     case
-        when {{ list_size(answer_words) }} = 0 or {{ list_size(reference_words) }} = 0 then 0.0
+        when {{ list_size(answer_words) }} = 0 or {{ list_size(reference_words) }} = 0 then 0e0
         else {{ f1_of_counts(
             set_overlap(answer_words, reference_words),
             set_size(answer_words),

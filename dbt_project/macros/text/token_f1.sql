@@ -18,8 +18,8 @@
 {#- F1 from counts: what is shared, and the sizes of both sides. -#}
 {% macro f1_of_counts(shared, left_size, right_size) -%}
     case
-        when {{ left_size }} + {{ right_size }} = 0 then 1.0
-        when {{ left_size }} = 0 or {{ right_size }} = 0 then 0.0
-        else round(2.0 * {{ shared }} / ({{ left_size }} + {{ right_size }}), 6)
+        when {{ left_size }} + {{ right_size }} = 0 then 1e0
+        when {{ left_size }} = 0 or {{ right_size }} = 0 then 0e0
+        else {{ rounded('2e0 * ' ~ shared ~ ' / (' ~ left_size ~ ' + ' ~ right_size ~ ')') }}
     end
 {%- endmacro %}

@@ -4,7 +4,7 @@
     A null text gives null, a text without tokens the empty list. -#}
 {% macro tokens(text) -%}
     {{ pattern_pieces(
-        without_pattern('lower(' ~ text ~ ')', '[\\p{P}\\p{S}]+'),
+        without_pattern(lowered(text), '[\\p{P}\\p{S}]+'),
         '[' ~ unspaced_scripts() ~ ']|[^' ~ unspaced_scripts() ~ unicode_spaces() ~ ']+'
     ) }}
 {%- endmacro %}
@@ -12,7 +12,7 @@
 {#- The characters of a text as tokens, after the same clean-up, white space left out. -#}
 {% macro character_tokens(text) -%}
     {{ pattern_pieces(
-        without_pattern('lower(' ~ text ~ ')', '[\\p{P}\\p{S}]+'),
+        without_pattern(lowered(text), '[\\p{P}\\p{S}]+'),
         '[^' ~ unicode_spaces() ~ ']'
     ) }}
 {%- endmacro %}

@@ -52,7 +52,7 @@ described_together as (
 
     select
         candidate_task_id,
-        string_agg(description, ' ' order by description) as description
+        {{ joined('description', "' '", 'description') }} as description
 
     from described
     group by candidate_task_id
@@ -87,7 +87,7 @@ gone as (
 
     select
         built.candidate_task_id,
-        cast(null as varchar) as fingerprint
+        cast(null as string) as fingerprint
 
     from built
     left join compared on built.candidate_task_id = compared.candidate_task_id

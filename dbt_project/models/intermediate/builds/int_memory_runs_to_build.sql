@@ -26,7 +26,7 @@ loads as (
 
     select
         run_id,
-        string_agg(cast(load_id as varchar), ',' order by load_id) as load_ids
+        {{ joined('cast(load_id as string)', "','", 'load_id') }} as load_ids
 
     from runs
     group by run_id
@@ -37,9 +37,9 @@ baselines as (
 
     select
         pairs.candidate_run_id,
-        string_agg(
-            pairs.baseline_run_id || ' ' || loads.load_ids, ' ' order by pairs.pair_source
-        ) as description
+        {{ joined(
+            "pairs.baseline_run_id || ' ' || loads.load_ids", "' '", 'pairs.pair_source'
+        ) }} as description
 
     from pairs
     inner join loads on pairs.baseline_run_id = loads.run_id
@@ -73,7 +73,7 @@ gone as (
 
     select
         built.run_id,
-        cast(null as varchar) as fingerprint
+        cast(null as string) as fingerprint
 
     from built
     left join versions on built.run_id = versions.run_id

@@ -36,8 +36,9 @@ loads_of_scores as (
 
     select
         task_id,
-        string_agg(distinct cast(load_id as varchar), ',' order by cast(load_id as varchar))
-            as load_ids
+        {{ joined(
+            'cast(load_id as string)', "','", 'cast(load_id as string)', distinct=true
+        ) }} as load_ids
 
     from scores
     group by task_id

@@ -35,7 +35,7 @@ gone_or_changed as (
     select
         built.task_id,
         built.title,
-        cast(null as varchar) as fingerprint
+        cast(null as string) as fingerprint
 
     from built
     left join versions

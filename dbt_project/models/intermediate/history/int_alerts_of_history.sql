@@ -117,7 +117,7 @@ must_haves_lost as (
         case_changes.candidate_task_id,
         count(*) as n_cases,
         {{ json_list_of('case_changes.case_id', 'case_changes.case_id') }} as case_ids,
-        string_agg(case_changes.case_id, ', ' order by case_changes.case_id) as case_names,
+        {{ joined('case_changes.case_id', "', '", 'case_changes.case_id') }} as case_names,
         max(pairs.n_better + pairs.n_worse + pairs.n_same + pairs.n_not_comparable) as n_shared
 
     from case_changes
@@ -151,7 +151,7 @@ facts as (
     select
         candidate_task_id as task_id,
         'must_have_lost' as code,
-        cast(null as varchar) as dimension_id,
+        cast(null as string) as dimension_id,
         cast(null as bigint) as dimension_position,
         baseline_task_id as name,
         {{ shortened('case_names', 160) }} as detail,
@@ -175,14 +175,14 @@ worded as (
         facts.code,
         policy.severity,
         {{ filled('policy.message', {
-            'n': 'cast(facts.n_cases as varchar)',
-            'total': 'cast(facts.n_total as varchar)',
+            'n': 'cast(facts.n_cases as string)',
+            'total': 'cast(facts.n_total as string)',
             'name': 'facts.name',
             'detail': 'facts.detail',
         }) }} as message,
         {{ filled('policy.message_en', {
-            'n': 'cast(facts.n_cases as varchar)',
-            'total': 'cast(facts.n_total as varchar)',
+            'n': 'cast(facts.n_cases as string)',
+            'total': 'cast(facts.n_total as string)',
             'name': 'facts.name',
             'detail': 'facts.detail_en',
         }) }} as message_en,
@@ -194,7 +194,7 @@ worded as (
 
         ---------- json
         case
-            when facts.dimension_id is null then cast('[]' as json)
+            when facts.dimension_id is null then {{ as_json("'[]'") }}
             else to_json({{ one_element_list('facts.dimension_id') }})
         end as dimension_ids,
         facts.case_ids

@@ -55,8 +55,8 @@ overall as (
         baseline_task_id,
         candidate_task_id,
         case_id,
-        round(baseline_sum / sum_of_weights, 6) as baseline_score,
-        round(candidate_sum / sum_of_weights, 6) as candidate_score
+        {{ rounded('baseline_sum / sum_of_weights') }} as baseline_score,
+        {{ rounded('candidate_sum / sum_of_weights') }} as candidate_score
 
     from weighed
 
@@ -68,7 +68,7 @@ joined as (
         cases.*,
         overall.baseline_score,
         overall.candidate_score,
-        round(overall.candidate_score - overall.baseline_score, 6) as delta,
+        {{ rounded('overall.candidate_score - overall.baseline_score') }} as delta,
         -- passed or not: an unevaluated case is neither
         cases.is_comparable
         and cases.baseline_status <> 'unevaluated'

@@ -47,8 +47,8 @@ subjects as (
         candidate_task_id,
         'overall' as level,
         'overall' as subject,
-        cast(null as varchar) as name,
-        cast(null as varchar) as reason,
+        cast(null as string) as name,
+        cast(null as string) as reason,
         cast(null as bigint) as position
 
     from pairs
@@ -74,7 +74,7 @@ subjects as (
         level,
         subject,
         subject as name,
-        cast(null as varchar) as reason,
+        cast(null as string) as reason,
         cast(null as bigint) as position
 
     from tested

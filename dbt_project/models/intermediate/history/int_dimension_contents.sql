@@ -46,7 +46,7 @@ judges_joined as (
     select
         task_id,
         dimension_id,
-        string_agg(judge, ', ' order by judge) as judges
+        {{ joined('judge', "', '", 'judge') }} as judges
 
     from judges
     group by task_id, dimension_id
@@ -67,8 +67,8 @@ described as (
         dimensions.scoring_mode,
         judges_joined.judges,
         {{ canonical_json('dimensions.parameters') }} as parameters_text,
-        coalesce(cast(dimensions.lower_limit as varchar), '')
-        || ' ' || coalesce(cast(dimensions.upper_limit as varchar), '') as limits,
+        coalesce({{ double_text('dimensions.lower_limit') }}, '')
+        || ' ' || coalesce({{ double_text('dimensions.upper_limit') }}, '') as limits,
 
         ---------- numerics
         dimensions.dimension_position,

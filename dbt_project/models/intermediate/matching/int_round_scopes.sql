@@ -61,11 +61,11 @@ intermediate_outputs as (
         scopes.field,
         -- keys that start with `_` are earlier verdicts
         case
-            when not starts_with(scopes.step_id, '_')
+            when left(scopes.step_id, 1) <> '_'
                 then {{ json_member('rounds.step_outputs', 'scopes.step_id') }}
         end as by_step_id,
         case
-            when not starts_with(steps.output_key, '_')
+            when left(steps.output_key, 1) <> '_'
                 then {{ json_member('rounds.step_outputs', 'steps.output_key') }}
         end as by_output_key,
         coalesce(by_step_id, by_output_key) as document,
@@ -150,12 +150,12 @@ final_lookups as (
         final_fields.fields,
         {{ json_member('rounds.final_output', 'scopes.field') }} as from_final,
         case
-            when not starts_with(scopes.field, '_')
+            when left(scopes.field, 1) <> '_'
                 then {{ json_member('rounds.step_outputs', 'scopes.field') }}
         end as from_steps,
         scopes.field = 'output'
         or scopes.field = rounds.target_output_key
-        or len(final_fields.fields) = 1 as may_be_whole
+        or {{ list_size('final_fields.fields') }} = 1 as may_be_whole
 
     from scopes
     inner join rounds

@@ -17,8 +17,9 @@ alternatives as (
         test_index,
         question_index,
         answer_stems,
-        unnest({{ json_elements('reference_stems') }}) as alternative,
-        unnest({{ positions_of('reference_stems') }}) as alternative_no
+        {{ unnested_with_places(
+            json_elements('reference_stems'), 'reference_stems', 'alternative', 'alternative_no'
+        ) }}
 
     from answers
 
@@ -33,8 +34,9 @@ reference_parts as (
         question_index,
         alternative_no,
         answer_stems,
-        unnest({{ json_text_elements('alternative') }}) as reference_part,
-        unnest({{ positions_of('alternative') }}) as part_no
+        {{ unnested_with_places(
+            json_text_elements('alternative'), 'alternative', 'reference_part', 'part_no'
+        ) }}
 
     from alternatives
 
@@ -50,7 +52,7 @@ part_pairs as (
         alternative_no,
         part_no,
         {{ words('reference_part') }} as reference_tokens,
-        unnest({{ json_text_elements('answer_stems') }}) as answer_part
+        {{ unnested(json_text_elements('answer_stems')) }} as answer_part
 
     from reference_parts
 
@@ -87,7 +89,7 @@ best_part as (
         question_index,
         alternative_no,
         part_no,
-        max(case when n_shared = 0 then 0.0 else 2.0 * n_shared / n_tokens end) as f1
+        max(case when n_shared = 0 then 0e0 else 2e0 * n_shared / n_tokens end) as f1
 
     from compared
     group by run_id, task_id, test_index, question_index, alternative_no, part_no
@@ -120,7 +122,7 @@ final as (
         question_index,
 
         ---------- numerics
-        round(max(f1), 6) as locomo_f1
+        {{ rounded('max(f1)') }} as locomo_f1
 
     from by_alternative
     group by run_id, task_id, test_index, question_index

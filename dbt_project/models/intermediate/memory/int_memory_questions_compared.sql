@@ -63,8 +63,8 @@ paired as (
             as is_right_metric,
         of_baselines.is_right_metric and of_candidates.is_right_metric as has_same_right_metric,
         -- no reference is an equal of none
-        coalesce(cast(of_baselines.reference_answer as varchar), '')
-        <> coalesce(cast(of_candidates.reference_answer as varchar), '') as has_other_reference
+        coalesce(cast(of_baselines.reference_answer as string), '')
+        <> coalesce(cast(of_candidates.reference_answer as string), '') as has_other_reference
 
     from of_candidates
     full outer join of_baselines
@@ -85,7 +85,7 @@ measured as (
         present_in = 'both' and not has_other_reference as is_comparable,
         case
             when present_in = 'both' and not has_other_reference
-                then round(candidate_score - baseline_score, 6)
+                then {{ rounded('candidate_score - baseline_score') }}
         end as delta,
         -- right or not: an answer that cannot be judged is neither
         coalesce(

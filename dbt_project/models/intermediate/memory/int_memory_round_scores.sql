@@ -93,7 +93,7 @@ final as (
         ---------- numerics
         cast(sum(measured.n_questions) as bigint) as n_questions,
         cast(sum(measured.n_failed) as bigint) as n_failed,
-        coalesce(sum(measured.score_sum), 0) as score_sum,
+        coalesce({{ exact_sum('measured.score_sum') }}, 0) as score_sum,
 
         ---------- booleans
         measured.is_last_round

@@ -17,7 +17,7 @@ alternatives as (
         question_index,
         {{ tokens("coalesce(predicted_answer, '')") }} as answer_tokens,
         {{ mem0_words("coalesce(predicted_answer, '')") }} as answer_words,
-        unnest({{ json_text_elements('reference_texts') }}) as reference_text
+        {{ unnested(json_text_elements('reference_texts')) }} as reference_text
 
     from answers
 

@@ -28,7 +28,7 @@ failed_steps as (
         rounds.task_id,
         rounds.case_id,
         rounds.round_id,
-        unnest({{ json_text_elements('rounds.failed_steps') }}) as step_id
+        {{ unnested(json_text_elements('rounds.failed_steps')) }} as step_id
 
     from rounds
     where {{ json_kind('rounds.failed_steps') }} = 'array'
@@ -69,7 +69,7 @@ reasons as (
             case
                 when
                     trim(rounds.raw_output) = '[ERROR]'
-                    or cast(rounds.final_output as varchar) = '"[ERROR]"'
+                    or cast(rounds.final_output as string) = '"[ERROR]"'
                     then 'error_answer'
             end
         ) as error_code

@@ -75,7 +75,7 @@ targeted as (
                 end
             when has_own_step_outputs and {{ json_kind('all_step_outputs') }} = 'object'
                 then {{ last_where(
-                    json_object_keys('all_step_outputs'), "not starts_with(k, '_')"
+                    json_object_keys('all_step_outputs'), "left(k, 1) <> '_'"
                 ) }}
         end as target_key
 
@@ -145,7 +145,7 @@ prepared as (
         ---------- json
         parsed_output,
         all_step_outputs as step_outputs,
-        coalesce(given_final_output, target_output, parsed_output, to_json(raw_output))
+        coalesce(given_final_output, target_output, parsed_output, {{ json_of_text('raw_output') }})
             as final_output,
         failed_steps,
         rule_violations,

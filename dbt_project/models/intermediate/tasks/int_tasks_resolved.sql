@@ -68,7 +68,7 @@ named_pipelines as (
         pipeline_references.task_id,
         min_by(pipelines.pipeline_id, pipeline_references.priority) as pipeline_id,
         min_by(pipelines.default_testset_ref, pipeline_references.priority)
-            as default_testset_ref
+        filter (where pipelines.default_testset_ref is not null) as default_testset_ref
 
     from pipeline_references
     inner join pipelines on pipeline_references.reference = pipelines.pipeline_id

@@ -38,7 +38,7 @@ final as (
 
         ---------- numerics
         rounds.run_index,
-        length(rounds.answer) as answer_chars,
+        cast(length(rounds.answer) as bigint) as answer_chars,
         rounds.latency_ms,
         rounds.input_tokens,
         rounds.output_tokens,

@@ -25,7 +25,7 @@ given as (
     select
         task_id,
         case_id,
-        unnest({{ json_text_elements('tags') }}) as tag
+        {{ unnested(json_text_elements('tags')) }} as tag
 
     from cases
 
@@ -36,7 +36,7 @@ of_testset as (
     select
         cases.task_id,
         cases.case_id,
-        unnest({{ json_text_elements('test_cases.tags') }}) as tag
+        {{ unnested(json_text_elements('test_cases.tags')) }} as tag
 
     from cases
     inner join tasks on cases.task_id = tasks.task_id

@@ -7,7 +7,7 @@ settings as (
     select
         *,
         row_number() over (
-            partition by title, testset_id order by set_at desc, task_id asc
+            partition by title, testset_id order by set_at desc nulls last, task_id asc nulls last
         ) as newness
 
     from {{ ref('stg_tasks__named_baselines') }}

@@ -21,7 +21,9 @@ ordered as (
         task_id,
         title,
         testset_id,
-        lag(task_id) over (partition by title order by created_at, task_id) as previous_task_id
+        lag(task_id) over (
+            partition by title order by created_at nulls last, task_id
+        ) as previous_task_id
 
     from tasks
 

@@ -51,7 +51,8 @@ followed as (
 
     from joined
     window in_order as (
-        partition by title, case_id, contents_hash, is_judged order by created_at, task_id
+        partition by title, case_id, contents_hash, is_judged
+        order by created_at nulls last, task_id
     )
 
 ),

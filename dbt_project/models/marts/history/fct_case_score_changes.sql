@@ -50,7 +50,7 @@ final as (
         ---------- numerics
         of_baselines.score as baseline_score,
         of_candidates.score as candidate_score,
-        round(of_candidates.score - of_baselines.score, 6) as delta
+        {{ rounded('of_candidates.score - of_baselines.score') }} as delta
 
     from cases
     inner join dimensions

@@ -73,7 +73,7 @@ of_pairs as (
     select
         described.baseline_task_id,
         described.candidate_task_id,
-        cast(null as varchar) as dimension_id,
+        cast(null as string) as dimension_id,
         templates.note,
         case templates.note
             when 'inputs_differ' then described.n_inputs_differ
@@ -122,8 +122,8 @@ facts as (
         dimension_id,
         'dimension_not_comparable' as note,
         cast(null as bigint) as n,
-        rtrim(conclusion, '。') as detail,
-        rtrim(conclusion_en, '.') as detail_en
+        trim(trailing '。' from conclusion) as detail,
+        trim(trailing '.' from conclusion_en) as detail_en
 
     from dimensions
 
@@ -141,17 +141,17 @@ final as (
         ---------- strings
         facts.note,
         {{ filled('templates.template', {
-            'n': 'cast(facts.n as varchar)', 'detail': 'facts.detail',
+            'n': 'cast(facts.n as string)', 'detail': 'facts.detail',
         }) }} as message,
         {{ filled('templates.template_en', {
-            'n': 'cast(facts.n as varchar)', 'detail': 'facts.detail_en',
+            'n': 'cast(facts.n as string)', 'detail': 'facts.detail_en',
         }) }} as message_en,
 
         ---------- numerics
-        row_number() over (
+        cast(row_number() over (
             partition by facts.baseline_task_id, facts.candidate_task_id
-            order by templates.note_position, facts.dimension_id
-        ) as note_position,
+            order by templates.note_position, facts.dimension_id nulls last
+        ) as bigint) as note_position,
         facts.n
 
     from facts

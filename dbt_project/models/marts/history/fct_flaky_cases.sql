@@ -41,7 +41,7 @@ followed as (
         *,
         lag(status) over (
             partition by title, prompt_version, model, case_id, contents_hash
-            order by created_at, task_id
+            order by created_at nulls last, task_id
         ) as status_before
 
     from history
@@ -107,8 +107,8 @@ final as (
         n_pass,
         n_fail,
         n_error,
-        round(cast(n_pass as double) / n_rounds, 6) as pass_rate,
-        round(cast(n_flips as double) / nullif(n_tasks - 1, 0), 6) as flip_rate,
+        {{ rounded('cast(n_pass as double) / n_rounds') }} as pass_rate,
+        {{ rounded('cast(n_flips as double) / nullif(n_tasks - 1, 0)') }} as flip_rate,
 
         ---------- timestamps
         last_created_at

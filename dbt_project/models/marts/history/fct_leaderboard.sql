@@ -44,7 +44,7 @@ entries as (
     window
         in_entry as (
             partition by tasks.title, tasks.testset_id, tasks.model, tasks.prompt_version
-            order by tasks.created_at desc, tasks.task_id desc
+            order by tasks.created_at desc nulls last, tasks.task_id desc
         ),
         in_whole_entry as (
             partition by tasks.title, tasks.testset_id, tasks.model, tasks.prompt_version
@@ -61,7 +61,8 @@ ranked as (
         ) as score_rank,
         first_value(ci_low) over (
             partition by title, testset_id
-            order by overall_score desc nulls last, created_at desc, task_id desc
+            order by
+                overall_score desc nulls last, created_at desc nulls last, task_id desc
         ) as leader_ci_low
 
     from entries
@@ -84,13 +85,13 @@ final as (
         grade,
 
         ---------- numerics
-        score_rank,
+        cast(score_rank as bigint) as score_rank,
         overall_score,
         ci_low,
         ci_high,
-        round(pass_rate, 6) as pass_rate,
-        round(pass_rate_low, 6) as pass_rate_low,
-        round(pass_rate_high, 6) as pass_rate_high,
+        {{ rounded('pass_rate') }} as pass_rate,
+        {{ rounded('pass_rate_low') }} as pass_rate_low,
+        {{ rounded('pass_rate_high') }} as pass_rate_high,
         n_cases,
         n_tasks,
         lowest_score,

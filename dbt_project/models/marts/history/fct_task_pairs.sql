@@ -124,7 +124,7 @@ final as (
         coalesce(configs.has_other_weights, false) as has_other_weights,
 
         ---------- json
-        coalesce(configs.dimensions_not_comparable, cast('{}' as json))
+        coalesce(configs.dimensions_not_comparable, {{ as_json("'{}'") }})
             as dimensions_not_comparable
 
     from pairs

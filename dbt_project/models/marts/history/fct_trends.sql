@@ -6,7 +6,9 @@ tasks as (
 
     select
         *,
-        row_number() over (partition by title order by created_at, task_id) as task_number
+        row_number() over (
+            partition by title order by created_at nulls last, task_id
+        ) as task_number
 
     from {{ ref('dim_tasks') }}
 
@@ -41,7 +43,7 @@ numbers as (
     select
         task_id,
         measure,
-        cast(null as varchar) as subject,
+        cast(null as string) as subject,
         value,
         ci_low,
         ci_high,
@@ -84,9 +86,9 @@ rounded as (
         measure,
         subject,
         n,
-        round(value, 6) as value,
-        round(ci_low, 6) as ci_low,
-        round(ci_high, 6) as ci_high
+        {{ rounded('value') }} as value,
+        {{ rounded('ci_low') }} as ci_low,
+        {{ rounded('ci_high') }} as ci_high
 
     from numbers
     where value is not null
@@ -110,13 +112,13 @@ final as (
         measures.unit,
 
         ---------- numerics
-        tasks.task_number,
+        cast(tasks.task_number as bigint) as task_number,
         rounded.value,
         rounded.ci_low,
         rounded.ci_high,
         rounded.n,
         lag(rounded.value) over in_order as previous_value,
-        round(rounded.value - lag(rounded.value) over in_order, 6) as change,
+        {{ rounded('rounded.value - lag(rounded.value) over in_order') }} as change,
 
         ---------- timestamps
         tasks.created_at

@@ -83,11 +83,11 @@ final as (
         ---------- strings
         pointer,
         matcher,
-        cast(expected as varchar) as expected,
+        cast(expected as string) as expected,
         -- a container that holds is its parts; they are listed themselves
         case
             when matcher not in ('object', 'array') or reason is not null
-                then left(cast(actual as varchar), 500)
+                then left(cast(actual as string), 500)
         end as actual,
         case
             when reason is null then 'pass'

@@ -58,9 +58,9 @@ described as (
         scope,
         step_id,
         max(n_differences) - 5 as n_more,
-        string_agg({{ check_sentence('zh') }}, '；' order by difference_no)
+        {{ joined(check_sentence('zh'), "'；'", 'difference_no') }}
         || case when n_more > 0 then '；另有 ' || n_more || ' 处' else '' end as sentences,
-        string_agg({{ check_sentence('en') }}, '; ' order by difference_no)
+        {{ joined(check_sentence('en'), "'; '", 'difference_no') }}
         || case when n_more > 0 then '; and ' || n_more || ' more' else '' end as sentences_en
 
     from differences

@@ -44,9 +44,9 @@ final as (
         counted.n_right_before,
         counted.n_still_right,
         counted.n_failed,
-        round(
-            cast(counted.n_still_right as double) / nullif(counted.n_right_before, 0), 6
-        ) as retention
+        {{ rounded(
+            'cast(counted.n_still_right as double) / nullif(counted.n_right_before, 0)'
+        ) }} as retention
 
     from counted
     inner join right_metrics

@@ -90,8 +90,8 @@ averaged as (
         cast(sum(n_questions) as bigint) as n_questions,
         cast(sum(n_failed) as bigint) as n_failed,
         count(*) filter (where n_questions > 0) as n_tasks,
-        round({{ exact_sum('score_sum') }} / nullif(sum(n_questions), 0), 6) as micro,
-        round(avg(score_sum / nullif(n_questions, 0)), 6) as macro
+        {{ rounded(exact_sum('score_sum') ~ ' / nullif(sum(n_questions), 0)') }} as micro,
+        {{ rounded('avg(score_sum / nullif(n_questions, 0))') }} as macro
 
     from ruled
     group by run_id, view_name, view_test_index, failed_calls, category, metric
@@ -121,7 +121,7 @@ dialogs as (
     select
         run_id,
         test_index,
-        round(avg(dialogs_inserted_count), 2) as mean_dialogs_inserted
+        {{ rounded('avg(dialogs_inserted_count)', 2) }} as mean_dialogs_inserted
 
     from tests
     group by run_id, test_index

@@ -15,7 +15,7 @@ measures as (
         test_index,
         dialogs_inserted_count,
         memory_snapshot,
-        unnest({{ json_object_keys('memory_snapshot') }}) as measure
+        {{ unnested(json_object_keys('memory_snapshot')) }} as measure
 
     from tests
 
@@ -45,7 +45,7 @@ final as (
         dialogs_inserted_count,
         case
             when {{ json_kind('value_json') }} = 'number'
-                then try_cast(cast(value_json as varchar) as double)
+                then try_cast(cast(value_json as string) as double)
         end as value,
 
         ---------- json

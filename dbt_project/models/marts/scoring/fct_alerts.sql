@@ -27,10 +27,10 @@ final as (
         message_en,
 
         ---------- numerics
-        row_number() over (
+        cast(row_number() over (
             partition by task_id
             order by severity_rank, dimension_position nulls last, code, message
-        ) as alert_position,
+        ) as bigint) as alert_position,
         n_cases,
 
         ---------- json

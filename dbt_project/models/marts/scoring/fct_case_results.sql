@@ -71,14 +71,14 @@ scored as (
     select
         task_id,
         case_id,
-        {{ json_map_of('dimension_id', 'round(score, 6)', 'dimension_position') }}
+        {{ json_map_of('dimension_id', rounded('score'), 'dimension_position') }}
             as dimension_scores,
         {{ json_map_of(
             'dimension_id', 'reason', 'dimension_position', 'reason is not null'
         ) }} as unscored,
-        round(
-            {{ exact_sum('weight * score') }} / nullif({{ exact_sum('weight') }}, 0), 6
-        ) as aggregated_score
+        {{ rounded(
+            exact_sum('weight * score') ~ ' / nullif(' ~ exact_sum('weight') ~ ', 0)'
+        ) }} as aggregated_score
 
     from by_dimension
     group by task_id, case_id
@@ -152,17 +152,17 @@ final as (
         counted.reported_must_have_pass,
 
         ---------- json
-        coalesce(scored.dimension_scores, cast('{}' as json)) as dimension_scores,
+        coalesce(scored.dimension_scores, {{ as_json("'{}'") }}) as dimension_scores,
         {{ json_object_of({
             'rounds_failed': 'coalesce(counted.n_rounds_failed, 0)',
             'rounds_in_error': 'coalesce(counted.n_rounds_in_error, 0)',
             'rounds_unevaluated': 'coalesce(counted.n_rounds_unevaluated, 0)',
-            'error_codes': "coalesce(counted.error_codes, cast('[]' as json))",
-            'failed_scopes': "coalesce(failed_scopes.failed_scopes, cast('[]' as json))",
-            'unevaluated_scopes': "coalesce(failed_scopes.unevaluated_scopes, cast('[]' as json))",
-            'unscored': "coalesce(scored.unscored, cast('{}' as json))",
+            'error_codes': "coalesce(counted.error_codes, " ~ as_json("'[]'") ~ ")",
+            'failed_scopes': "coalesce(failed_scopes.failed_scopes, " ~ as_json("'[]'") ~ ")",
+            'unevaluated_scopes': "coalesce(failed_scopes.unevaluated_scopes, " ~ as_json("'[]'") ~ ")",
+            'unscored': "coalesce(scored.unscored, " ~ as_json("'{}'") ~ ")",
             'in_testset': 'cases.in_testset',
-        }) }} as notes
+        }, ['error_codes', 'failed_scopes', 'unevaluated_scopes', 'unscored']) }} as notes
 
     from cases
     left join scored on cases.task_id = scored.task_id and cases.case_id = scored.case_id

@@ -64,8 +64,8 @@ worst as (
         task_id,
         dimension_id,
         max(n_below_full) as n_below_full,
-        string_agg({{ case_with_score('zh') }}, '、' order by case_rank) as worst_cases,
-        string_agg({{ case_with_score('en') }}, ', ' order by case_rank) as worst_cases_en
+        {{ joined(case_with_score('zh'), "'、'", 'case_rank') }} as worst_cases,
+        {{ joined(case_with_score('en'), "', '", 'case_rank') }} as worst_cases_en
 
     from worst_cases
     where case_rank <= 3

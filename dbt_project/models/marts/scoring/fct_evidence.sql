@@ -48,7 +48,7 @@ golden_texts as (
     select
         task_id,
         case_id,
-        left(string_agg(golden_answer, ' / ' order by golden_no), 500)
+        left({{ joined('golden_answer', "' / '", 'golden_no') }}, 500)
             as golden_text
 
     from golden_answers
@@ -139,7 +139,7 @@ located as (
     select
         *,
         case
-            when highlight is not null then nullif(strpos(answer, highlight), 0) - 1
+            when highlight is not null then nullif(instr(answer, highlight), 0) - 1
             when metric < 1 and n_common < length(answer) then n_common
         end as place,
         case
@@ -156,7 +156,7 @@ cut as (
 
     select
         *,
-        substr(answer, cast(snippet_start as bigint) + 1, 200) as snippet,
+        substr(answer, cast(snippet_start as int) + 1, 200) as snippet,
         place - snippet_start as offset_start,
         least(place - snippet_start + place_length, length(snippet)) as offset_end
 
@@ -179,7 +179,7 @@ final as (
         {{ evidence_sentence('en') }} as summary_en,
 
         ---------- numerics
-        evidence_rank,
+        cast(evidence_rank as bigint) as evidence_rank,
 
         ---------- json
         {{ json_object_of({
@@ -188,10 +188,13 @@ final as (
             'actual': 'actual',
             'reason': 'reason',
             'pointer': 'pointer',
-            'offsets': 'case when place is null then [] else [[offset_start, offset_end]] end',
+            'offsets': as_json(
+                "case when place is null then '[]' else '[[' || cast(offset_start as string)"
+                ~ " || ',' || cast(offset_end as string) || ']]' end"
+            ),
             'metric': 'metric',
             'score': 'score',
-        }) }} as payload
+        }, ['offsets']) }} as payload
 
     from cut
 

@@ -22,8 +22,8 @@ final as (
         reason,
 
         ---------- numerics
-        round(metric, 6) as metric,
-        round(score, 6) as score
+        {{ rounded('metric') }} as metric,
+        {{ rounded('score') }} as score
 
     from round_scores
 

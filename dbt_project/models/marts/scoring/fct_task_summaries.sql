@@ -127,11 +127,10 @@ joined as (
         task_scores.*,
         coalesce(grades.grade, 'n/a') as grade,
         coalesce(graded.is_capped, false) as is_capped,
-        round(
-            cast(counted.n_pass as double)
-            / nullif(counted.n_pass + counted.n_fail + counted.n_error, 0),
-            6
-        ) as pass_rate,
+        {{ rounded(
+            'cast(counted.n_pass as double)'
+            ~ ' / nullif(counted.n_pass + counted.n_fail + counted.n_error, 0)'
+        ) }} as pass_rate,
         coalesce(counted.n_cases, 0) as n_cases,
         coalesce(counted.n_pass, 0) as n_pass,
         coalesce(counted.n_fail, 0) as n_fail,

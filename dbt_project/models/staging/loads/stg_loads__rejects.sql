@@ -23,8 +23,8 @@ renamed as (
         raw_text,
 
         ---------- numerics
-        "line" as line_number,
-        "column" as column_number
+        {{ adapter.quote('line') }} as line_number,
+        {{ adapter.quote('column') }} as column_number
 
     from source
 

@@ -17,7 +17,7 @@ renamed as (
 
         ---------- strings
         output_key,
-        "type" as step_type,
+        {{ adapter.quote('type') }} as step_type,
 
         ---------- numerics
         position as step_position,

@@ -23,7 +23,7 @@ renamed as (
         scorer_version,
 
         ---------- numerics
-        "line" as line_number,
+        {{ adapter.quote('line') }} as line_number,
         score,
         scale,
 

@@ -17,7 +17,7 @@ renamed as (
         baseline_id,
 
         ---------- strings
-        "type" as baseline_type,
+        {{ adapter.quote('type') }} as baseline_type,
         owner,
 
         ---------- numerics

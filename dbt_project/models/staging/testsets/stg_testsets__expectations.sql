@@ -26,7 +26,7 @@ renamed as (
         operand_ascii,
 
         ---------- numerics
-        "line" as line_number,
+        {{ adapter.quote('line') }} as line_number,
         check_no,
         number as expected_number,
         length as expected_length,

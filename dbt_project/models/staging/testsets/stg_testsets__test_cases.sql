@@ -20,7 +20,7 @@ renamed as (
         format_version,
 
         ---------- numerics
-        "line" as line_number,
+        {{ adapter.quote('line') }} as line_number,
         position as case_position,
 
         ---------- json

@@ -17,7 +17,7 @@ renamed as (
         ---------- strings
         file_uri,
         feature,
-        "type" as test_type,
+        {{ adapter.quote('type') }} as test_type,
         version,
 
         ---------- numerics

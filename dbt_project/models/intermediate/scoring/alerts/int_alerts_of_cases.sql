@@ -66,7 +66,7 @@ listed as (
         reason,
         count(*) as n,
         {{ json_list_of('case_id', 'case_id') }} as case_ids,
-        string_agg(case_id, ', ' order by case_id) as case_names
+        {{ joined('case_id', "', '", 'case_id') }} as case_names
 
     from concerned
     group by task_id, code, dimension_id, reason
@@ -81,7 +81,7 @@ alerts as (
         listed.code,
         cast(null as double) as value,
         cast(null as double) as limit_value,
-        cast(null as varchar) as unit,
+        cast(null as string) as unit,
         listed.n,
         case
             when listed.code = 'testset_case_missing' then testset_totals.n_cases

@@ -212,8 +212,8 @@ unasked_scores as (
         'scores_without_dimension' as code,
         received.n_received as n,
         task_rounds.n_rounds as n_total,
-        cast(null as varchar) as detail,
-        cast(null as varchar) as detail_en,
+        cast(null as string) as detail,
+        cast(null as string) as detail_en,
         received.n_cases,
         received.case_ids
 
@@ -245,14 +245,14 @@ unnormed_weights as (
 
     select
         task_id,
-        cast(null as varchar) as dimension_id,
+        cast(null as string) as dimension_id,
         'weights_not_one' as code,
         count(*) as n,
         count(*) as n_total,
         {{ fixed_decimals('sum(weight_configured)', 2) }} as detail,
         {{ fixed_decimals('sum(weight_configured)', 2) }} as detail_en,
         0 as n_cases,
-        cast('[]' as json) as case_ids
+        {{ as_json("'[]'") }} as case_ids
 
     from dimensions
     where not is_default
@@ -289,11 +289,11 @@ select
     code,
     cast(null as double) as value,
     cast(null as double) as limit_value,
-    cast(null as varchar) as unit,
+    cast(null as string) as unit,
     n,
     n_total,
     detail,
     detail_en,
     coalesce(n_cases, 0) as n_cases,
-    coalesce(case_ids, cast('[]' as json)) as case_ids
+    coalesce(case_ids, {{ as_json("'[]'") }}) as case_ids
 from alerts

@@ -73,11 +73,11 @@ measured as (
 
     select
         counted.task_id,
-        cast(null as varchar) as dimension_id,
+        cast(null as string) as dimension_id,
         counted.code,
         case
             when counted.code = 'low_coverage' then task_scores.coverage
-            else round(cast(counted.n_rounds as double) / task_scores.n_rounds, 6)
+            else {{ rounded('cast(counted.n_rounds as double) / task_scores.n_rounds') }}
         end as value,
         policy.threshold as limit_value,
         'share' as unit,
@@ -86,8 +86,8 @@ measured as (
             else counted.n_rounds
         end as n,
         task_scores.n_rounds as n_total,
-        cast(null as varchar) as detail,
-        cast(null as varchar) as detail_en,
+        cast(null as string) as detail,
+        cast(null as string) as detail_en,
         counted.n_cases,
         counted.case_ids
 

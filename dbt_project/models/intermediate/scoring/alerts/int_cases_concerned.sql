@@ -56,8 +56,8 @@ without_rounds as (
         cases.task_id,
         'case_without_rounds' as code,
         cases.case_id,
-        cast(null as varchar) as dimension_id,
-        cast(null as varchar) as reason
+        cast(null as string) as dimension_id,
+        cast(null as string) as reason
 
     from cases
     left join rounds on cases.task_id = rounds.task_id and cases.case_id = rounds.case_id
@@ -71,8 +71,8 @@ not_in_testset as (
         task_id,
         'case_not_in_testset' as code,
         case_id,
-        cast(null as varchar) as dimension_id,
-        cast(null as varchar) as reason
+        cast(null as string) as dimension_id,
+        cast(null as string) as reason
 
     from cases
     where not in_testset
@@ -85,8 +85,8 @@ missing as (
         tasks.task_id,
         'testset_case_missing' as code,
         test_cases.case_id,
-        cast(null as varchar) as dimension_id,
-        cast(null as varchar) as reason
+        cast(null as string) as dimension_id,
+        cast(null as string) as reason
 
     from tasks
     inner join test_cases on tasks.testset_id = test_cases.testset_id
@@ -102,10 +102,10 @@ faulty as (
         tasks.task_id,
         case when rejects.severity = 'reject' then 'rejected_case' else 'duplicate_round' end
             as code,
-        coalesce(rejects.record_id, rejects.pointer, cast(rejects.line_number as varchar))
+        coalesce(rejects.record_id, rejects.pointer, cast(rejects.line_number as string))
             as case_id,
-        cast(null as varchar) as dimension_id,
-        cast(null as varchar) as reason
+        cast(null as string) as dimension_id,
+        cast(null as string) as reason
 
     from tasks
     inner join rejects on tasks.load_id = rejects.load_id
@@ -119,8 +119,8 @@ unjudged as (
         task_id,
         'invalid_pattern' as code,
         case_id,
-        cast(null as varchar) as dimension_id,
-        cast(null as varchar) as reason
+        cast(null as string) as dimension_id,
+        cast(null as string) as reason
 
     from matches
     where checks_unevaluated > 0

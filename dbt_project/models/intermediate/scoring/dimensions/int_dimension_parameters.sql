@@ -115,33 +115,33 @@ checked as (
                 case when is_bad_compare then 'compare = ' || compare end,
                 case when is_bad_reducer then 'reducer = ' || reducer end,
                 case when is_bad_aggregation then 'aggregation = ' || aggregation end,
-                case when is_bad_k then 'k = ' || cast(given_k as varchar) end,
+                case when is_bad_k then 'k = ' || cast(given_k as string) end,
                 case
                     when is_bad_tolerance
-                        then 'tolerance = ' || cast(given_tolerance as varchar)
+                        then 'tolerance = ' || cast(given_tolerance as string)
                 end,
                 case
-                    when is_bad_pass_score then 'pass_score = ' || cast(given_pass_score as varchar)
+                    when is_bad_pass_score then 'pass_score = ' || cast(given_pass_score as string)
                 end,
-                case when is_bad_trim then 'trim = ' || cast(given_trim as varchar) end,
+                case when is_bad_trim then 'trim = ' || cast(given_trim as string) end,
                 case
                     when is_bad_must
                         then concat(
-                            'must = ', coalesce(cast(must as varchar), 'null'),
-                            ', must_not = ', coalesce(cast(must_not as varchar), 'null')
+                            'must = ', coalesce(cast(must as string), 'null'),
+                            ', must_not = ', coalesce(cast(must_not as string), 'null')
                         )
                 end,
                 case
                     when is_bad_required_keys
-                        then 'required_keys = ' || cast(required_keys as varchar)
+                        then 'required_keys = ' || cast(required_keys as string)
                 end,
                 case
                     when is_bad_input_price
-                        then 'input_price_per_million = ' || cast(given_input_price as varchar)
+                        then 'input_price_per_million = ' || cast(given_input_price as string)
                 end,
                 case
                     when is_bad_output_price
-                        then 'output_price_per_million = ' || cast(given_output_price as varchar)
+                        then 'output_price_per_million = ' || cast(given_output_price as string)
                 end
             ),
             ''

@@ -29,7 +29,7 @@ keys as (
         task_id,
         dimension_id,
         target,
-        unnest({{ json_object_keys_or_none('target') }}) as target_key
+        {{ unnested(json_object_keys_or_none('target')) }} as target_key
 
     from dimensions
 
@@ -47,14 +47,14 @@ members as (
         {{ null_if_json_null(json_member('target', 'target_key')) }} as value,
         case
             when {{ json_kind('value') }} = 'number'
-                then {{ finite_number('cast(value as varchar)') }}
+                then {{ finite_number('cast(value as string)') }}
         end as number
 
     from keys
     where
         target_key in ('max', 'min')
-        or starts_with(target_key, 'max_')
-        or starts_with(target_key, 'min_')
+        or left(target_key, 4) = 'max_'
+        or left(target_key, 4) = 'min_'
 
 ),
 
@@ -62,7 +62,7 @@ limits as (
 
     select
         *,
-        count(*) filter (where is_plain) over (
+        count(case when is_plain then 1 end) over (
             partition by task_id, dimension_id, side
         ) as n_plain,
         count(*) over (partition by task_id, dimension_id, side) as n_members

@@ -79,8 +79,8 @@ given as (
         defaults.dimension_position,
         defaults.weight,
         true as is_default,
-        cast('{}' as json) as target,
-        cast('{}' as json) as parameters
+        {{ as_json("'{}'") }} as target,
+        {{ as_json("'{}'") }} as parameters
 
     from tasks
     cross join defaults

@@ -57,7 +57,7 @@ joined as (
             else 'unknown'
         end as scorer_kind,
         coalesce(own_scores.scores_from, named_scores.scores_from) as scores_from,
-        cast(scorers.scorer_version as varchar) as scorer_version,
+        cast(scorers.scorer_version as string) as scorer_version,
         coalesce(scorers.unit, 'share') as unit,
         typed_parameters.match_rule,
         typed_parameters.compare,

@@ -43,7 +43,7 @@ ranked_cases as (
                 case dimensions.scoring_mode
                     when 'higher_better' then case_scores.lowest_metric
                     when 'lower_better' then -case_scores.highest_metric
-                end,
+                end nulls last,
                 case_scores.case_id
         ) as case_rank
 
@@ -55,7 +55,7 @@ ranked_cases as (
 
 ),
 
-in_case as (
+measured as (
 
     select
         round_scores.*,
@@ -63,11 +63,7 @@ in_case as (
         case ranked_cases.scoring_mode
             when 'higher_better' then round_scores.metric
             when 'lower_better' then -round_scores.metric
-        end as goodness,
-        row_number() over (
-            partition by round_scores.task_id, round_scores.dimension_id, round_scores.case_id
-            order by round_scores.score, goodness, round_scores.round_id
-        ) as rank_in_case
+        end as goodness
 
     from ranked_cases
     inner join round_scores
@@ -79,13 +75,26 @@ in_case as (
 
 ),
 
+in_case as (
+
+    select
+        *,
+        row_number() over (
+            partition by task_id, dimension_id, case_id
+            order by score, goodness nulls last, round_id
+        ) as rank_in_case
+
+    from measured
+
+),
+
 ranked as (
 
     select
         *,
         row_number() over (
             partition by task_id, dimension_id
-            order by score, goodness, rank_in_case, case_id, round_id
+            order by score, goodness nulls last, rank_in_case, case_id, round_id
         ) as evidence_rank
 
     from in_case

@@ -30,7 +30,7 @@ broken as (
         picked.case_id,
         picked.round_id,
         left(
-            string_agg(rules.rule_text, '; ' order by rules.baseline_id, rules.rule_no), 500
+            {{ joined('rules.rule_text', "'; '", 'rules.baseline_id, rules.rule_no') }}, 500
         ) as broken_rules
 
     from picked

@@ -42,9 +42,9 @@ scored as (
             when min(miss) = 1 and max(miss) = 1 then 'invalid_pattern'
             when bool_or(is_error) then 'error_round'
         end as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
-        cast(null as json) as detail
+        cast(null as string) as expected,
+        cast(null as string) as actual,
+        {{ as_json("null") }} as detail
 
     from by_golden_answer
     group by task_id, case_id, round_id, dimension_id

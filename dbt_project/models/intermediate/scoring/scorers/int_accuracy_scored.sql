@@ -137,9 +137,9 @@ scored as (
             when max(metric) is null then min(reason)
             when bool_or(reason = 'error_round') then 'error_round'
         end as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
-        cast(null as json) as detail
+        cast(null as string) as expected,
+        cast(null as string) as actual,
+        {{ as_json("null") }} as detail
 
     from compared
     group by task_id, case_id, round_id, dimension_id

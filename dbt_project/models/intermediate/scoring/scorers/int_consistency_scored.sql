@@ -31,7 +31,7 @@ answers as (
         case
             when rounds.is_error then null
             when dimensions.compare = 'parsed' and rounds.parsed_output is not null
-                then 'json ' || cast(rounds.parsed_output as varchar)
+                then 'json ' || cast(rounds.parsed_output as string)
             else 'text ' || rounds.answer
         end as answer_text,
         md5(answer_text) as answer_hash
@@ -79,7 +79,7 @@ canonical_answers as (
         different_answers.*,
         cases.n_measured,
         case
-            when cases.n_different > 1 and starts_with(different_answers.answer_text, 'json ')
+            when cases.n_different > 1 and left(different_answers.answer_text, 5) = 'json '
                 then md5({{ canonical_json('substr(different_answers.answer_text, 6)') }})
             else different_answers.answer_hash
         end as canonical_hash
@@ -176,8 +176,8 @@ scored as (
             when answers.answer_text is null then 'no_answer'
             when agreements.n_others = 0 then 'single_round'
         end as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
+        cast(null as string) as expected,
+        cast(null as string) as actual,
         case
             when agreements.n_agreeing < agreements.n_others then {{ json_object_of({
                 'rounds_agreeing': 'agreements.n_agreeing',

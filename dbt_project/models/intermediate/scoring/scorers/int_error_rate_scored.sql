@@ -24,10 +24,10 @@ scored as (
         rounds.round_id,
         dimensions.dimension_id,
         {{ one_or_zero('rounds.is_error') }} as metric,
-        cast(null as varchar) as reason,
-        cast(null as varchar) as expected,
+        cast(null as string) as reason,
+        cast(null as string) as expected,
         rounds.error_code as actual,
-        cast(null as json) as detail
+        {{ as_json("null") }} as detail
 
     from dimensions
     inner join rounds on dimensions.task_id = rounds.task_id

@@ -56,9 +56,9 @@ scored as (
             when counted.n_evaluated = 0 then 'invalid_pattern'
             when rounds.is_error then 'error_round'
         end as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
-        cast(null as json) as detail
+        cast(null as string) as expected,
+        cast(null as string) as actual,
+        {{ as_json("null") }} as detail
 
     from dimensions
     inner join rounds on dimensions.task_id = rounds.task_id

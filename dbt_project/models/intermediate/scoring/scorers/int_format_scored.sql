@@ -52,9 +52,9 @@ scored as (
             else {{ one_or_zero(has_required_keys('document', 'required_keys')) }}
         end as metric,
         case when is_error then 'error_round' end as reason,
-        case when metric = 0 then cast(required_keys as varchar) end as expected,
-        case when metric = 0 then left(cast(document as varchar), 500) end as actual,
-        cast(null as json) as detail
+        case when metric = 0 then cast(required_keys as string) end as expected,
+        case when metric = 0 then left(cast(document as string), 500) end as actual,
+        {{ as_json("null") }} as detail
 
     from documents
 

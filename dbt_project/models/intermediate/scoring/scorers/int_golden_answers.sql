@@ -33,12 +33,10 @@ alternatives as (
         case_id,
         baseline_position,
         patterns,
-        unnest(
-            case
-                when {{ json_kind('answer') }} = 'array' then {{ json_elements('answer') }}
-                else {{ one_element_list('answer') }}
-            end
-        ) as answer
+        {{ unnested(
+            'case when ' ~ json_kind('answer') ~ " = 'array' then " ~ json_elements('answer')
+            ~ ' else ' ~ one_element_list('answer') ~ ' end'
+        ) }} as answer
 
     from given
 
@@ -50,7 +48,8 @@ golden_answers as (
         task_id,
         case_id,
         row_number() over (
-            partition by task_id, case_id order by baseline_position, cast(answer as varchar)
+            partition by task_id, case_id
+            order by baseline_position, cast(answer as string) nulls last
         ) as golden_no,
         {{ json_as_text('answer') }} as golden_answer,
         answer as golden_json,

@@ -44,18 +44,18 @@ typed as (
     select
         *,
         case
-            when kind = 'text' and starts_with(expected_text, 'contains:') then 'contains'
-            when kind = 'text' and starts_with(expected_text, 'regex:') then 'regex'
+            when kind = 'text' and left(expected_text, 9) = 'contains:' then 'contains'
+            when kind = 'text' and left(expected_text, 6) = 'regex:' then 'regex'
             when kind = 'boolean' then 'bool'
             else kind
         end as matcher,
         case
             when kind <> 'text' then expected_text
-            when starts_with(expected_text, 'contains:')
+            when left(expected_text, 9) = 'contains:'
                 then {{ stripped("substr(expected_text, length('contains:') + 1)") }}
-            when starts_with(expected_text, 'regex:')
+            when left(expected_text, 6) = 'regex:'
                 then {{ stripped_left("substr(expected_text, length('regex:') + 1)") }}
-            when starts_with(expected_text, 'literal:')
+            when left(expected_text, 8) = 'literal:'
                 then substr(expected_text, length('literal:') + 1)
             else expected_text
         end as given_operand
@@ -99,7 +99,7 @@ checks as (
         case when kind = 'number' then {{ finite_number('expected_text') }} end
             as expected_number,
         case when kind = 'array' then json_array_length(expected) end as expected_length,
-        cast(null as json) as allowed,
+        {{ as_json("null") }} as allowed,
         tolerance
 
     from spelled

@@ -36,7 +36,7 @@ documents as (
         coalesce(rounds.parsed_output, rounds.final_output) as document,
         case
             when {{ json_kind('document') }} = 'text' and {{ is_json_text('rounds.answer') }}
-                then cast(rounds.answer as json)
+                then {{ as_json("rounds.answer") }}
             else document
         end as read_document
 

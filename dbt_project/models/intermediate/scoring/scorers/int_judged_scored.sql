@@ -96,8 +96,8 @@ scored as (
             when is_error then 'error_round'
             when given_metric is null then given_reason
         end as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
+        cast(null as string) as expected,
+        cast(null as string) as actual,
         case
             when not is_error and given_metric < 1 then {{ json_object_of({
                 'summary': 'left(summary, 500)',

@@ -56,7 +56,7 @@ scored as (
             when answer is null then 'no_answer'
         end as reason,
         missing_keyword as expected,
-        cast(null as varchar) as actual,
+        cast(null as string) as actual,
         case
             when forbidden_keyword is not null
                 then {{ json_object_of({'highlight': 'forbidden_keyword'}) }}

@@ -61,9 +61,9 @@ scored as (
             when is_error then 'error_round'
             when measure is null then 'not_measured'
         end as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
-        cast(null as json) as detail
+        cast(null as string) as expected,
+        cast(null as string) as actual,
+        {{ as_json("null") }} as detail
 
     from measured
 

@@ -12,11 +12,11 @@ baselines as (
 
 rule_names as (
 
-    select unnest([
+    select {{ unnested(text_list([
         'contains', 'not_contains', 'contains_any', 'regex', 'starts_with', 'ends_with', 'equals',
         'allowed_values', 'max_chars', 'min_chars', 'max_tokens', 'non_empty', 'is_json',
         'required_keys'
-    ]) as rule
+    ])) }} as rule
 
 ),
 
@@ -27,13 +27,11 @@ entries as (
         case_id,
         baseline_id,
         patterns,
-        unnest(
-            case
-                when {{ json_kind(json_field('payload', 'rules')) }} = 'array'
-                    then {{ json_elements(json_field('payload', 'rules')) }}
-                else {{ one_element_list('payload') }}
-            end
-        ) as entry,
+        {{ unnested(
+            'case when ' ~ json_kind(json_field('payload', 'rules')) ~ " = 'array' then "
+            ~ json_elements(json_field('payload', 'rules'))
+            ~ ' else ' ~ one_element_list('payload') ~ ' end'
+        ) }} as entry,
         {{ json_text('payload', 'severity') }} as baseline_severity
 
     from baselines
@@ -46,7 +44,7 @@ typed_entries as (
     select
         *,
         row_number() over (
-            partition by task_id, case_id, baseline_id order by cast(entry as varchar)
+            partition by task_id, case_id, baseline_id order by cast(entry as string) nulls last
         ) as entry_no,
         coalesce({{ json_text('entry', 'severity') }}, baseline_severity) as severity,
         {{ json_text('entry', 'field') }} as field,
@@ -84,7 +82,8 @@ rules as (
                 then coalesce(
                     typed_entries.entry_operand,
                     case
-                        when rule_names.rule in ('non_empty', 'is_json') then cast('true' as json)
+                        when rule_names.rule in ('non_empty', 'is_json')
+                            then {{ as_json("'true'") }}
                     end
                 )
             else {{ json_member('typed_entries.entry', 'rule_names.rule') }}
@@ -92,7 +91,7 @@ rules as (
         row_number() over (
             partition by
                 typed_entries.task_id, typed_entries.case_id, typed_entries.baseline_id
-            order by typed_entries.entry_no, rule_names.rule
+            order by typed_entries.entry_no, rule_names.rule nulls last
         ) as rule_no
 
     from typed_entries
@@ -141,4 +140,4 @@ flattened as (
 
 select * from flattened
 -- "non_empty": false asks for nothing
-where rule is null or rule not in ('non_empty', 'is_json') or cast(operand as varchar) <> 'false'
+where rule is null or rule not in ('non_empty', 'is_json') or cast(operand as string) <> 'false'

@@ -62,7 +62,8 @@ read as (
         *,
         {{ stripped('subject') }} as stripped_subject,
         coalesce(
-            parsed_output, case when json_valid(subject) then cast(subject as json) end
+            parsed_output,
+            case when {{ is_read_as_json('subject') }} then {{ as_json("subject") }} end
         ) as document
 
     from subjects
@@ -80,7 +81,7 @@ judged as (
         rule,
         severity,
         is_usable,
-        rule || ': ' || {{ shortened('cast(operand as varchar)', 80) }} as rule_text,
+        rule || ': ' || {{ shortened('cast(operand as string)', 80) }} as rule_text,
         {{ rule_holds() }} as holds
 
     from read

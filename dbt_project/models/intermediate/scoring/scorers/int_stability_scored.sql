@@ -68,9 +68,9 @@ scored as (
             when score is null then 'reference_unscored'
             when n_scored = 1 then 'single_round'
         end as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
-        cast(null as json) as detail
+        cast(null as string) as expected,
+        cast(null as string) as actual,
+        {{ as_json("null") }} as detail
 
     from spread
 

@@ -25,9 +25,9 @@ scored as (
         dimensions.dimension_id,
         cast(null as double) as metric,
         dimensions.problem as reason,
-        cast(null as varchar) as expected,
-        cast(null as varchar) as actual,
-        cast(null as json) as detail
+        cast(null as string) as expected,
+        cast(null as string) as actual,
+        {{ as_json("null") }} as detail
 
     from dimensions
     inner join rounds on dimensions.task_id = rounds.task_id

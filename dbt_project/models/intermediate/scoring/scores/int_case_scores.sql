@@ -30,7 +30,7 @@ counted as (
         count(*) as n_rounds,
         count(round_scores.score) as n_scored_rounds,
         count(*) filter (
-            where round(round_scores.score, 6) >= coalesce(dimensions.pass_score, 1)
+            where {{ rounded('round_scores.score') }} >= coalesce(dimensions.pass_score, 1)
         ) as n_good,
         {{ exact_mean('round_scores.score') }} as mean,
         median(round_scores.score) as median,
@@ -50,18 +50,12 @@ counted as (
 
 ),
 
-reduced as (
+combined as (
 
     select
-
-        ---------- ids
-        counted.task_id,
-        counted.dimension_id,
-        counted.case_id,
-
-        ---------- numerics
-        -- 12 digits: what is 1 or 0 shall be so, whatever the road to it
-        round(case dimensions.reducer
+        counted.*,
+        coalesce(confidences.confidence, 1) as confidence,
+        case dimensions.reducer
             when 'mean' then counted.mean
             when 'median' then counted.median
             when 'min' then counted.lowest
@@ -70,18 +64,7 @@ reduced as (
                 then {{ pass_at_k('counted.n_scored_rounds', 'counted.n_good', 'dimensions.k') }}
             when 'pass_hat_k'
                 then {{ pass_hat_k('counted.n_scored_rounds', 'counted.n_good', 'dimensions.k') }}
-        end, 12) as score,
-        coalesce(confidences.confidence, 1) as confidence,
-        round(counted.variance, 12) as variance,
-        counted.lowest as lowest_score,
-        counted.lowest_metric,
-        counted.highest_metric,
-        counted.n_rounds,
-        counted.n_scored_rounds,
-
-        ---------- strings
-        -- rounds enough, but not the k that the reducer draws
-        case when score is null then coalesce(counted.reason, 'too_few_rounds') end as reason
+        end as combined_score
 
     from counted
     inner join dimensions
@@ -92,6 +75,34 @@ reduced as (
         on
             counted.task_id = confidences.task_id
             and counted.case_id = confidences.case_id
+
+),
+
+reduced as (
+
+    select
+
+        ---------- ids
+        task_id,
+        dimension_id,
+        case_id,
+
+        ---------- numerics
+        -- 12 digits: what is 1 or 0 shall be so, whatever the road to it
+        {{ rounded('combined_score', 12) }} as score,
+        confidence,
+        {{ rounded('variance', 12) }} as variance,
+        lowest as lowest_score,
+        lowest_metric,
+        highest_metric,
+        n_rounds,
+        n_scored_rounds,
+
+        ---------- strings
+        -- rounds enough, but not the k that the reducer draws
+        case when score is null then coalesce(reason, 'too_few_rounds') end as reason
+
+    from combined
 
 )
 

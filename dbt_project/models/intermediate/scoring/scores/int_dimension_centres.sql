@@ -97,14 +97,14 @@ aggregated as (
             when 'min' then counted.lowest
             when 'p10' then counted.p10
         end as centre,
-        round(centre, 6) as score,
+        {{ rounded('centre') }} as score,
         coalesce(counted.n_cases, 0) as n_cases,
         coalesce(counted.n_rounds, 0) as n_rounds,
         by_rank.winsor_low,
         by_rank.winsor_high,
         by_rank.n_cut,
         dimensions.trim_share,
-        round(counted.mean_variance, 6) as mean_variance,
+        {{ rounded('counted.mean_variance') }} as mean_variance,
         coalesce(counted.n_cases_with_variance, 0) as n_cases_with_variance,
 
         ---------- booleans

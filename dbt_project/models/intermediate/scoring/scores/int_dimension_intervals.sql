@@ -53,7 +53,7 @@ mean_intervals as (
         n as n_used,
         case when is_all_or_nothing then 'wilson' else 't' end as ci_method,
         power(sum_of_weights, 2) / sum_of_squared_weights as wilson_n,
-        sqrt(n / (n - 1.0) * spread) / sum_of_weights * {{ t_quantile('(n - 1)') }} as half_width,
+        sqrt(n / (n - 1e0) * spread) / sum_of_weights * {{ t_quantile('(n - 1)') }} as half_width,
         cast(null as double) as low,
         cast(null as double) as high
 
@@ -84,7 +84,7 @@ median_ranks as (
 
     select
         *,
-        count(*) filter (where p_below <= 0.025) over (
+        count(case when p_below <= 0.025 then 1 end) over (
             partition by task_id, dimension_id
         ) as low_rank
 
@@ -176,16 +176,18 @@ bounded as (
         centres.score,
         centres.aggregation,
         spans.ci_method,
-        round(greatest(0.0, case spans.ci_method
+        case spans.ci_method
             when 'wilson' then {{ wilson_bound('centres.centre', 'spans.wilson_n', -1) }}
             when 'order_statistics' then spans.low
             else centres.centre - spans.half_width
-        end), 6) as ci_low,
-        round(least(1.0, case spans.ci_method
+        end as lower_bound,
+        case spans.ci_method
             when 'wilson' then {{ wilson_bound('centres.centre', 'spans.wilson_n', 1) }}
             when 'order_statistics' then spans.high
             else centres.centre + spans.half_width
-        end), 6) as ci_high
+        end as upper_bound,
+        {{ rounded('greatest(0.0, lower_bound)') }} as ci_low,
+        {{ rounded('least(1.0, upper_bound)') }} as ci_high
 
     from centres
     left join spans

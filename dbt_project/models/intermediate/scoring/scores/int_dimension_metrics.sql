@@ -159,32 +159,30 @@ metrics as (
         coalesce(totals.n_cases, 0) as n_cases,
         coalesce(round_totals.n_rounds, 0) as n_rounds,
         coalesce(measured.n_scored_rounds, 0) as n_scored_rounds,
-        round(measured.mean, 6) as mean,
-        round(measured.sd, 6) as sd,
-        round(measured.median, 6) as median,
-        round(deviations.mad, 6) as mad,
-        round(measured.lowest, 6) as lowest,
-        round(measured.highest, 6) as highest,
-        round(measured.p05, 6) as p05,
-        round(measured.p25, 6) as p25,
-        round(measured.p75, 6) as p75,
-        round(measured.p95, 6) as p95,
-        round(measured.trimmed_mean, 6) as trimmed_mean,
+        {{ rounded('measured.mean') }} as mean,
+        {{ rounded('measured.sd') }} as sd,
+        {{ rounded('measured.median') }} as median,
+        {{ rounded('deviations.mad') }} as mad,
+        {{ rounded('measured.lowest') }} as lowest,
+        {{ rounded('measured.highest') }} as highest,
+        {{ rounded('measured.p05') }} as p05,
+        {{ rounded('measured.p25') }} as p25,
+        {{ rounded('measured.p75') }} as p75,
+        {{ rounded('measured.p95') }} as p95,
+        {{ rounded('measured.trimmed_mean') }} as trimmed_mean,
         coalesce(measured.n_below_limit, 0) as n_below_limit,
         coalesce(measured.n_above_limit, 0) as n_above_limit,
         coalesce(measured.n_error_rounds, 0) as n_error_rounds,
         case
             when dimensions.is_share and dimensions.scorer <> 'error_rate'
-                then round(cast(measured.n_ones as double) / measured.n_scored_rounds, 6)
+                then {{ rounded('cast(measured.n_ones as double) / measured.n_scored_rounds') }}
         end as correct_ratio,
         case
             when not dimensions.is_share
-                then round(
-                    1.0
-                    - cast(measured.n_below_limit + measured.n_above_limit as double)
-                    / measured.n_scored_rounds,
-                    6
-                )
+                then {{ rounded(
+                    '1.0 - cast(measured.n_below_limit + measured.n_above_limit as double)'
+                    ~ ' / measured.n_scored_rounds'
+                ) }}
         end as within_target_ratio
 
     from dimensions

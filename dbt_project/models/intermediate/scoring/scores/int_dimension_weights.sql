@@ -16,7 +16,7 @@ centres as (
 
 ),
 
-weighed as (
+configured as (
 
     select
         dimensions.task_id,
@@ -24,18 +24,26 @@ weighed as (
         dimensions.weight_configured,
         centres.score,
         case when centres.score is not null then dimensions.weight_configured else 0 end
-            as weight_scored,
-        {{ exact_sum('weight_scored', 'over (partition by dimensions.task_id)') }}
-            as task_weight_scored,
-        {{ exact_sum('dimensions.weight_configured', 'over (partition by dimensions.task_id)') }}
-            as task_weight_configured,
-        coalesce(weight_scored / nullif(task_weight_scored, 0), 0) as weight_used
+            as weight_scored
 
     from dimensions
     inner join centres
         on
             dimensions.task_id = centres.task_id
             and dimensions.dimension_id = centres.dimension_id
+
+),
+
+weighed as (
+
+    select
+        *,
+        {{ exact_sum('weight_scored', 'over (partition by task_id)') }} as task_weight_scored,
+        {{ exact_sum('weight_configured', 'over (partition by task_id)') }}
+            as task_weight_configured,
+        coalesce(weight_scored / nullif(task_weight_scored, 0), 0) as weight_used
+
+    from configured
 
 )
 

@@ -39,12 +39,9 @@ overall as (
 
     select
         weights.task_id,
-        round(
-            {{ exact_sum(
-                'case when weights.weight_used > 0 then weights.weight_used * centres.centre end'
-            ) }},
-            6
-        ) as overall_score,
+        {{ rounded(exact_sum(
+            'case when weights.weight_used > 0 then weights.weight_used * centres.centre end'
+        )) }} as overall_score,
         coalesce(max(weights.task_weight_scored) < max(weights.task_weight_configured) / 2, false)
             as is_mostly_unscored,
         bool_or(
@@ -138,13 +135,13 @@ joined as (
 
         ---------- numerics
         overall.overall_score,
-        round(greatest(0.0, overall.overall_score - half_widths.half_width), 6) as low,
-        round(least(1.0, overall.overall_score + half_widths.half_width), 6) as high,
+        {{ rounded('greatest(0.0, overall.overall_score - half_widths.half_width)') }} as low,
+        {{ rounded('least(1.0, overall.overall_score + half_widths.half_width)') }} as high,
         coalesce(counted_rounds.n_rounds, 0) as n_rounds,
         coalesce(scored_rounds.n_scored_rounds, 0) as n_scored_rounds,
-        round(
-            cast(coalesce(scored_rounds.n_scored_rounds, 0) as double) / counted_rounds.n_rounds, 6
-        ) as coverage,
+        {{ rounded(
+            'cast(coalesce(scored_rounds.n_scored_rounds, 0) as double) / counted_rounds.n_rounds'
+        ) }} as coverage,
         half_widths.n_cases as n_scored_cases,
 
         ---------- booleans

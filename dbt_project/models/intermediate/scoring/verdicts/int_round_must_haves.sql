@@ -40,7 +40,7 @@ violations as (
         task_id,
         case_id,
         round_id,
-        unnest({{ json_elements('rule_violations') }}) as violation
+        {{ unnested(json_elements('rule_violations')) }} as violation
 
     from rounds
     where {{ json_kind('rule_violations') }} = 'array'

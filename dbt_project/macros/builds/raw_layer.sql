@@ -1,0 +1,77 @@
+{#- The raw layer where it is Parquet files (`promptlab ingest --sink`): views that read
+    them in place, as its manifest says at the start of this build. Nothing where the
+    raw tables are in the warehouse. -#}
+{% macro register_raw() -%}
+    {%- if execute -%}
+        {%- do create_build_state() -%}
+        {%- set folder = env_var('PROMPTLAB_RAW', '') -%}
+        {%- if folder -%}
+            {%- set manifest = fromjson(run_query(
+                'select * from ' ~ text_lines(folder ~ '/manifest.json')
+            ).rows[0][0]) -%}
+            {%- for name, table in manifest.tables.items() -%}
+                {%- do run_query(
+                    'create or replace view raw.' ~ name ~ ' as '
+                    ~ select_from_raw(folder, manifest.snapshot, name, table)
+                ) -%}
+            {%- endfor -%}
+        {%- endif -%}
+    {%- endif -%}
+{%- endmacro %}
+
+
+{#- The rows of a raw table that count: of loads that the snapshot names and, where rows
+    belong to an object that may be loaded again, of its newest load. -#}
+{% macro select_from_raw(folder, snapshot, name, table) -%}
+    {%- set snapshot = folder ~ '/snapshots/' ~ snapshot -%}
+    {%- set loads = parquet_file(snapshot ~ '/loads.parquet') -%}
+    {%- set live = parquet_file(snapshot ~ '/live.parquet') -%}
+    {%- set owner = table.lives_by -%}
+    select
+    {%- for column, data_type in table.columns.items() %}
+        {%- set value = 'stored.' ~ adapter.quote(column) %}
+        {{ as_json(value) if data_type == 'JSON'
+            else 'cast(' ~ value ~ ' as bigint)' if data_type == 'BIGINT'
+            else value }} as {{ adapter.quote(column) }}
+        {{- ',' if not loop.last }}
+    {%- endfor %}
+    from {{ loads if name == 'loads' else parquet_folders(folder ~ '/tables/' ~ name) }}
+        as stored
+    {%- if owner %}
+    where exists (
+        select 1 from {{ live }} as live
+        where
+            live.kind = '{{ owner.kind }}'
+            and live.load_id = stored.load_id
+            {%- for column in owner.key %}
+            and live.id_{{ loop.index }} = stored.{{ column }}
+            {%- endfor %}
+    )
+    {%- elif name != 'loads' and 'load_id' in table.columns %}
+    where stored.load_id in (select loads.load_id from {{ loads }} as loads)
+    {%- endif %}
+{%- endmacro %}
+
+
+{#- What a build remembers, on an engine whose warehouse ingest does not make. -#}
+{% macro create_build_state() -%}
+    {{ return(adapter.dispatch('create_build_state')()) }}
+{%- endmacro %}
+
+{% macro default__create_build_state() -%}
+{%- endmacro %}
+
+{% macro spark__create_build_state() -%}
+    {%- do run_query('create schema if not exists raw') -%}
+    {%- for name, columns in {
+        'builds': 'built_at timestamp, project_hash string, last_load_id bigint,'
+            ~ ' is_full_refresh boolean, promptlab_version string, invocation_id string',
+        'task_builds': 'task_id string, title string, fingerprint string',
+        'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
+        'memory_builds': 'run_id string, fingerprint string, built_at timestamp',
+    }.items() -%}
+        {%- do run_query(
+            'create table if not exists raw.' ~ name ~ ' (' ~ columns ~ ') using parquet'
+        ) -%}
+    {%- endfor -%}
+{%- endmacro %}

@@ -1,0 +1,124 @@
+"""Files into Parquet parts: a pure function of a shard, wherever it runs.
+
+The same shard gives the same files at the same places, so a task that is lost or run
+twice changes nothing; nothing of it counts before the layer's manifest names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ingest.file_reading import FileLoad, Files
+from ingest.files import Found
+from ingest.known import Known
+from ingest.limits import Limits
+from ingest.load_rows import (
+    ReadFile,
+    added,
+    redaction_columns,
+    reject_columns,
+    with_load,
+)
+from ingest.parquet.layer import ParquetLayer, frame_of
+from ingest.reading import Reading
+from ingest.redaction_rules import Mode
+from ingest.rows import height
+from promptlab.contracts.pipeline import Pipeline
+
+SHARD_BYTES = 64 << 20
+SHARD_FILES = 1000
+
+
+@dataclass(frozen=True)
+class ShardFile:
+    """A file of a shard and the load that it becomes."""
+
+    load_id: int
+    found: Found
+    kind: str | None
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Files to be read by one worker, and everything that decides what is read."""
+
+    layer: ParquetLayer
+    files: Sequence[ShardFile]
+    known: Known
+    pipelines: Sequence[Pipeline]
+    testset: str | None
+    limits: Limits
+    redact: Mode
+
+
+@dataclass(frozen=True)
+class Flattened:
+    """What became of a shard."""
+
+    loads: list[FileLoad]
+    """One per file."""
+    written: list[tuple[int, ReadFile]]
+    """Load id and file, without its rows and problems, of each that was written."""
+    pipelines: list[Pipeline]
+    """Those that were known, and those that were read."""
+
+
+def shards_of(
+    files: Sequence[ShardFile], *, most_bytes: int = SHARD_BYTES
+) -> Iterator[list[ShardFile]]:
+    """Shards of bounded size, in order; pipelines first and by themselves.
+
+    Testsets are checked against pipelines, so these must have been read before.
+    """
+    shard: list[ShardFile] = []
+    size = 0
+    for file in files:
+        if shard and (
+            size + file.found.size > most_bytes
+            or len(shard) >= SHARD_FILES
+            or (shard[-1].kind == "pipeline") != (file.kind == "pipeline")
+        ):
+            yield shard
+            shard, size = [], 0
+        shard.append(file)
+        size += file.found.size
+    if shard:
+        yield shard
+
+
+def flatten(shard: Shard) -> Flattened:
+    """Read every file of a shard that is not known and write its rows."""
+    files = Files(
+        shard.known, list(shard.pipelines), shard.testset, shard.limits, shard.redact
+    )
+    written: list[tuple[int, ReadFile]] = []
+    for file in shard.files:
+        files.loads.append(FileLoad(file.found.path, file.kind or "unknown"))
+        before: Reading | None = None
+        part = 0
+        for one in files.read(file.found, file.kind):
+            if one.abandoned:
+                shard.layer.discard(file.load_id)
+                before, part = None, 0
+                continue
+            _write(shard.layer, file.load_id, part, one)
+            before, part = added(before, one.reading), part + 1
+            if not one.more:
+                source = replace(one.source, data=b"", blocks=None, pipelines=())
+                whole = replace(one, reading=before, source=source)
+                written.append((file.load_id, whole))
+    return Flattened(files.loads, written, files.pipelines)
+
+
+def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadFile) -> None:
+    tables = {
+        table: with_load(table, columns, load_id, one.source.uri)
+        for table, columns in one.reading.rows.items()
+    }
+    tables["rejects"] = reject_columns([(load_id, one)])
+    if not one.more:
+        tables["redactions"] = redaction_columns([(load_id, one)])
+    for table, columns in tables.items():
+        if height(dict(columns)):
+            layer.write(table, load_id, part, frame_of(table, columns))

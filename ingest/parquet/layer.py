@@ -1,0 +1,312 @@
+"""The folder that holds the raw layer as Parquet, and what of it counts.
+
+::
+
+    manifest.json                     which snapshot counts, and the tables' columns
+    snapshots/000007/loads.parquet    the load log
+    snapshots/000007/live.parquet     which load holds the live rows of each object
+    tables/rounds/load_id=12/*.parquet  rows of one load, never changed
+
+A load counts once the manifest's snapshot names it; the manifest is replaced in one
+step, so a reader sees whole loads only, and a killed ingest has changed nothing. An
+object that is loaded again is live in its newest load; no row is rewritten.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.raw import OF_BUILDS, OWNED_TABLES, SCHEMA_VERSION, polars_types
+from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from ingest.reading import Key
+
+FORMAT_VERSION = "1.0"
+# 1.0  first version
+
+SCHEME = "parquet://"
+SNAPSHOTS_KEPT = 10
+"""Readers of an older snapshot go on reading it for as many ingests."""
+
+_LIVE_COLUMNS = ("kind", "id_1", "id_2", "load_id")
+
+
+class ParquetLayer:
+    """One such folder.
+
+    Args:
+        folder: where it is; ``open`` makes it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+
+    @classmethod
+    def of(cls, address: str) -> ParquetLayer:
+        """The layer that ``parquet://DIR`` names.
+
+        Raises:
+            SettingsError: it is no such address.
+        """
+        folder = address.removeprefix(SCHEME)
+        if folder == address or not folder:
+            raise SettingsError(
+                f"{address}: expected {SCHEME}DIR, such as {SCHEME}raw"
+                f" or {SCHEME}/data/raw"
+            )
+        return cls(Path(folder))
+
+    @property
+    def manifest_file(self) -> Path:
+        """What names the snapshot that counts."""
+        return self.folder / "manifest.json"
+
+    def manifest(self) -> dict[str, Any]:
+        """Read the manifest.
+
+        Raises:
+            SettingsError: there is none.
+            WarehouseError: another version of promptlab wrote it.
+        """
+        try:
+            manifest: dict[str, Any] = json.loads(self.manifest_file.read_text("utf-8"))
+        except FileNotFoundError:
+            raise SettingsError(
+                f"{self.folder}: there is no raw layer here (no manifest.json);"
+                f" make one with `promptlab ingest PATH --sink {SCHEME}{self.folder}`"
+            ) from None
+        found = manifest.get("format_version"), manifest.get("schema_version")
+        if found != (FORMAT_VERSION, SCHEMA_VERSION):
+            raise WarehouseError(
+                f"{self.folder}: is of format {found[0]} with schema version"
+                f" {found[1]}, this promptlab knows {FORMAT_VERSION} and"
+                f" {SCHEMA_VERSION}; ingest the files into a new folder (nothing was"
+                " changed)"
+            )
+        return manifest
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Write alone; what an unfinished ingest left is removed.
+
+        Raises:
+            DatabaseLocked: another process writes.
+            SettingsError: the folder cannot be made, or holds something else.
+        """
+        self._check()
+        with (self.folder / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise DatabaseLocked(
+                    f"{self.folder}: another ingest writes here; wait for it to end"
+                    " (nothing was changed)"
+                ) from None
+            if not self.manifest_file.exists():
+                self._make()
+            self._remove_unfinished()
+            yield
+
+    def path(self, table: str, load_id: int, part: int) -> Path:
+        """Where a part of a load's rows of a table lies."""
+        return (
+            self.folder
+            / "tables"
+            / table
+            / f"load_id={load_id}"
+            / f"part-{part}.parquet"
+        )
+
+    def write(self, table: str, load_id: int, part: int, frame: pl.DataFrame) -> None:
+        """Write such a part, whole or not at all; again gives the same file."""
+        _write(frame.drop("load_id", strict=False), self.path(table, load_id, part))
+
+    def discard(self, load_id: int) -> None:
+        """Remove the rows of a load that is not to count."""
+        for folder in (self.folder / "tables").glob(f"*/load_id={load_id}"):
+            shutil.rmtree(folder)
+
+    def newest_load(self) -> int:
+        """Highest load id that counts; 0 where there is none."""
+        newest = self.loads()["load_id"].max()
+        return newest if isinstance(newest, int) else 0
+
+    def loads(self) -> pl.DataFrame:
+        """The load log of the snapshot that counts."""
+        return self._snapshot("loads")
+
+    def live(self) -> dict[Key, int]:
+        """Object → the load that holds its live rows."""
+        return {
+            (row[0], *(part for part in row[1:3] if part is not None)): row[3]
+            for row in self._snapshot("live").select(_LIVE_COLUMNS).iter_rows()
+        }
+
+    def commit(self, loads: pl.DataFrame, live: Mapping[Key, int]) -> None:
+        """Make these loads and these live objects the ones that count."""
+        import polars as pl
+
+        before = self.manifest_file.exists() and self.manifest()["snapshot"]
+        name = f"{int(before or 0) + 1:06d}"
+        keys = [(*key, None)[:3] for key in live]
+        rows = {
+            "kind": [key[0] for key in keys],
+            "id_1": [key[1] for key in keys],
+            "id_2": [key[2] for key in keys],
+            "load_id": list(live.values()),
+        }
+        schema = dict.fromkeys(_LIVE_COLUMNS[:3], pl.String) | {"load_id": pl.Int64}
+        _write(loads, self._snapshot_file("loads", name))
+        _write(pl.DataFrame(rows, schema=schema), self._snapshot_file("live", name))
+        # one line: Spark reads it as one value
+        text = json.dumps(
+            {
+                "format_version": FORMAT_VERSION,
+                "schema_version": SCHEMA_VERSION,
+                "snapshot": name,
+                "tables": _tables(),
+            },
+            ensure_ascii=False,
+        )
+        beside = self.manifest_file.with_suffix(".new")
+        beside.write_text(text + "\n", "utf-8")
+        beside.replace(self.manifest_file)
+        for old in sorted((self.folder / "snapshots").iterdir())[:-SNAPSHOTS_KEPT]:
+            shutil.rmtree(old)
+
+    @contextmanager
+    def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection that sees what an ingest asks of earlier ones, as ``raw.*``."""
+        import duckdb
+
+        name = self.manifest()["snapshot"]
+        with duckdb.connect() as con:
+            con.execute("create schema raw")
+            con.execute(
+                "create view raw.loads as from"
+                f" read_parquet({_quoted(self._snapshot_file('loads', name))})"
+            )
+            for table in ("rejects", "pipelines"):
+                files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
+                con.execute(
+                    f"create table raw.{table} as select * from"
+                    f" read_parquet({files}, hive_partitioning = true)"
+                )
+            live = _quoted(self._snapshot_file("live", name))
+            con.execute(
+                f"delete from raw.pipelines where (pipeline_id, load_id) not in"
+                f" (select (id_1, load_id) from read_parquet({live})"
+                " where kind = 'pipeline')"
+            )
+            yield con
+
+    def _check(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if any(self.folder.iterdir()) and not (
+                self.manifest_file.exists() or (self.folder / ".lock").exists()
+            ):
+                raise SettingsError(
+                    f"{self.folder}: holds something that is no raw layer (no"
+                    " manifest.json); name an empty or a new folder (nothing was"
+                    " changed)"
+                )
+        except OSError as error:
+            raise SettingsError(
+                f"{self.folder}: cannot be written to: {error}"
+            ) from None
+
+    def _make(self) -> None:
+        """Every table with no row, so that whoever reads finds its columns."""
+        for table in _tables():
+            if table != "loads":
+                self.write(table, 0, 0, frame_of(table, {}))
+        self.commit(frame_of("loads", {}), {})
+
+    def _remove_unfinished(self) -> None:
+        """What an ingest that was killed left: rows of loads that nothing names."""
+        newest = self.newest_load()
+        for folder in (self.folder / "tables").glob("*/load_id=*"):
+            if int(folder.name.removeprefix("load_id=")) > newest:
+                shutil.rmtree(folder)
+
+    def _snapshot(self, table: str) -> pl.DataFrame:
+        import polars as pl
+
+        return pl.read_parquet(self._snapshot_file(table, self.manifest()["snapshot"]))
+
+    def _snapshot_file(self, table: str, name: str) -> Path:
+        return self.folder / "snapshots" / name / f"{table}.parquet"
+
+
+def frame_of(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Columns of a raw table as a frame of its types; missing ones are null."""
+    import polars as pl
+
+    types = {name: polars_types()[kind] for name, kind in _columns()[table].items()}
+    frame = pl.DataFrame(columns, schema={name: types[name] for name in columns})
+    missing = [
+        pl.lit(None, dtype=kind).alias(name)
+        for name, kind in types.items()
+        if name not in columns
+    ]
+    if not columns:
+        return pl.DataFrame(schema=types)
+    return frame.with_columns(missing).select(list(types))
+
+
+@cache
+def _columns() -> dict[str, dict[str, str]]:
+    """Raw table → column → type, as ``raw.sql`` says; those of builds left out."""
+    import duckdb
+
+    with duckdb.connect() as con:
+        con.execute(resources.files("ingest").joinpath("raw.sql").read_text("utf-8"))
+        rows = con.execute(
+            "select table_name, column_name, data_type from duckdb_columns()"
+            " where schema_name = 'raw' order by table_name, column_index"
+        ).fetchall()
+    tables: dict[str, dict[str, str]] = {}
+    for table, column, kind in rows:
+        if table not in OF_BUILDS:
+            tables.setdefault(table, {})[column] = kind
+    return tables
+
+
+@cache
+def _tables() -> dict[str, dict[str, Any]]:
+    """What readers have to know of each table: columns, and what its rows live by."""
+    owners = {
+        table: {"kind": kind, "key": list(key)}
+        for kind, (tables, key) in OWNED_TABLES.items()
+        for table in tables
+    }
+    owners["scores"] = {"kind": "scores", "key": []}
+    return {
+        table: {"columns": columns, "lives_by": owners.get(table)}
+        for table, columns in _columns().items()
+    }
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    frame.write_parquet(beside)
+    beside.replace(path)
+
+
+def _quoted(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"

@@ -1,0 +1,129 @@
+"""An ingest into the Parquet layer: files known before are passed over.
+
+Shards are flattened wherever the caller's ``map`` runs them: here, in a pool of
+processes, or as tasks of Spark. Committing is done here, in the order of the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from ingest.file_reading import FileLoad, OnProgress
+from ingest.files import Found
+from ingest.known import known_files, known_pipelines
+from ingest.limits import DEFAULT, Limits
+from ingest.load_rows import ReadFile, load_columns
+from ingest.parquet.flatten import Flattened, Shard, ShardFile, flatten, shards_of
+from ingest.parquet.layer import ParquetLayer, frame_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ingest.reading import Key
+    from ingest.redaction_rules import Mode
+
+MapShards = Callable[
+    [Callable[[Shard], Flattened], Sequence[Shard]], Iterable[Flattened]
+]
+"""Calls a function for each shard and gives the results in order, like ``map``."""
+
+
+def ingest(
+    layer: ParquetLayer,
+    planned: Sequence[tuple[Found, str | None]],
+    *,
+    ingest_version: str,
+    testset: str | None = None,
+    purged_too: bool = False,
+    limits: Limits = DEFAULT,
+    redact: Mode = "off",
+    map_shards: MapShards = map,
+    on_progress: OnProgress = lambda _path, _size: None,
+) -> list[FileLoad]:
+    """Load the planned files into the Parquet layer.
+
+    Args:
+        layer: where to; made when it is not there.
+        planned: what ``ingest.plan`` found.
+        ingest_version: of promptlab, kept with every load.
+        testset: testset of every task loaded here, whatever the files say.
+        purged_too: load files again that were purged.
+        limits: how large an input may be.
+        redact: which values are replaced before anything is stored.
+        map_shards: where shards are flattened.
+        on_progress: called after each file.
+
+    Returns:
+        One ``FileLoad`` per file, in the order they were planned.
+
+    Raises:
+        DatabaseLocked: another process writes there.
+    """
+    done: list[FileLoad] = []
+    with layer.locked():
+        with layer.connect() as con:
+            known = known_files(con, purged_too=purged_too)
+            pipelines = known_pipelines(con)
+        first = layer.newest_load() + 1
+        files = [ShardFile(n, *one) for n, one in enumerate(planned, first)]
+        groups = list(shards_of(files))
+
+        def shard(group: Sequence[ShardFile]) -> Shard:
+            return Shard(layer, group, known, pipelines, testset, limits, redact)
+
+        def commit(result: Flattened) -> None:
+            _commit(layer, result.written, ingest_version)
+            for load in result.loads:
+                done.append(load)
+                on_progress(load.path, _size(load))
+
+        # pipelines are read here: the shards of testsets have to know them
+        while groups and groups[0][0].kind == "pipeline":
+            result = flatten(shard(groups.pop(0)))
+            pipelines = result.pipelines
+            commit(result)
+        for result in map_shards(flatten, [shard(group) for group in groups]):
+            commit(result)
+    return done
+
+
+def _size(load: FileLoad) -> int:
+    try:
+        return load.path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _commit(
+    layer: ParquetLayer, written: Sequence[tuple[int, ReadFile]], ingest_version: str
+) -> None:
+    if not written:
+        return
+    live = layer.live()
+    replaced: set[Key] = set()
+    for load_id, one in written:
+        for key in one.reading.keys:
+            if key in live:
+                replaced.add(key)
+            live[key] = load_id
+    columns = load_columns(
+        written, [one.reading for _, one in written], replaced, ingest_version
+    )
+    layer.commit(_log(layer.loads(), frame_of("loads", columns), live), live)
+
+
+def _log(before: pl.DataFrame, new: pl.DataFrame, live: dict[Key, int]) -> pl.DataFrame:
+    """The load log; a load that owns nothing any more is history."""
+    import polars as pl
+
+    owns_nothing = ~pl.col("load_id").is_in(sorted(set(live.values())))
+    return pl.concat([before, new]).with_columns(
+        status=pl.when(
+            (pl.col("status") == "loaded")
+            & (pl.col("kind") != "unknown")
+            & owns_nothing
+        )
+        .then(pl.lit("replaced"))
+        .otherwise("status")
+    )

@@ -1,0 +1,86 @@
+"""The marts that Spark holds as Parquet files, in the form that every export has."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.raw import SCHEMA_VERSION
+from promptlab.build import build
+from promptlab.copies import name_beside, remove_left
+from promptlab.errors import WarehouseError
+from promptlab.operations.export import check_folder, swap, write_manifest
+
+if TYPE_CHECKING:
+    from promptlab.settings import Settings
+
+
+def export_from_spark(
+    settings: Settings, folder: Path, *, exported_at: datetime
+) -> dict[str, Any]:
+    """Let Spark write every mart below *folder*; returns the manifest.
+
+    Args:
+        settings: which Spark.
+        folder: where to; Spark's workers and this process must see it.
+        exported_at: the time that the manifest carries.
+
+    Raises:
+        UsageError: *folder* holds something that is no export.
+        BuildError: Spark could not write.
+        WarehouseError: the folder cannot be written to.
+    """
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
+    check_folder(folder)
+    beside = name_beside(folder)
+    try:
+        beside.mkdir(parents=True)
+        build(
+            settings,
+            ["--args", json.dumps({"folder": str(beside)})],
+            command="run-operation export_marts",
+        )
+        manifest = write_manifest(beside, exported_at, SCHEMA_VERSION, _tables(beside))
+        swap(beside, folder)
+    except OSError as error:
+        raise WarehouseError(
+            f"{folder}: cannot be written: {error} (what was there is as it was)"
+        ) from None
+    finally:
+        remove_left(beside)
+    return manifest
+
+
+def _tables(folder: Path) -> list[dict[str, Any]]:
+    """What was written, as the contracts name it."""
+    import duckdb
+
+    with duckdb.connect() as con:
+        columns = con.execute(
+            "select table_name, list(name order by position),"
+            " list(upper(data_type) order by position)"
+            " from read_json($1) group by all order by all",
+            [f"{folder}/columns/*.json"],
+        ).fetchall()
+        shutil.rmtree(folder / "columns")
+        return [
+            {
+                "schema": "marts",
+                "name": table,
+                "files": f"marts/{table}/**/*.parquet",
+                "rows": con.execute(
+                    "select count(*) from read_parquet($1)",
+                    [f"{folder}/marts/{table}/**/*.parquet"],
+                ).fetchall()[0][0],
+                "partitioned_by": None,
+                "columns": [
+                    {"name": name, "type": kind}
+                    for name, kind in zip(names, kinds, strict=True)
+                ],
+            }
+            for table, names, kinds in columns
+        ]

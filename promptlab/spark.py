@@ -1,0 +1,72 @@
+"""Apache Spark, where it is asked for: what it needs, and work handed to it.
+
+Nothing of Spark is imported before it is used.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
+from typing import TypeVar
+
+from promptlab.errors import SettingsError
+
+OLDEST_JAVA = 17
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def check(target: str) -> None:
+    """See that this machine can run or reach Spark.
+
+    Raises:
+        SettingsError: says what is missing, and how to get it.
+    """
+    if find_spec("dbt.adapters.spark") is None or find_spec("pyspark") is None:
+        raise SettingsError(
+            f"target {target}: Spark is not installed; pip install"
+            " 'promptlab-warehouse[spark]'"
+        )
+    if target == "spark_local":
+        found = java_version()
+        if found is None or found < OLDEST_JAVA:
+            has = "there is none" if found is None else f"found Java {found}"
+            raise SettingsError(
+                f"target {target}: Spark needs Java {OLDEST_JAVA} or newer, {has};"
+                " install one (Debian: openjdk-17-jre-headless) or name it in JAVA_HOME"
+            )
+
+
+def java_version() -> int | None:
+    """Major version of the Java that Spark would start; ``None`` without one."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
+    if java is None:
+        return None
+    said = subprocess.run([java, "-version"], capture_output=True, text=True).stderr
+    version = re.search(r'version "(?:1\.)?(\d+)', said)
+    return int(version[1]) if version else None
+
+
+def map_on_spark(function: Callable[[T], R], items: Sequence[T]) -> Iterable[R]:
+    """Call *function* for each item as a task of Spark; results in order.
+
+    Paths in the items must mean the same on every worker.
+
+    Args:
+        function: importable on the workers; safe to repeat.
+        items: one task each.
+    """
+    check("spark_local")
+    from pyspark.sql import SparkSession
+
+    master = os.environ.get("PROMPTLAB_SPARK_MASTER", "local[*]")
+    session = SparkSession.builder.master(master).appName("promptlab").getOrCreate()
+    tasks = session.sparkContext.parallelize(items, max(1, len(items)))
+    results: list[R] = tasks.map(function).collect()
+    return results

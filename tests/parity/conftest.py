@@ -1,0 +1,163 @@
+"""One Spark in this process, and the same raw layer for both engines."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from promptlab.pipeline import Warehouse
+from promptlab.settings import Settings
+from promptlab.spark import OLDEST_JAVA, java_version
+from tests.benchmarks.generate import analysis_input, testset
+from tests.conftest import EXAMPLES
+from tests.matching_cases import matching_cases
+from tests.parity.compare import Comparison, compare_rows
+from tests.parity.surroundings import surroundings
+from tests.warehouse.test_matching_agrees import (
+    Pair,
+    generated_pairs,
+    nested_pair,
+    write_inputs,
+)
+
+GENERATED_PAIRS = 500
+
+
+@pytest.fixture(scope="session", autouse=True)
+def spark_needed() -> None:
+    """Skip, in words, where there is no Spark."""
+    if find_spec("pyspark") is None:
+        pytest.skip("Spark is not installed: `make parity` installs it")
+    java = java_version()
+    if java is None or java < OLDEST_JAVA:
+        pytest.skip(f"Spark needs Java {OLDEST_JAVA} or newer; found {java}")
+
+
+@pytest.fixture(scope="session")
+def spark_folder(
+    spark_needed: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """Where Spark keeps its tables, as long as this process lives."""
+    folder = tmp_path_factory.mktemp("spark")
+    with surroundings(os.environ.get("PROMPTLAB_PARITY", "local"), folder):
+        yield folder
+        from pyspark.sql import SparkSession
+
+        if (session := SparkSession.getActiveSession()) is not None:
+            session.stop()
+
+
+class Engines:
+    """Both engines over one raw layer of Parquet files."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        raw = f"parquet://{folder / 'raw'}"
+        db = folder / "parity.duckdb"
+        self.duckdb = Warehouse(db, settings=Settings(raw=raw))
+        self.spark = Warehouse(db, settings=Settings(raw=raw, target="spark_local"))
+        self.sink = raw
+
+    def ingest(self, *paths: Path) -> None:
+        """Files into the raw layer, none of which may be rejected."""
+        ingested = self.duckdb.ingest(*paths, sink=self.sink)
+        assert ingested.n_rejected == 0
+
+    def build(self) -> None:
+        """The models on both."""
+        self.duckdb.build()
+        self.spark.build()
+
+    def compare(self) -> list[Comparison]:
+        """Every table and view that the models made, cell by cell."""
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+        found = []
+        with duckdb.connect(str(self.duckdb.settings.db), read_only=True) as con:
+            con.execute("set TimeZone = 'UTC'")
+            for name, columns in con.execute(
+                "select schema_name || '.' || table_name, list(column_name)"
+                " from duckdb_columns() where schema_name in"
+                " ('staging', 'intermediate', 'marts', 'policy')"
+                " and table_name not like 'stg_builds%'"
+                " group by all order by 1"
+            ).fetchall():
+                quoted = ", ".join(f'"{column}"' for column in columns)
+                ours = con.execute(f"select {quoted} from {name}").fetchall()
+                theirs = session.table(name).select(*[f"`{c}`" for c in columns])
+                found.append(
+                    compare_rows(name, columns, map(as_spark, ours), theirs.collect())
+                )
+        return found
+
+
+def as_spark(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row of DuckDB as Spark shows it: a number beyond a double has lost its digits
+    there. Its verdicts are the same.
+    """
+    return tuple(
+        cell.replace("1e400", "1e999") if isinstance(cell, str) else cell
+        for cell in row
+    )
+
+
+@pytest.fixture(scope="session")
+def engines(spark_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    return Engines(tmp_path_factory.mktemp("parity"))
+
+
+@pytest.fixture(scope="session")
+def first_load(engines: Engines) -> list[Comparison]:
+    """The examples, a generated batch and every matching case, built on both."""
+    folder = engines.folder / "first"
+    write_generated(folder / "generated", tasks={1: 60, 2: 60, 11: 40})
+    testset(folder / "testset", cases=60)
+    table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
+    pairs = [*table, *generated_pairs()[:GENERATED_PAIRS], nested_pair(480)]
+    write_inputs(folder / "matching", pairs)
+    engines.ingest(EXAMPLES, folder)
+    engines.build()
+    return engines.compare()
+
+
+@pytest.fixture(scope="session")
+def late_correction(engines: Engines, first_load: list[Comparison]) -> list[Comparison]:
+    """A task replaced by a smaller one, one under another title, a new one, a testset
+    that expects less, a memory run again: built on both, on top of the first load.
+    """
+    folder = engines.folder / "late"
+    write_generated(folder / "generated", tasks={2: 25, 21: 60})
+    retitled = analysis_input(11, 40, 3)
+    retitled["task"]["title"] = "benchmark renamed"
+    (folder / "generated" / "run-11.json").write_text(dumps(retitled), "utf-8")
+    testset(folder / "testset", cases=30)
+    benchmark = EXAMPLES / "memory/.sage/benchmarks/benchmark_memory"
+    [run] = benchmark.glob("travel_diary/250615_2100/maya-and-tom.json")
+    document = json.loads(run.read_text("utf-8"))
+    document["test_results"] = document["test_results"][:-1]
+    again = folder / "benchmark_memory/travel_diary/250615_2100/maya-and-tom.json"
+    again.parent.mkdir(parents=True)
+    again.write_text(dumps(document), "utf-8")
+    engines.ingest(folder)
+    engines.build()
+    return engines.compare()
+
+
+def write_generated(folder: Path, *, tasks: dict[int, int]) -> None:
+    """One file per task: its number and how many cases it has, of 3 rounds each."""
+    folder.mkdir(parents=True)
+    for number, cases in tasks.items():
+        document = analysis_input(number, cases, 3)
+        (folder / f"run-{number}.json").write_text(dumps(document), "utf-8")
+
+
+def dumps(document: Any) -> str:
+    return json.dumps(document, ensure_ascii=False)

@@ -1,0 +1,154 @@
+"""What each macro of `compat/` gives, worked out by hand, on both engines."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from promptlab.build import environment_of
+from promptlab.paths import dbt_project
+from tests.parity.conftest import Engines
+
+# Columns that the expressions may name, as SQL literals that both engines read alike.
+GIVEN = {
+    "doc": r"""{"a": "x", "n": null, "k.ey": [1, {"b": 2.5}], "big": 12345678901234567890123}""",
+    "items": r"""["p", "q", null, {"z": 1, "y": "中"}]""",
+    "texts": r"""["b", "a", "b"]""",
+    "path": '$."k.ey"[1]."b"',
+    "quoted": r"""{"q": "a \"b\" \\ c", "u": "\u4e2d/"}""",
+    "mixed": "Straße ΣΑΣ",
+    "uri": "a/b/c.json",
+}  # fmt: skip
+
+# name, expression, what it gives as text; None is null
+SCALARS: list[tuple[str, str, str | None]] = [
+    ("kind of an object", "json_kind('doc')", "object"),
+    ("kind of a list", "json_kind('items')", "array"),
+    ("kind of nothing", 'json_kind("cast(null as string)")', None),
+    ("text of a member", "json_text('doc', 'a')", "x"),
+    ("text of a null", "json_text('doc', 'n')", None),
+    ("text of a missing member", "json_text('doc', 'zz')", None),
+    ("text with escapes", "json_text('quoted', 'q')", 'a "b" \\ c'),
+    ("text with code points", "json_text('quoted', 'u')", "中/"),
+    ("field as JSON", "json_field('doc', 'a')", '"x"'),
+    ("field that is null", "json_field('doc', 'n')", None),
+    ("member by a column's key", "json_member('doc', \"'k.ey'\")", '[1,{"b":2.5}]'),
+    ("member that is null", "json_member('doc', \"'n'\")", "null"),
+    ("member of a list", "json_member('items', \"'n'\")", None),
+    ("value at a path", "json_value_at('doc', 'path')", "2.5"),
+    ("no value at a path", "json_value_at('items', 'path')", None),
+    ("a text without its quotes", "json_as_text(\"'\\\"x\\\"'\")", "x"),
+    ("a number as text", "json_as_text(\"'2.5'\")", "2.5"),
+    ("a null as text", "json_as_text(\"'null'\")", None),
+    ("all digits of a number", "json_field('doc', 'big')", "12345678901234567890123"),
+    ("a JSON text", "is_json_text(\"'[1, 2]'\")", "true"),
+    ("no JSON text", "is_json_text(\"'[1, 2,]'\")", "false"),
+    ("keys in their order", "list_as_text(json_object_keys('doc'))", "a n k.ey big"),
+    ("keys without nulls", "list_as_text(non_null_keys('doc'))", "a k.ey big"),
+    ("elements of a list", "list_size(json_elements('items'))", "4"),
+    ("elements as texts", "list_as_text(json_text_elements('texts'))", "b a b"),
+    ("first that passes", "first_where(json_text_elements('texts'), \"k <> 'b'\")", "a"),
+    ("last that passes", "last_where(json_text_elements('texts'), \"k <> 'a'\")", "b"),
+    ("none that passes", "first_where(json_text_elements('texts'), \"k = 'c'\")", None),
+    ("how many pass", "count_where(json_text_elements('texts'), \"k = 'b'\")", "2"),
+    ("different ones", "set_size(json_text_elements('texts'))", "2"),
+    ("all of them there", "contains_all(json_text_elements('texts'), one_element_list(\"'a'\"))", "true"),
+    ("one not there", "contains_all(json_text_elements('texts'), one_element_list(\"'c'\"))", "false"),
+    ("bags share", "multiset_overlap(json_text_elements('texts'), json_text_elements('texts'))", "3"),
+    ("sets share", "set_overlap(json_text_elements('texts'), json_text_elements('texts'))", "2"),
+    ("one text for one object", "canonical_json(\"'{\\\"b\\\": 1.0, \\\"a\\\": [2]}'\")", '{"a":[2],"b":1}'),
+    ("an object of members", "json_object_of({'n': '1', 't': 'mixed'})", '{"n":1,"t":"Straße ΣΑΣ"}'),
+    ("a JSON string", "json_string('mixed')", '"Straße ΣΑΣ"'),
+    ("behind the last slash", "last_path_part('uri')", "c.json"),
+    ("without a suffix", "without_suffix('uri', '.json')", "a/b/c"),
+    ("begins with", "begins_with('uri', \"'a/'\")", "true"),
+    ("beyond ASCII", "is_ascii('mixed')", "false"),
+    ("lower case", "lowered('mixed')", "straße σασ"),
+    ("a pattern in a text", "regex_found('uri', \"'[ab]/c'\", \"'[ab]/c'\")", "true"),
+    ("a pattern that nobody can run", "regex_found('uri', \"'('\", \"'('\")", None),
+    ("pieces that a pattern finds", "list_as_text(pattern_pieces('uri', '[a-c]/'))", "a/ b/"),
+    ("without what a pattern finds", "without_pattern('uri', '[/.]')", "abcjson"),
+    ("same beginning", "common_prefix_length('uri', \"'a/x'\")", "2"),
+    ("two decimals of a tie", "fixed_decimals('0.125', 2)", "0.12"),
+    ("one decimal", "fixed_decimals('-0.04', 1)", "-0.0"),
+    ("rounded", "rounded('1e0 / 3')", "0.333333"),
+    ("ln 5!", "rounded(ln_factorial('5'), 9)", "4.787491743"),
+    ("ln 1000!", "rounded(ln_factorial('1000'), 6)", "5912.128178"),
+    ("sum of a series", "sum_of_series('1e0 / k', 1, 5)", "2.083333333333333"),
+    ("integers of any length", "integers_within(\"'100000000000000000000000000000000000000001'\", \"'100000000000000000000000000000000000000000'\", '1')", "true"),
+    ("one apart is not equal", "integers_within(\"'100000000000000000000000000000000000000001'\", \"'100000000000000000000000000000000000000000'\", '0')", "false"),
+]  # fmt: skip
+
+# over n, k, v of ROWS
+ROWS = [(1, "a", 0.5), (2, "b", 1.5), (3, "b", 4.0), (4, "c", 10.0)]
+AGGREGATES: list[tuple[str, str, str | None]] = [
+    ("joined in an order", "joined('k', \"', '\", 'n')", "a, b, b, c"),
+    ("joined, each once", "joined('k', \"'|'\", 'k', distinct=true)", "a|b|c"),
+    ("a map", "json_map_of('k', 'n', 'n', \"n <> 3\")", '{"a":1,"b":2,"c":4}'),
+    ("a list", "json_list_of('k', 'n', 'n > 1', 2)", '["b","b"]'),
+    ("an empty list", "json_list_of('k', 'n', 'n > 9')", "[]"),
+    ("a trimmed mean", "trimmed_mean_of('v', 0.25)", "2.75"),
+    ("exact sum", "exact_sum('v')", "16.0"),
+    ("exact spread", "exact_squared_spread('cast(n as bigint)')", "20"),
+]
+
+
+def query() -> str:
+    """One row, a column for each expression."""
+    given = ", ".join(f"'{value}' as {name}" for name, value in GIVEN.items())
+    rows = " union all ".join(
+        f"select cast({n} as bigint) as n, '{k}' as k, cast({v} as double) as v"
+        for n, k, v in ROWS
+    )
+    columns = [
+        f"cast({{{{ {expression} }}}} as string) as c{place}"
+        for place, (_, expression, _) in enumerate(SCALARS)
+    ]
+    columns += [
+        f"(select cast({{{{ {expression} }}}} as string) from measured) as a{place}"
+        for place, (_, expression, _) in enumerate(AGGREGATES)
+    ]
+    return (
+        f"with given as (select {given}), measured as ({rows})"
+        f" select {', '.join(columns)} from given"
+    )
+
+
+@pytest.fixture(scope="module", params=["duckdb", "spark"])
+def answers(request: pytest.FixtureRequest, engines: Engines) -> dict[str, str | None]:
+    """Name → value on one engine, by one query through dbt."""
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    settings = getattr(engines, request.param).settings
+    os.environ |= environment_of(settings)
+    folder = str(dbt_project())
+    target = str(engines.folder / f"target-{request.param}")
+    try:
+        shown: Any = dbtRunner().invoke(
+            ["show", "--inline", query(), "--target", settings.target, "--quiet",
+             "--project-dir", folder, "--profiles-dir", folder,
+             "--target-path", target, "--log-path", target]
+        )  # fmt: skip
+    finally:
+        DuckDBConnectionManager.close_all_connections()
+    assert shown.success, shown.exception
+    [row] = shown.result.results[0].agate_table.rows
+    names = [name for name, _, _ in [*SCALARS, *AGGREGATES]]
+    return {
+        name: None if value is None else str(value)
+        for name, value in zip(names, row.values(), strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [(name, expected) for name, _, expected in [*SCALARS, *AGGREGATES]],
+    ids=[name for name, _, _ in [*SCALARS, *AGGREGATES]],
+)
+def test_a_macro_gives_the_same_on_both_engines(
+    answers: dict[str, str | None], name: str, expected: str | None
+) -> None:
+    assert answers[name] == expected
