@@ -198,7 +198,7 @@ class Warehouse:
         Raises:
             SettingsError: there is no warehouse yet, or no Spark.
             UsageError: the raw tables are to be read from Parquet, and the warehouse
-                has rows in its own.
+                has rows in its own; or Spark is to build from the warehouse's own.
             BuildError: names the nodes that failed.
         """
         from ingest import raw
@@ -210,6 +210,12 @@ class Warehouse:
 
             ParquetLayer.of(self.settings.raw).manifest()
         if self.settings.target != "duckdb":
+            if self.settings.raw is None:
+                raise UsageError(
+                    f"target {self.settings.target} reads the raw tables from Parquet:"
+                    " name them with --raw parquet://DIR, made by `promptlab ingest"
+                    " PATH --sink parquet://DIR`"
+                )
             if full_refresh:
                 args = ["--full-refresh", *args]
             build(self.settings, args, verbose=verbose)

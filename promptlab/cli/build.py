@@ -40,7 +40,7 @@ def command(
     dbt_args: tuple[str, ...],
     full_refresh: bool,
     target: str,
-    raw: str | None,
+    raw: str | None,  # noqa: ARG001  # in the settings
 ) -> int:
     """Compute every mart: `dbt build` on the bundled project, in this process.
 
@@ -49,15 +49,8 @@ def command(
     What follows `--` goes to dbt as it is, for example
     `promptlab build -- --select fct_task_summaries+`.
     """
-    from promptlab.errors import UsageError
     from promptlab.pipeline import Warehouse
 
-    if target != "duckdb" and raw is None:
-        raise UsageError(
-            f"--target {target} reads the raw tables from Parquet: name them with"
-            " --raw parquet://DIR (made by `promptlab ingest PATH --sink"
-            " parquet://DIR`)"
-        )
     started = time.monotonic()
     Warehouse(call.settings.db, settings=call.settings).build(
         dbt_args, full_refresh=full_refresh, verbose=call.verbose

@@ -212,3 +212,11 @@ def test_a_warehouse_over_a_layer_takes_no_files_itself(
 ) -> None:
     with pytest.raises(UsageError, match="--sink"):
         Warehouse(both[1]).ingest(RUN)
+
+
+def test_spark_is_told_where_the_raw_tables_are(tmp_path: Path) -> None:
+    warehouse = Warehouse(
+        tmp_path / "w.duckdb", settings=Settings(target="spark_local")
+    )
+    with pytest.raises(UsageError, match="--raw parquet://DIR"):
+        warehouse.build()

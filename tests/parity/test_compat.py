@@ -117,7 +117,9 @@ def query() -> str:
 
 
 @pytest.fixture(scope="module", params=["duckdb", "spark"])
-def answers(request: pytest.FixtureRequest, engines: Engines) -> dict[str, str | None]:
+def answers(
+    request: pytest.FixtureRequest, engines: Engines, first_load: object
+) -> dict[str, str | None]:
     """Name → value on one engine, by one query through dbt."""
     from dbt.adapters.duckdb.connections import DuckDBConnectionManager
     from dbt.cli.main import dbtRunner
