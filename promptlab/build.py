@@ -95,7 +95,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
     if settings.raw is not None:
         from ingest.parquet import ParquetLayer
 
-        environment[ENV_PREFIX + "RAW"] = str(ParquetLayer.of(settings.raw).folder)
+        environment[ENV_PREFIX + "RAW"] = ParquetLayer.of(settings.raw).address
     return environment
 
 

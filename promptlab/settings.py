@@ -34,8 +34,7 @@ class Settings(BaseModel):
     """Engine that the models run on; all but ``duckdb`` need the extra ``spark``."""
 
     raw: str | None = Field(default=None, pattern=r"^parquet://[^'`\s]+$")
-    """Where the raw tables are Parquet (``parquet://DIR``, made by ``ingest --sink``);
-    in the warehouse itself when not given."""
+    """Where the raw tables are Parquet: ``parquet://DIR``; else in the warehouse."""
 
     out: Path = Path("out")
     """Folder for reports."""

@@ -70,6 +70,11 @@ class ParquetLayer:
         return cls(Path(folder))
 
     @property
+    def address(self) -> str:
+        """``parquet://DIR``, from the root."""
+        return f"{SCHEME}{self.folder}"
+
+    @property
     def manifest_file(self) -> Path:
         """What names the snapshot that counts."""
         return self.folder / "manifest.json"
@@ -86,7 +91,7 @@ class ParquetLayer:
         except FileNotFoundError:
             raise SettingsError(
                 f"{self.folder}: there is no raw layer here (no manifest.json);"
-                f" make one with `promptlab ingest PATH --sink {SCHEME}{self.folder}`"
+                f" make one with `promptlab ingest PATH --sink {self.address}`"
             ) from None
         found = manifest.get("format_version"), manifest.get("schema_version")
         if found != (FORMAT_VERSION, SCHEMA_VERSION):

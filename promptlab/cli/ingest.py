@@ -41,14 +41,13 @@ _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redact
     "--sink",
     "sinks",
     multiple=True,
-    metavar="duckdb|parquet://DIR",
-    help="Where to: the warehouse, Parquet files for other engines, or both.",
+    metavar="SINK",
+    help="duckdb (the warehouse, the default) or parquet://DIR; may be repeated.",
 )
 @click.option(
     "--workers",
     default="1",
-    metavar="N|spark",
-    help="Who reads for parquet://: N processes, or tasks of Spark.",
+    help="Who reads for parquet://: a number of processes, or spark.",
 )
 @common()
 def command(

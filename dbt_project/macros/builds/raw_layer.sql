@@ -4,7 +4,7 @@
 {% macro register_raw() -%}
     {%- if execute -%}
         {%- do create_build_state() -%}
-        {%- set folder = env_var('PROMPTLAB_RAW', '') -%}
+        {%- set folder = env_var('PROMPTLAB_RAW', '') | replace('parquet://', '') -%}
         {%- if folder -%}
             {%- set manifest = fromjson(run_query(
                 'select * from ' ~ text_lines(folder ~ '/manifest.json')
