@@ -100,11 +100,11 @@ def _batches(pending: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
     """
     batch: list[ReadFile] = []
     size, keys = 0, set[Key]()
-    is_open = False
+    is_open, stays_alone = False, False
     for one in pending:
         if batch and (
             one.more
-            or is_open
+            or stays_alone
             or size + one.source.size > BATCH_BYTES
             or len(batch) >= BATCH_FILES
             or not keys.isdisjoint(one.reading.keys)
@@ -112,7 +112,8 @@ def _batches(pending: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
             yield batch
             batch, size, keys = [], 0, set()
         batch.append(one)
-        is_open = one.more or one.abandoned
+        stays_alone = one.more or one.abandoned or is_open
+        is_open = one.more
         size += one.source.size
         keys.update(one.reading.keys)
     if batch:

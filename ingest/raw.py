@@ -160,8 +160,15 @@ OF_BUILDS = frozenset(
 )
 
 
-def check_not_views(con: duckdb.DuckDBPyConnection) -> None:
+def check_not_views(
+    con: duckdb.DuckDBPyConnection,
+    instead: str = "ingest there (--sink parquet://DIR), and build with --raw",
+) -> None:
     """See that the raw tables are in this file.
+
+    Args:
+        con: a connection.
+        instead: what to do where they are not.
 
     Raises:
         UsageError: they are Parquet files, which it only reads.
@@ -172,8 +179,8 @@ def check_not_views(con: duckdb.DuckDBPyConnection) -> None:
     ).fetchone()
     if there is None:
         raise UsageError(
-            f"{file_of(con)}: reads its raw tables from Parquet; ingest there"
-            " (--sink parquet://DIR), and build with --raw (nothing was changed)"
+            f"{file_of(con)}: reads its raw tables from Parquet; {instead}"
+            " (nothing was changed)"
         )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from ingest import raw
 from promptlab.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from promptlab.pipeline import Warehouse
 
 Say = Callable[[str], None]
+
+_NOT_THERE = (
+    "what people ask for is kept with raw tables, so only a warehouse with its own"
+    " takes it"
+)
 
 
 def say_nothing(_message: str) -> None:
@@ -76,6 +82,7 @@ def compare(
             return comparison(con, before, after, lang=lang, cases=cases)
     say(f"{before} and {after} have not been compared yet; building …")
     with warehouse.writable() as con:
+        raw.check_not_views(con, _NOT_THERE)
         con.execute(
             "insert into raw.requested_comparisons values (?, ?, ?)",
             [before, after, datetime.now(UTC)],
@@ -192,6 +199,7 @@ def _record(
     warehouse: Warehouse, subject: Subject, task_id: str | None, say: Say
 ) -> None:
     with warehouse.writable() as con:
+        raw.check_not_views(con, _NOT_THERE)
         con.execute(
             "insert into raw.named_baselines values (?, ?, ?, ?)",
             [subject.title, subject.testset_id, task_id, datetime.now(UTC)],

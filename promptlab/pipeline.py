@@ -226,6 +226,7 @@ class Warehouse:
                 pass
         with self.writable() as con:
             if self.settings.raw is None:
+                raw.check_not_views(con, "build with --raw parquet://DIR")
                 last = last_build(con)
             else:
                 raw.give_way(con)

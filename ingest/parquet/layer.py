@@ -18,6 +18,7 @@ import fcntl
 import json
 import os
 import shutil
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -39,7 +40,14 @@ FORMAT_VERSION = "1.0"
 
 SCHEME = "parquet://"
 SNAPSHOTS_KEPT = 10
-"""Readers of an older snapshot go on reading it for as many ingests."""
+KEPT_FOR_S = 24 * 60 * 60
+"""Readers of an older snapshot go on reading it for as long, and for as many more.
+
+A large ingest makes many: one per shard.
+"""
+
+_ODD = frozenset("*?[]{}'`\\\n")
+"""Engines take these in a path for something else, each engine other ones."""
 
 _LIVE_COLUMNS = ("kind", "id_1", "id_2", "load_id")
 
@@ -67,7 +75,14 @@ class ParquetLayer:
                 f"{address}: expected {SCHEME}DIR, such as {SCHEME}raw"
                 f" or {SCHEME}/data/raw"
             )
-        return cls(Path(folder))
+        layer = cls(Path(folder))
+        odd = sorted(_ODD & set(str(layer.folder)))
+        if odd:
+            raise SettingsError(
+                f"{layer.folder}: engines cannot read a path with"
+                f" {' '.join(map(repr, odd))} in it; name another folder"
+            )
+        return layer
 
     @property
     def address(self) -> str:
@@ -84,7 +99,7 @@ class ParquetLayer:
 
         Raises:
             SettingsError: there is none.
-            WarehouseError: another version of promptlab wrote it.
+            WarehouseError: another version of promptlab wrote it, or it is damaged.
         """
         try:
             manifest: dict[str, Any] = json.loads(self.manifest_file.read_text("utf-8"))
@@ -93,6 +108,8 @@ class ParquetLayer:
                 f"{self.folder}: there is no raw layer here (no manifest.json);"
                 f" make one with `promptlab ingest PATH --sink {self.address}`"
             ) from None
+        except ValueError as error:
+            raise self._damaged(error) from None
         found = manifest.get("format_version"), manifest.get("schema_version")
         if found != (FORMAT_VERSION, SCHEMA_VERSION):
             raise WarehouseError(
@@ -144,10 +161,19 @@ class ParquetLayer:
         for folder in (self.folder / "tables").glob(f"*/load_id={load_id}"):
             shutil.rmtree(folder)
 
-    def newest_load(self) -> int:
-        """Highest load id that counts; 0 where there is none."""
+    def give_out(self, n_loads: int) -> int:
+        """Give out as many load ids; the first of them.
+
+        Never one that an ingest had before, not even one that was killed: a worker may
+        outlive it and still write.
+        """
+        file = self.folder / ".given_out"
         newest = self.loads()["load_id"].max()
-        return newest if isinstance(newest, int) else 0
+        last = newest if isinstance(newest, int) else 0
+        if file.exists():
+            last = max(last, int(file.read_text("utf-8")))
+        _replace(file, str(last + n_loads))
+        return last + 1
 
     def loads(self) -> pl.DataFrame:
         """The load log of the snapshot that counts."""
@@ -186,11 +212,10 @@ class ParquetLayer:
             },
             ensure_ascii=False,
         )
-        beside = self.manifest_file.with_suffix(".new")
-        beside.write_text(text + "\n", "utf-8")
-        beside.replace(self.manifest_file)
+        _replace(self.manifest_file, text + "\n")
         for old in sorted((self.folder / "snapshots").iterdir())[:-SNAPSHOTS_KEPT]:
-            shutil.rmtree(old)
+            if old.stat().st_mtime < time.time() - KEPT_FOR_S:
+                shutil.rmtree(old)
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -243,15 +268,25 @@ class ParquetLayer:
 
     def _remove_unfinished(self) -> None:
         """What an ingest that was killed left: rows of loads that nothing names."""
-        newest = self.newest_load()
+        counting = {0, *self.loads()["load_id"].to_list()}
         for folder in (self.folder / "tables").glob("*/load_id=*"):
-            if int(folder.name.removeprefix("load_id=")) > newest:
-                shutil.rmtree(folder)
+            if int(folder.name.removeprefix("load_id=")) not in counting:
+                shutil.rmtree(folder, ignore_errors=True)  # a worker may still write
 
     def _snapshot(self, table: str) -> pl.DataFrame:
         import polars as pl
 
-        return pl.read_parquet(self._snapshot_file(table, self.manifest()["snapshot"]))
+        file = self._snapshot_file(table, self.manifest()["snapshot"])
+        try:
+            return pl.read_parquet(file)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise self._damaged(error) from None
+
+    def _damaged(self, error: Exception) -> WarehouseError:
+        return WarehouseError(
+            f"{self.folder}: this raw layer is damaged ({error}); put a backup in its"
+            " place, or ingest the files into a new folder (nothing was changed)"
+        )
 
     def _snapshot_file(self, table: str, name: str) -> Path:
         return self.folder / "snapshots" / name / f"{table}.parquet"
@@ -311,6 +346,12 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     frame.write_parquet(beside)
     beside.replace(path)
+
+
+def _replace(file: Path, text: str) -> None:
+    beside = file.with_name(f"{file.name}.new")
+    beside.write_text(text, "utf-8")
+    beside.replace(file)
 
 
 def _quoted(path: Path) -> str:

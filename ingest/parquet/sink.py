@@ -65,7 +65,7 @@ def ingest(
         with layer.connect() as con:
             known = known_files(con, purged_too=purged_too)
             pipelines = known_pipelines(con)
-        first = layer.newest_load() + 1
+        first = layer.give_out(len(planned))
         files = [ShardFile(n, *one) for n, one in enumerate(planned, first)]
         groups = list(shards_of(files))
 
@@ -101,24 +101,24 @@ def _commit(
     if not written:
         return
     live = layer.live()
-    replaced: set[Key] = set()
+    loads = [layer.loads()]
     for load_id, one in written:
-        for key in one.reading.keys:
-            if key in live:
-                replaced.add(key)
-            live[key] = load_id
-    columns = load_columns(
-        written, [one.reading for _, one in written], replaced, ingest_version
-    )
-    layer.commit(_log(layer.loads(), frame_of("loads", columns), live), live)
+        keys = one.reading.keys
+        replaced = live.keys() & set(keys)
+        columns = load_columns(
+            [(load_id, one)], [one.reading], replaced, ingest_version
+        )
+        loads.append(frame_of("loads", columns))
+        live.update(dict.fromkeys(keys, load_id))
+    layer.commit(_log(loads, live), live)
 
 
-def _log(before: pl.DataFrame, new: pl.DataFrame, live: dict[Key, int]) -> pl.DataFrame:
+def _log(loads: Sequence[pl.DataFrame], live: dict[Key, int]) -> pl.DataFrame:
     """The load log; a load that owns nothing any more is history."""
     import polars as pl
 
     owns_nothing = ~pl.col("load_id").is_in(sorted(set(live.values())))
-    return pl.concat([before, new]).with_columns(
+    return pl.concat(loads).with_columns(
         status=pl.when(
             (pl.col("status") == "loaded")
             & (pl.col("kind") != "unknown")

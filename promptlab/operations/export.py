@@ -157,9 +157,12 @@ def _write(
     # a memory task's id is not a task's, and its run may have no time
     is_by_month = "task_id" in table.columns and "run_id" not in table.columns
     if is_by_month and n_rows:
+        # marts need no raw tables, which may be files that have moved on
+        tasks = "marts.dim_tasks" if table.schema == "marts" else "raw.tasks"
         query = (
             f"select t.*, strftime(tasks.created_at, '%Y-%m') as {PARTITION}"
-            f" from {table.sql} as t left join raw.tasks on t.task_id = tasks.task_id"
+            f" from {table.sql} as t"
+            f" left join {tasks} as tasks on t.task_id = tasks.task_id"
         )
         options = f"format parquet, partition_by ({PARTITION})"
     else:

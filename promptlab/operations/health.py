@@ -188,6 +188,9 @@ def _check(con: duckdb.DuckDBPyConnection, check: Check) -> Finding:
         return Finding(
             "check", check.name, "warn", "cannot be judged", "`promptlab build`"
         )
+    except duckdb.IOException as error:  # raw tables as Parquet that have moved on
+        fix = "`promptlab build --raw parquet://DIR`"
+        return Finding("check", check.name, "warn", _one_line(error), fix)
     if not rows:
         return Finding("check", check.name, "ok", "holds")
     examples = ", ".join(str(row[0]) for row in rows[:3])

@@ -16,6 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingest import raw
 from promptlab.copies import tables_of, write_copy
 from promptlab.errors import NothingToDo
 from promptlab.operations import purge_sql
@@ -98,6 +99,10 @@ def _find(
 ) -> Purge:
     if "raw" not in {table.schema for table in tables_of(con)}:
         raise NothingToDo(f"{db}: nothing has been loaded yet")
+    # the next build would bring back what is purged from the marts alone
+    raw.check_not_views(
+        con, "delete that folder, and ingest what is to stay into a new one"
+    )
     known_tasks = _ids(con, purge_sql.KNOWN_TASKS)
     known_runs = _ids(con, purge_sql.KNOWN_RUNS)
     _check_known("task", tasks, known_tasks)

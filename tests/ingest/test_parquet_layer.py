@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import duckdb
+import polars as pl
 import pytest
 
+from ingest import file_reading, struct_records
 from ingest.parquet import ParquetLayer, ingest, sink
+from ingest.parquet import layer as layer_module
 from ingest.plan import plan
+from promptlab import history
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
+from promptlab.exported import exported_marts
+from promptlab.operations.purge import purge
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.workers import mapping
 from tests.conftest import EXAMPLES
 
 RUN = EXAMPLES / "customer_service/runs/cs-regression-v3.1.json"
@@ -151,7 +163,86 @@ def test_a_killed_ingest_changes_nothing_and_the_next_completes_it(
     assert left
     assert layer.manifest() == before
     assert load(layer, more) == {more.name: "loaded"}
-    assert layer.loads()["load_id"].to_list() == [1, 2]
+    # a number is not given out again: a worker may outlive its ingest
+    assert layer.loads()["load_id"].to_list() == [1, 3]
+    assert not [folder for folder in left if folder.exists()]
+
+
+def test_workers_end_with_the_ingest_that_started_them(tmp_path: Path) -> None:
+    script = write(
+        tmp_path / "killed.py",
+        "import os, time\n"
+        "from promptlab.workers import mapping\n"
+        "def work(_):\n"
+        "    return os.getpid()\n"
+        "if __name__ == '__main__':\n"
+        "    with mapping('2') as run:\n"
+        "        print(*run(work, [1]), flush=True)\n"
+        "        os.kill(os.getpid(), 9)\n",
+    )
+    killed = subprocess.run(
+        [sys.executable, script], stdout=subprocess.PIPE, text=True, timeout=60
+    )
+    worker = int(killed.stdout)
+    for _ in range(100):
+        try:
+            os.kill(worker, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the worker lives on")
+
+
+def test_a_worker_that_is_killed_is_told_of() -> None:
+    with (
+        pytest.raises(WarehouseError, match="a worker was killed"),
+        mapping("2") as run,
+    ):
+        list(run(os._exit, [9]))
+
+
+def test_snapshots_of_one_large_ingest_are_kept_for_who_reads_them(
+    layer: ParquetLayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(layer_module, "SNAPSHOTS_KEPT", 2)
+    load(layer, RUN)
+    first = layer.folder / "snapshots" / layer.manifest()["snapshot"]
+    for _ in range(3):
+        layer.commit(layer.loads(), layer.live())
+    assert first.exists()
+    long_ago = time.time() - 2 * layer_module.KEPT_FOR_S
+    os.utime(first, (long_ago, long_ago))
+    layer.commit(layer.loads(), layer.live())
+    assert not first.exists()
+
+
+def test_a_task_in_two_files_is_the_later_ones_even_after_a_large_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_reading, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(struct_records, "BATCH_CHARACTERS", 100)
+    large = "\n".join(result(f"s{n}", "x", 8) for n in range(50))
+    write(tmp_path / "in/a.jsonl", large)
+    write(tmp_path / "in/b.jsonl", result("s1", "x", 9))
+    own, layer = tmp_path / "w.duckdb", ParquetLayer(tmp_path / "raw")
+    Warehouse(own).ingest(tmp_path / "in")
+    load(layer, tmp_path / "in")
+    columns = "rows_loaded, status, replaced, objects"
+    with duckdb.connect(str(own)) as con:
+        rounds = con.execute("select case_id, load_id from raw.rounds").fetchall()
+        ours = con.execute(
+            f"select {columns} from raw.loads order by load_id"
+        ).fetchall()
+    assert rounds == [("s1", 2)]
+    with layer.connect() as con:
+        theirs = con.execute(
+            f"select {columns} from raw.loads order by load_id"
+        ).fetchall()
+    assert (
+        ours
+        == theirs
+        == [(50, "replaced", "[]", '["r"]'), (1, "loaded", '["r"]', '["r"]')]
+    )
 
 
 def test_who_reads_an_older_snapshot_can_go_on(layer: ParquetLayer) -> None:
@@ -184,6 +275,22 @@ def test_a_layer_of_another_version_is_refused(layer: ParquetLayer) -> None:
         load(layer, RUN)
 
 
+def test_a_damaged_layer_is_told_of(layer: ParquetLayer) -> None:
+    load(layer, RUN)
+    shutil.rmtree(layer.folder / "snapshots")
+    with pytest.raises(WarehouseError, match="is damaged"):
+        load(layer, RUN)
+    layer.manifest_file.write_text("{", "utf-8")
+    with pytest.raises(WarehouseError, match="is damaged"):
+        load(layer, RUN)
+
+
+@pytest.mark.parametrize("name", ["a*b", "a[1]", "it's", "{a}"])
+def test_a_path_that_engines_read_as_something_else_is_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="name another folder"):
+        ParquetLayer.of(f"parquet://{name}")
+
+
 @pytest.mark.parametrize("address", ["raw", "parquet://", "s3://bucket/raw"])
 def test_an_address_says_parquet(address: str) -> None:
     with pytest.raises(SettingsError, match="expected parquet://DIR"):
@@ -212,6 +319,56 @@ def test_a_warehouse_over_a_layer_takes_no_files_itself(
 ) -> None:
     with pytest.raises(UsageError, match="--sink"):
         Warehouse(both[1]).ingest(RUN)
+
+
+def test_what_changes_raw_tables_leaves_such_a_warehouse_alone(
+    both: tuple[Path, Path],
+) -> None:
+    warehouse = Warehouse(both[1])
+    for change in (
+        lambda: purge(warehouse, tasks=["cs-regression-v3.1"]),
+        lambda: history._record(warehouse, history.Subject("t", None), "x", print),
+        warehouse.build,
+    ):
+        with pytest.raises(UsageError, match="reads its raw tables from Parquet"):
+            change()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"files": "../secret.parquet"},
+        {"files": "/etc/*"},
+        {"files": "marts/link.parquet"},
+        {"files": 3},
+        {"columns": [{"name": "a", "type": "INTEGER) as a, (select 1"}]},
+        {"columns": [{"name": 'b" as integer) as "b', "type": "INTEGER"}]},
+        {"columns": None},
+    ],
+)
+def test_a_manifest_of_an_export_reads_and_runs_nothing_else(
+    tmp_path: Path, table: dict[str, Any]
+) -> None:
+    folder = tmp_path / "it's [1]*"
+    write(folder / "marts/x", "")
+    for file in (folder / "marts/a.parquet", tmp_path / "secret.parquet"):
+        pl.DataFrame({"a": [1]}).write_parquet(file)
+    (folder / "marts/link.parquet").symlink_to(tmp_path / "secret.parquet")
+    name = 't" as select 1; create table marts."u'
+    whole: dict[str, Any] = {"schema": "marts", "name": name}
+    whole |= {"files": "marts/a.parquet"}
+    whole |= {"columns": [{"name": "a", "type": "INTEGER"}]}
+    manifest = write(folder / "manifest.json", json.dumps({"tables": [whole]}))
+    with exported_marts(folder) as con:
+        quoted = name.replace('"', '""')
+        assert con.execute(f'select a from marts."{quoted}"').fetchall() == [(1,)]
+        assert con.execute("select count(*) from duckdb_tables()").fetchone() == (0,)
+    manifest.write_text(json.dumps({"tables": [whole | table]}), "utf-8")
+    with (
+        pytest.raises(SettingsError, match="is damaged or not"),
+        exported_marts(folder),
+    ):
+        pass
 
 
 def test_spark_is_told_where_the_raw_tables_are(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_every_table_reads_back_equal(warehouse, exported):
     con = read(exported, warehouse.settings.db)
     manifest = json.loads((exported / "manifest.json").read_text("utf-8"))
     listed = {f"{t['schema']}.{t['name']}": t for t in manifest["tables"]}
-    tables = copies.tables_of(con, "marts", "raw")
+    tables = copies.tables_of(con, "marts", "raw", views=True)
     assert set(listed) == {str(table) for table in tables}
     for table in tables:
         columns = ", ".join(f'"{c}"' for c in table.columns)
