@@ -59,7 +59,7 @@ def _prepare(folder: Path) -> tuple[Path, Path]:
     if not db.exists():
         inputs = folder / "matching"
         analysis_inputs(inputs, rounds=ROUNDS, files=FILES, rounds_per_case=PER_CASE)
-        _write_testset(inputs / "bench.jsonl", ROUNDS // FILES // PER_CASE)
+        write_testset(inputs / "bench.jsonl", ROUNDS // FILES // PER_CASE)
         warehouse = Warehouse(db)
         warehouse.ingest(inputs)
         warehouse.build(["--select", "+fct_check_results"])
@@ -68,7 +68,7 @@ def _prepare(folder: Path) -> tuple[Path, Path]:
     return db, compiled / "fct_check_results.sql"
 
 
-def _write_testset(path: Path, cases: int) -> None:
+def write_testset(path: Path, cases: int) -> None:
     """Five checks a case; some hold, some do not, one field is never there."""
     rng = random.Random(SEED)
     with path.open("w", encoding="utf-8") as file:
