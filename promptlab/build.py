@@ -1,162 +1,62 @@
-"""Running the bundled dbt project in this process.
-
-Importing dbt takes more than a second, so it is imported when a build starts.
-"""
+"""What a build runs, and over which raw tables."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from promptlab import __version__, spark
-from promptlab.errors import BuildError, SettingsError, UsageError
-from promptlab.messages import LinesAsEvents
-from promptlab.paths import dbt_project, dbt_target, tidy_targets
-from promptlab.settings import ENV_PREFIX
+from promptlab.dbt_runner import run_dbt
+from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptlab.settings import Settings
+    from promptlab.pipeline import Warehouse
+
+# What the same project would only make again: views, and tables of policy.
+_STAYS = (
+    "--indirect-selection",
+    "cautious",
+    "--exclude",
+    "resource_type:seed",
+    "path:models/staging",
+    "path:models/intermediate,config.materialized:view",
+)
+
+_OF_MEMORY = ("path:models/intermediate/memory", "path:models/marts/memory")
 
 
-def build(
-    settings: Settings,
-    args: Sequence[str] = (),
-    *,
-    command: str = "build",
-    verbose: bool = False,
-) -> None:
-    """Run ``dbt build`` on the warehouse; data tests included.
-
-    Unit tests prove the project, not the data, so a build leaves them out unless
-    ``args`` select resource types themselves.
-
-    Args:
-        settings: says which database, and how much of the machine it may take.
-        args: passed on to dbt as they are.
-        command: another dbt command, such as ``docs generate``.
-        verbose: let dbt's own log through, to stderr.
-
-    Raises:
-        BuildError: names every node that failed.
-        UsageError: dbt does not understand ``args``.
-    """
-    on_duckdb = settings.target == "duckdb"
-    if not on_duckdb:
-        spark.check(settings.target)
-    db = settings.db.resolve()
-    target = dbt_target(db, settings.target)
-    if on_duckdb:
-        tidy_targets(target, db)
-    call = [
-        *command.split(),
-        # artifacts take a second to write, for nobody; `args` may ask for them
-        *(["--no-write-json"] if command == "build" else []),
-        "--project-dir",
-        str(dbt_project()),
-        "--profiles-dir",
-        str(dbt_project()),
-        "--target-path",
-        str(target),
-        "--log-path",
-        str(target),
-        "--target",
-        settings.target,
-        *([] if verbose else ["--quiet"]),
-        *(
-            ["--exclude-resource-type", "unit_test"]
-            if _is_plain_build(command, args)
-            else []
-        ),
-        *args,
-    ]
-    output = sys.stderr if settings.log_format == "text" else LinesAsEvents("dbt")
-    with _environment(environment_of(settings)), contextlib.redirect_stdout(output):
-        result = _invoke(call)
-    if not result.success:
-        raise _failure(result, target)
-
-
-def environment_of(settings: Settings) -> dict[str, str]:
-    """What profiles.yml and the models read of the settings: environment variables."""
-    environment = {
-        "PROMPTLAB_DB": str(settings.db.resolve()),
-        "PROMPTLAB_VERSION": __version__,
-        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
-    }
-    for name in ("threads", "memory_limit", "temp_directory"):
-        value = getattr(settings, name)
-        if value is not None:
-            environment[ENV_PREFIX + name.upper()] = str(value)
+def build(warehouse: Warehouse, args: Sequence[str], *, verbose: bool) -> None:
+    """Run ``dbt build``; ``Warehouse.build`` says what each argument means."""
+    settings = warehouse.settings
     if settings.raw is not None:
         from ingest.parquet import ParquetLayer
 
-        environment[ENV_PREFIX + "RAW"] = ParquetLayer.of(settings.raw).address
-    return environment
+        ParquetLayer.of(settings.raw).manifest()
+    if settings.target == "duckdb":
+        args = [*args, *_left_out(warehouse, args)]
+    elif settings.raw is None:
+        raise UsageError(
+            f"target {settings.target} reads the raw tables from Parquet: name them"
+            " with --raw parquet://DIR, made by `promptlab ingest PATH --sink"
+            " parquet://DIR`"
+        )
+    run_dbt(settings, args, verbose=verbose)
 
 
-def write_docs(settings: Settings, file: Path, *, verbose: bool = False) -> Path:
-    """Write dbt's documentation of the warehouse as one HTML file; returns its path.
+def _left_out(warehouse: Warehouse, args: Sequence[str]) -> Sequence[str]:
+    """Prepare the warehouse; say what a plain build need not do again."""
+    from ingest import raw
+    from promptlab.last_build import last_build
 
-    Raises:
-        BuildError: dbt could not make it.
-        SettingsError: the file cannot be written.
-    """
-    build(settings, ["--static"], command="docs generate", verbose=verbose)
-    page = dbt_target(settings.db.resolve()) / "static_index.html"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(page, file)
-    except OSError as error:
-        raise SettingsError(f"{file}: cannot be written: {error}") from None
-    return file
-
-
-def _is_plain_build(command: str, args: Sequence[str]) -> bool:
-    return command == "build" and not any("resource-type" in arg for arg in args)
-
-
-def _invoke(call: list[str]) -> Any:
-    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-    from dbt.cli.main import dbtRunner
-
-    try:
-        return dbtRunner().invoke(call)
-    finally:
-        # dbt keeps the file open, and so locked, for the life of the process
-        DuckDBConnectionManager.close_all_connections()
-
-
-def _failure(result: Any, target: Path) -> BuildError | UsageError:
-    log = target / "dbt.log"
-    if result.exception is not None and result.result is None:
-        kind = type(result.exception).__name__
-        if "Usage" in kind or "NoSuchOption" in kind:
-            return UsageError(f"dbt: {result.exception}")
-        return BuildError(f"dbt stopped: {result.exception}\nits log: {log}")
-    failed = [
-        f"  {r.node.resource_type} {r.node.name}: {' '.join(str(r.message).split())}"
-        for r in getattr(result.result, "results", [])
-        if str(r.status) in {"error", "fail", "runtime error"}
-    ]
-    return BuildError(
-        "\n".join([f"dbt: {len(failed)} node(s) failed", *failed, f"its log: {log}"])
-    )
-
-
-@contextlib.contextmanager
-def _environment(values: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    if warehouse.settings.raw is not None:
+        with warehouse.writable() as con:
+            raw.give_way(con)
+        return ()
+    # what dbt would say in a traceback is said in words: no file, held, too new
+    with warehouse.examining():
+        pass
+    with warehouse.writable() as con:
+        raw.check_not_views(con, "build with --raw parquet://DIR")
+        last = last_build(con)
+    if args or last is None or not last.is_of_this_project:
+        return ()
+    return (*_STAYS, *(_OF_MEMORY if last.has_memory else ()))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,78 +15,16 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from ingest.load import FileLoad
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
     from promptlab.last_build import LastBuild
-
-# What the same project would only make again: views, and tables of policy.
-_STAYS = (
-    "--indirect-selection",
-    "cautious",
-    "--exclude",
-    "resource_type:seed",
-    "path:models/staging",
-    "path:models/intermediate,config.materialized:view",
-)
-
-_OF_MEMORY = ("path:models/intermediate/memory", "path:models/marts/memory")
+    from promptlab.loading import Ingested, OnProgress
 
 _NOT_REPORTED = """
     built_at >= coalesce(
         (select max(began_at) from raw.reported_runs), '-infinity'::timestamptz
     )
 """
-
-OnProgress = Callable[[Path, int], None]
-
-
-@dataclass(frozen=True)
-class Ingested:
-    """What an ingest did, file by file."""
-
-    files: list[FileLoad]
-
-    @property
-    def n_loaded(self) -> int:
-        """Files that brought something new."""
-        return self._count("loaded")
-
-    @property
-    def n_unchanged(self) -> int:
-        """Files that were there before, byte by byte."""
-        return self._count("unchanged")
-
-    @property
-    def n_rejected(self) -> int:
-        """Files of which nothing could be used."""
-        return self._count("rejected")
-
-    @property
-    def n_skipped(self) -> int:
-        """Files of no known kind."""
-        return self._count("skipped")
-
-    @property
-    def n_purged(self) -> int:
-        """Files that were purged before, and stay out."""
-        return self._count("purged")
-
-    @property
-    def n_rejected_records(self) -> int:
-        """Records left out, of every file that was read."""
-        return sum(file.records_rejected for file in self.files)
-
-    @property
-    def redacted(self) -> dict[str, int]:
-        """Rule → values that were redacted, the most frequent first."""
-        counts: Counter[str] = Counter()
-        for file in self.files:
-            counts.update(file.redacted)
-        return dict(counts.most_common())
-
-    def _count(self, status: str) -> int:
-        return sum(file.status == status for file in self.files)
 
 
 class Warehouse:
@@ -146,38 +82,19 @@ class Warehouse:
                 no known kind.
             NothingToDo: there is no file below ``paths``.
         """
-        from ingest import raw
-        from ingest.limits import Limits
-        from ingest.load import ingest
-        from ingest.plan import plan
-        from promptlab import __version__
+        from promptlab.loading import load
 
-        planned = plan([Path(path) for path in paths], kind)
-        if not planned:
-            raise NothingToDo(f"no files below {', '.join(map(str, paths))}")
-        on_start(len(planned), sum(found.size for found, _ in planned))
-        options: dict[str, Any] = {
-            "ingest_version": __version__,
-            "testset": testset,
-            "purged_too": purged_too,
-            "limits": Limits.of(self.settings),
-            "redact": self.settings.redact,
-            "on_progress": on_progress,
-        }
-        if sink != "duckdb":
-            from ingest.parquet import ParquetLayer
-            from ingest.parquet import ingest as ingest_parquet
-            from promptlab.workers import mapping
-
-            layer = ParquetLayer.of(sink)
-            with mapping(workers) as map_shards:
-                files = ingest_parquet(layer, planned, map_shards=map_shards, **options)
-            return Ingested(files)
-        with self._connect(read_only=False) as con:
-            raw.ensure_schema(con, ingest_version=__version__)
-            raw.check_not_views(con)
-            files = ingest(con, planned, **options)
-        return Ingested(files)
+        return load(
+            self,
+            [Path(path) for path in paths],
+            kind=kind,
+            sink=sink,
+            workers=workers,
+            on_start=on_start,
+            testset=testset,
+            purged_too=purged_too,
+            on_progress=on_progress,
+        )
 
     def build(
         self,
@@ -201,41 +118,11 @@ class Warehouse:
                 has rows in its own; or Spark is to build from the warehouse's own.
             BuildError: names the nodes that failed.
         """
-        from ingest import raw
         from promptlab.build import build
-        from promptlab.last_build import last_build
 
-        if self.settings.raw is not None:
-            from ingest.parquet import ParquetLayer
-
-            ParquetLayer.of(self.settings.raw).manifest()
-        if self.settings.target != "duckdb":
-            if self.settings.raw is None:
-                raise UsageError(
-                    f"target {self.settings.target} reads the raw tables from Parquet:"
-                    " name them with --raw parquet://DIR, made by `promptlab ingest"
-                    " PATH --sink parquet://DIR`"
-                )
-            if full_refresh:
-                args = ["--full-refresh", *args]
-            build(self.settings, args, verbose=verbose)
-            return
-        # what dbt would say in a traceback is said in words: no file, held, too new
-        if self.settings.raw is None:
-            with self._connect(read_only=True):
-                pass
-        with self.writable() as con:
-            if self.settings.raw is None:
-                raw.check_not_views(con, "build with --raw parquet://DIR")
-                last = last_build(con)
-            else:
-                raw.give_way(con)
-                last = None
         if full_refresh:
             args = ["--full-refresh", *args]
-        elif not args and last is not None and last.is_of_this_project:
-            args = [*_STAYS, *(_OF_MEMORY if last.has_memory else ())]
-        build(self.settings, args, verbose=verbose)
+        build(self, args, verbose=verbose)
 
     def last_build(self) -> LastBuild | None:
         """The newest finished build; ``None`` before the first."""

@@ -21,7 +21,8 @@ from promptlab.scorers.registry import load_scorer, scorer_names, unknown_scorer
 from promptlab.stored_tasks import StoredTask, read_task
 
 if TYPE_CHECKING:
-    from promptlab.pipeline import Ingested, Warehouse
+    from promptlab.loading import Ingested
+    from promptlab.pipeline import Warehouse
 
 Plan = list[tuple[DimensionConfig, str]]
 """Dimensions with the name of the scorer that each gets."""

@@ -11,7 +11,8 @@ from promptlab.cli.options import Call, common
 
 if TYPE_CHECKING:
     from ingest.load import FileLoad
-    from promptlab.pipeline import Ingested, Warehouse
+    from promptlab.loading import Ingested
+    from promptlab.pipeline import Warehouse
 
 KIND_CHOICES = (
     "auto",

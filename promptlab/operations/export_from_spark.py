@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.raw import SCHEMA_VERSION
-from promptlab.build import build
 from promptlab.copies import name_beside, remove_left
+from promptlab.dbt_runner import run_dbt
 from promptlab.errors import WarehouseError
 from promptlab.operations.export import check_folder, swap, write_manifest
 
@@ -39,7 +39,7 @@ def export_from_spark(
     beside = name_beside(folder)
     try:
         beside.mkdir(parents=True)
-        build(
+        run_dbt(
             settings,
             ["--args", json.dumps({"folder": str(beside)})],
             command="run-operation export_marts",

@@ -7,7 +7,7 @@ import random
 import sys
 from pathlib import Path
 
-from promptlab.build import build
+from promptlab.dbt_runner import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
@@ -63,7 +63,7 @@ def _prepare(folder: Path) -> tuple[Path, Path]:
         warehouse = Warehouse(db)
         warehouse.ingest(inputs)
         warehouse.build(["--select", "+fct_check_results"])
-        build(settings, ["--select", "fct_check_results"], command="compile")
+        run_dbt(settings, ["--select", "fct_check_results"], command="compile")
     compiled = dbt_target(db) / "compiled/promptlab/models/marts/matching"
     return db, compiled / "fct_check_results.sql"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptlab.build import build
+from promptlab.dbt_runner import run_dbt
 from promptlab.errors import SettingsError
 from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, tidy_targets
 from promptlab.pipeline import Warehouse
@@ -53,16 +53,16 @@ def test_dbts_connections_have_them_and_do_without_them(
     with Warehouse(settings.db).writable():
         pass
     show = ["--inline", SEEN, "--output", "json"]
-    build(settings, show, command="show", verbose=True)
+    run_dbt(settings, show, command="show", verbose=True)
     told = capfd.readouterr().err
     assert "512.0 MiB" in told
     assert str(tmp_path / "spill") in told
     # dbt's own threads come from the profile, DuckDB's are set as a build begins
     log = dbt_target(settings.db) / "dbt.log"
-    build(settings, ["--select", "grades"])
+    run_dbt(settings, ["--select", "grades"])
     assert "set threads = 3" in log.read_text("utf-8")
     log.unlink()
-    build(Settings(db=settings.db), ["--select", "grades"])
+    run_dbt(Settings(db=settings.db), ["--select", "grades"])
     assert "set threads" not in log.read_text("utf-8")
 
 

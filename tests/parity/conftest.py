@@ -12,6 +12,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from promptlab.dbt_runner import environment_of
+from promptlab.paths import dbt_project
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
@@ -74,6 +76,24 @@ class Engines:
         """The models on both."""
         self.duckdb.build()
         self.spark.build(spark_args)
+
+    def dbt(self, engine: str, *args: str) -> Any:
+        """What one dbt command gives on ``duckdb`` or ``spark``."""
+        from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+        from dbt.cli.main import dbtRunner
+
+        settings = getattr(self, engine).settings
+        os.environ |= environment_of(settings)
+        project = str(dbt_project())
+        target = str(self.folder / f"target-{engine}")
+        try:
+            return dbtRunner().invoke(
+                [*args, "--target", settings.target, "--quiet",
+                 "--project-dir", project, "--profiles-dir", project,
+                 "--target-path", target, "--log-path", target]
+            )  # fmt: skip
+        finally:
+            DuckDBConnectionManager.close_all_connections()
 
     def compare(self) -> list[Comparison]:
         """Every table and view that the models made, cell by cell."""

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any
-
 import pytest
 
-from promptlab.build import environment_of
-from promptlab.paths import dbt_project
 from tests.parity.conftest import Engines
 
 # Columns that the expressions may name, as SQL literals that both engines read alike.
@@ -122,21 +117,7 @@ def answers(
     request: pytest.FixtureRequest, engines: Engines, first_load: object
 ) -> dict[str, str | None]:
     """Name → value on one engine, by one query through dbt."""
-    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-    from dbt.cli.main import dbtRunner
-
-    settings = getattr(engines, request.param).settings
-    os.environ |= environment_of(settings)
-    folder = str(dbt_project())
-    target = str(engines.folder / f"target-{request.param}")
-    try:
-        shown: Any = dbtRunner().invoke(
-            ["show", "--inline", query(), "--target", settings.target, "--quiet",
-             "--project-dir", folder, "--profiles-dir", folder,
-             "--target-path", target, "--log-path", target]
-        )  # fmt: skip
-    finally:
-        DuckDBConnectionManager.close_all_connections()
+    shown = engines.dbt(request.param, "show", "--inline", query())
     assert shown.success, shown.exception
     [row] = shown.result.results[0].agate_table.rows
     names = [name for name, _, _ in [*SCALARS, *AGGREGATES]]

@@ -27,3 +27,24 @@ def check(comparisons: list[Comparison]) -> None:
         if each.differences
     ]
     assert not different, "\n".join(different)
+
+
+def test_every_view_fits_into_the_poorest_metastore(
+    first_load: list[Comparison],
+) -> None:
+    """Derby holds 32,700 characters of a view; Iceberg's catalog drops backslashes."""
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.builder.getOrCreate()
+    texts = {
+        f"{schema}.{view.viewName}": described.data_type
+        for schema in ("raw", "staging", "intermediate", "marts")
+        for view in session.sql(f"show views in {schema}").collect()
+        for described in session.sql(
+            f"describe extended {schema}.{view.viewName}"
+        ).collect()
+        if described.col_name == "View Text"
+    }
+    assert len(texts) > 40
+    assert [name for name, text in texts.items() if len(text) > 32_700] == []
+    assert [name for name, text in texts.items() if "\\" in text] == []

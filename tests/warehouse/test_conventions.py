@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.build import build
+from promptlab.dbt_runner import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.settings import Settings
 
@@ -18,7 +18,7 @@ from promptlab.settings import Settings
 def manifest(example_db: Path) -> dict[str, Any]:
     path = dbt_target(example_db) / "manifest.json"
     if not path.exists():
-        build(Settings(db=example_db), command="parse")
+        run_dbt(Settings(db=example_db), command="parse")
     return json.loads(path.read_text("utf-8"))
 
 

@@ -12,8 +12,8 @@
 
 {#- The same on Spark: one MERGE where the table format has it (Iceberg, Delta), in which a
     row per replaced key meets every old row of it and deletes it, and new rows meet none;
-    else the partitions of the batch written over, after those that stay without rows are
-    dropped. -#}
+    else the batch's partitions are dropped and written anew. A build that is killed between
+    the two is not recorded, so that the next one computes the same batch. -#}
 {% macro spark__replace_batch(source, target, key) %}
     {%- set replaced -%}
         select distinct {{ key }} from {{ target }} where {{ is_replaced(key) }}
@@ -38,16 +38,16 @@
                 incoming.{{ column }}{{ ', ' if not loop.last }}
             {%- endfor %})
     {%- else -%}
-        {%- set empty = run_query(
-            'select replaced.' ~ key ~ ' from (' ~ replaced ~ ') as replaced left anti join '
-            ~ source ~ ' as incoming on replaced.' ~ key ~ ' = incoming.' ~ key
-        ) -%}
-        {%- for row in empty.rows -%}
-            {%- do run_query(
-                'alter table ' ~ target ~ ' drop if exists partition (' ~ key ~ ' = '
-                ~ string_literal(escape_single_quotes(row[0])) ~ ')'
-            ) -%}
+        {%- set partitions = [] -%}
+        {%- for row in run_query(replaced).rows -%}
+            {%- set value = string_literal(escape_single_quotes(row[0])) -%}
+            {%- do partitions.append('partition (' ~ key ~ ' = ' ~ value ~ ')') -%}
         {%- endfor -%}
+        {%- if partitions -%}
+            {%- do run_query(
+                'alter table ' ~ target ~ ' drop if exists ' ~ partitions | join(', ')
+            ) -%}
+        {%- endif -%}
         insert overwrite table {{ target }} partition ({{ key }})
         select {{ columns | join(', ') }} from {{ source }}
     {%- endif -%}

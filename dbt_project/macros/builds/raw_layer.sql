@@ -10,9 +10,8 @@
                 'select * from ' ~ text_lines(folder ~ '/manifest.json')
             ).rows[0][0]) -%}
             {%- for name, table in manifest.tables.items() -%}
-                {%- do run_query(
-                    'create or replace view raw.' ~ name ~ ' as '
-                    ~ select_from_raw(folder, manifest.snapshot, name, table)
+                {%- do replace_view(
+                    'raw.' ~ name, select_from_raw(folder, manifest.snapshot, name, table)
                 ) -%}
             {%- endfor -%}
         {%- endif -%}
@@ -71,7 +70,7 @@
         'memory_builds': 'run_id string, fingerprint string, built_at timestamp',
     }.items() -%}
         {%- do run_query(
-            'create table if not exists raw.' ~ name ~ ' (' ~ columns ~ ') using parquet'
+            'create table if not exists raw.' ~ name ~ ' (' ~ columns ~ ') using ' ~ table_format()
         ) -%}
     {%- endfor -%}
 {%- endmacro %}

@@ -28,6 +28,9 @@
 
 {#- A Parquet table can only be written anew, and not while it is read. -#}
 {% macro spark__replace_rows(table, condition, rows) -%}
+    {%- if table_format() != 'parquet' -%}
+        {{ return(default__replace_rows(table, condition, rows)) }}
+    {%- endif -%}
     {%- set next = table ~ '__next' -%}
     {{ return([
         'drop table if exists ' ~ next,
@@ -36,4 +39,26 @@
         'insert overwrite table ' ~ table ~ ' select * from ' ~ next,
         'drop table ' ~ next,
     ]) }}
+{%- endmacro %}
+
+
+{#- A view in the place of the one of its name. -#}
+{% macro replace_view(name, rows) -%}
+    {{ return(adapter.dispatch('replace_view')(name, rows)) }}
+{%- endmacro %}
+
+{% macro default__replace_view(name, rows) -%}
+    {%- do run_query('create or replace view ' ~ name ~ ' as ' ~ rows) -%}
+{%- endmacro %}
+
+{#- Iceberg's catalog keeps the old text of a view that is replaced, and says nothing. -#}
+{% macro spark__replace_view(name, rows) -%}
+    {%- do run_query('drop view if exists ' ~ name) -%}
+    {%- do run_query('create view ' ~ name ~ ' as ' ~ rows) -%}
+{%- endmacro %}
+
+
+{#- The format of Spark's tables, as dbt_project.yml has it. -#}
+{% macro table_format() -%}
+    {{ return(env_var('PROMPTLAB_SPARK_FORMAT', 'parquet')) }}
 {%- endmacro %}

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- One row per pair of tasks and case of either: its overall score on both sides, made of
 -- the same dimensions with the same weights, and what became of it.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- One row per pair of tasks and subject, with its verdict and the reason for it. Subjects
 -- without a single pair are there too: that nothing can be compared is an answer.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Every comparison with its paired tests; only what is all or nothing on a dimension passes.
 {{ paired_tests(

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 {#- Time of one stage of one call; `total` adds up the stages of the call. -#}
 with

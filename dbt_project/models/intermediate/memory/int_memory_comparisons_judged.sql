@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The same with its verdict and the reason for it, and with the names of its parts.
 with

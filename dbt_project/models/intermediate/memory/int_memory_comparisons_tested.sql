@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The same with its paired tests. An answer passes by the metric that says what is right, or
 -- by one that is all or nothing.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The pairs of runs that are kept compared: each run with the one before it of the same
 -- data set and memory system, and with the newest one before it of another memory system.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The step whose output is a pipeline's final output: the evaluation target, which may
 -- name a step or an output key, else the last step.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Alerts about a task's cases: missing, rejected, without a reference, not to be judged.
 with

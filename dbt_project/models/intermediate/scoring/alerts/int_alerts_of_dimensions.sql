@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Alerts about dimensions that cannot be scored as they were asked for, and about outside
 -- scores that were not used as somebody may think. The dimensions of the seed ask for no

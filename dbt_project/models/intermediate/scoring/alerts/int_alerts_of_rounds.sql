@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Alerts about a task's rounds: too few of them scored, too many in error.
 with

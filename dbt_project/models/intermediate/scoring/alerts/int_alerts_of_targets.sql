@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Alerts about what a dimension's target asks for: its score, its metric, its variance.
 -- As every int_alerts_of_*: the facts without words, one row per alert.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The limits that a dimension's target names, in the unit of its metric. A side's limit
 -- is the key `max` (`min`), else the one other key that begins so; min_score, max_score

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The dimensions that a task asks for; evaluation results, which ask for none, get those
 -- of the seed that apply to them.

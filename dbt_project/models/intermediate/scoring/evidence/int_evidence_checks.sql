@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Of the rounds picked as evidence of testset expectations: how many scopes matched, and
 -- the first check that did not hold.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- What most rounds of a case answered, for evidence of inconsistency.
 with

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Accuracy with the matching rule `json`; of several golden answers the best one counts.
 with

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The answer against the case's golden answers, by the dimension's matching rule; of
 -- several golden answers the best one counts. JSON and meaning are compared

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The share of a round's evaluated testset scopes (each step, the aggregation, the final
 -- output) that matched.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Golden answers that are compared as JSON, flattened: one row per leaf and container,
 -- with the columns that `failure_reason` reads. The rules are those of the testsets (text

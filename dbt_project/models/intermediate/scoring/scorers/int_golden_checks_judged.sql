@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- One row per round and check of a golden answer that is compared as JSON: the parsed
 -- output, else the final output, matched as a testset would. A round of a case without

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The share of the keywords in `must` that the answer holds; 0 if it holds one of
 -- `must_not`. Case counts.

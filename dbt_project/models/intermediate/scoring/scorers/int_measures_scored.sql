@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Numbers that are measured: latency in milliseconds, tokens, cost, characters. Cost is
 -- `cost` (or cost_usd) of the round's metadata, else tokens times the prices per million

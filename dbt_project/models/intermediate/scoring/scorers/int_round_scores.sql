@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Metric and score of every round on every dimension, before any rounding: what is
 -- computed from scores starts here, so that each number is rounded once.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- How little the scores of another dimension vary within a case: 1 - sd / 0.5, floor 0,
 -- the same for each of its scored

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Rounds on a dimension that nothing can score: an unknown scorer, unusable parameters.
 with

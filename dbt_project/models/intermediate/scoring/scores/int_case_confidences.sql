@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- How much a case counts in a weighted mean: the highest confidence of its golden
 -- answers; no confidence is full confidence.

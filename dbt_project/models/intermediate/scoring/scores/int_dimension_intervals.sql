@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- One row per task and dimension: the 95 % interval of its score over cases, or why there
 -- is none. An interval without width is none: it would read as certainty.

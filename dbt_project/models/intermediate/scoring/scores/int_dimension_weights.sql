@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- The weight that a dimension really has: scored ones share what was configured; the
 -- used weights of a task sum to 1, or are all 0.

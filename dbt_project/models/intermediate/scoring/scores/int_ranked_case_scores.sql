@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Case scores in their order, for the aggregations that look at ranks. `n_cut` are the
 -- scores that are trimmed, or pulled in, on each side.

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- One row per round: whether every must-have held. False once anything that must hold is
 -- broken; null when nothing was evaluated. A judge's must-haves stand in the payload of

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- One row per round that something judged: verdicts come from testset scopes and from the
 -- dimensions that pass or fail a round (accuracy with a strict rule, rules, format, any
