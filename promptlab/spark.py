@@ -9,6 +9,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from importlib.util import find_spec
 from typing import TypeVar
@@ -40,6 +42,8 @@ def check(target: str) -> None:
                 f"target {target}: Spark needs Java {OLDEST_JAVA} or newer, {has};"
                 " install one (Debian: openjdk-17-jre-headless) or name it in JAVA_HOME"
             )
+    # Connect warns, for every connection, of each setting that the server has already
+    warnings.filterwarnings("ignore", module="pyspark.sql.connect.conf")
 
 
 def java_version() -> int | None:
@@ -65,6 +69,8 @@ def map_on_spark(function: Callable[[T], R], items: Sequence[T]) -> Iterable[R]:
     check("spark_local")
     from pyspark.sql import SparkSession
 
+    # Spark would take the first python3 of PATH, which may know nothing of promptlab
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     master = os.environ.get("PROMPTLAB_SPARK_MASTER", "local[*]")
     session = SparkSession.builder.master(master).appName("promptlab").getOrCreate()
     tasks = session.sparkContext.parallelize(items, max(1, len(items)))

@@ -6,6 +6,7 @@ processes, or as tasks of Spark. Committing is done here, in the order of the fi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
     from ingest.reading import Key
     from ingest.redaction_rules import Mode
+
+COMMIT_EVERY_S = 60
+"""Every commit writes the list of live objects anew; a killed ingest reads again what
+it read since the last one."""
 
 MapShards = Callable[
     [Callable[[Shard], Flattened], Sequence[Shard]], Iterable[Flattened]
@@ -61,6 +66,7 @@ def ingest(
         DatabaseLocked: another process writes there.
     """
     done: list[FileLoad] = []
+    waiting: list[tuple[int, ReadFile]] = []
     with layer.locked():
         with layer.connect() as con:
             known = known_files(con, purged_too=purged_too)
@@ -72,19 +78,31 @@ def ingest(
         def shard(group: Sequence[ShardFile]) -> Shard:
             return Shard(layer, group, known, pipelines, testset, limits, redact)
 
-        def commit(result: Flattened) -> None:
-            _commit(layer, result.written, ingest_version)
+        def keep(result: Flattened) -> None:
+            waiting.extend(result.written)
             for load in result.loads:
                 done.append(load)
                 on_progress(load.path, _size(load))
 
+        def commit() -> float:
+            _commit(layer, waiting, ingest_version)
+            waiting.clear()
+            return time.monotonic()
+
+        committed = time.monotonic()
         # pipelines are read here: the shards of testsets have to know them
         while groups and groups[0][0].kind == "pipeline":
             result = flatten(shard(groups.pop(0)))
             pipelines = result.pipelines
-            commit(result)
-        for result in map_shards(flatten, [shard(group) for group in groups]):
-            commit(result)
+            keep(result)
+        try:
+            for result in map_shards(flatten, [shard(group) for group in groups]):
+                keep(result)
+                if time.monotonic() - committed >= COMMIT_EVERY_S:
+                    committed = commit()
+        finally:
+            # what was read before a worker failed counts
+            commit()
     return done
 
 

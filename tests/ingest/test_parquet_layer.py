@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from ingest import file_reading, struct_records
-from ingest.parquet import ParquetLayer, ingest, sink
+from ingest.parquet import ParquetLayer, flatten, ingest, sink
 from ingest.parquet import layer as layer_module
 from ingest.plan import plan
 from promptlab import history
@@ -166,6 +166,38 @@ def test_a_killed_ingest_changes_nothing_and_the_next_completes_it(
     # a number is not given out again: a worker may outlive its ingest
     assert layer.loads()["load_id"].to_list() == [1, 3]
     assert not [folder for folder in left if folder.exists()]
+
+
+@pytest.mark.parametrize(("every", "commits"), [(0, 4), (60, 1)])
+def test_a_commit_is_not_made_for_every_shard(
+    layer: ParquetLayer, monkeypatch: pytest.MonkeyPatch, every: int, commits: int
+) -> None:
+    monkeypatch.setattr(flatten, "SHARD_FILES", 1)
+    monkeypatch.setattr(sink, "COMMIT_EVERY_S", every)
+    for number in range(4):
+        write(layer.folder.parent / f"in/{number}.jsonl", result(f"s{number}", "x", 8))
+    with layer.locked():
+        before = int(layer.manifest()["snapshot"])
+    assert len(load(layer, layer.folder.parent / "in")) == 4
+    assert int(layer.manifest()["snapshot"]) - before == commits
+    assert layer.loads()["status"].to_list() == ["replaced"] * 3 + ["loaded"]
+
+
+def test_what_was_read_before_a_worker_failed_counts(
+    layer: ParquetLayer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flatten, "SHARD_FILES", 1)
+    for number in range(3):
+        write(tmp_path / f"in/{number}.jsonl", result(f"s{number}", "x", 8))
+
+    def failing(function: Any, shards: Any) -> Any:
+        yield function(shards[0])
+        raise WarehouseError("a worker was killed")
+
+    with pytest.raises(WarehouseError):
+        ingest(layer, plan([tmp_path / "in"]), ingest_version="1", map_shards=failing)
+    assert layer.loads()["load_id"].to_list() == [1]
+    assert set(load(layer, tmp_path / "in").values()) == {"unchanged", "loaded"}
 
 
 def test_workers_end_with_the_ingest_that_started_them(tmp_path: Path) -> None:

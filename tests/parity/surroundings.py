@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,6 +50,7 @@ def surroundings(kind: str, folder: Path) -> Iterator[None]:
     environment = {
         "SPARK_CONF_DIR": str(folder),
         "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYSPARK_PYTHON": sys.executable,
         "PROMPTLAB_SPARK_MASTER": "local[2]",
         "PROMPTLAB_SPARK_CATALOG": "in-memory",
         "PROMPTLAB_SPARK_WAREHOUSE": str(folder / "warehouse"),
