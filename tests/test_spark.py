@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from promptlab import spark
 from promptlab.errors import SettingsError, UsageError
+from promptlab.paths import dbt_project
 from promptlab.workers import mapping
 
 
@@ -66,3 +68,22 @@ def test_workers_are_a_number_or_spark(workers: str) -> None:
         mapping(workers),
     ):
         pass
+
+
+def test_every_way_to_spark_reads_sql_alike() -> None:
+    """dbt-spark turns ANSI mode off itself, but not on a Thrift server."""
+    profiles = yaml.safe_load((dbt_project() / "profiles.yml").read_text("utf-8"))
+    settings = {
+        target: {
+            name.removeprefix("set:hiveconf:"): value
+            for name, value in output["server_side_parameters"].items()
+            if ".sql." in name and not name.endswith((".catalogImplementation", ".dir"))
+        }
+        for target, output in profiles["promptlab"]["outputs"].items()
+        if target != "duckdb"
+    }
+    assert len(settings["spark_local"]) > 3
+    assert settings["spark_connect"] == settings["spark_local"]
+    assert settings["spark_thrift"] == settings["spark_local"] | {
+        "spark.sql.ansi.enabled": "false"
+    }

@@ -17,7 +17,7 @@ from promptlab.cli.options import Call, common
     type=click.Path(path_type=Path, file_okay=False),
     help="Write every schema below this folder.",
 )
-@common(formats=("json",))
+@common(formats=("table", "json"))
 def command(call: Call, name: str | None, out: Path | None) -> int:
     """Print a JSON Schema, list their names, or write all with --out."""
     from promptlab.contracts.schemas import schemas, write_schemas
@@ -29,8 +29,7 @@ def command(call: Call, name: str | None, out: Path | None) -> int:
         return 0
     known = {file.removesuffix(".schema.json"): s for file, s in schemas().items()}
     if name is None:
-        for one in known:
-            click.echo(one)
+        click.echo(json.dumps(list(known)) if call.format == "json" else "\n".join(known))
         return 0
     if name not in known:
         raise UsageError(f"{name}: there is no such schema; {', '.join(known)}")

@@ -319,6 +319,8 @@ def test_an_unknown_setting_names_the_nearest(run, tmp_path):
 def test_schemas_are_listed_and_printed(run):
     _, names, _ = run("schema")
     assert {"analysis_input", "analysis_result"} <= set(names.split())
+    _, listed, _ = run("schema", "--format", "json")
+    assert json.loads(listed) == names.split()
     _, schema, _ = run("schema", "analysis_result")
     assert json.loads(schema)["title"] == "AnalysisResult"
 

@@ -18,7 +18,7 @@ _SMALL = {
     "spark.driver.memory": "2g",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-    " -XX:ReservedCodeCacheSize=512m -Xss8m",
+    " -XX:ReservedCodeCacheSize=512m",
 }
 _QUIET = """
 rootLogger.level = error

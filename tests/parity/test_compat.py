@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from promptlab.paths import dbt_project
 from tests.parity.conftest import Engines
 
 # Columns that the expressions may name, as SQL literals that both engines read alike.
@@ -11,6 +14,7 @@ GIVEN = {
     "doc": r"""{"a": "x", "n": null, "k.ey": [1, {"b": 2.5}], "big": 12345678901234567890123}""",
     "items": r"""["p", "q", null, {"z": 1, "y": "中"}]""",
     "texts": r"""["b", "a", "b"]""",
+    "no_path": "$[[",
     "path": '$."k.ey"[1]."b"',
     "quoted": r"""{"q": "a \"b\" \\ c", "u": "\u4e2d/"}""",
     "mixed": "Straße ΣΑΣ",
@@ -74,6 +78,15 @@ SCALARS: list[tuple[str, str, str | None]] = [
     ("ln 1000!", "rounded(ln_factorial('1000'), 6)", "5912.128178"),
     ("sum of a series", "sum_of_series('1e0 / k', 1, 5)", "2.083333333333333"),
     ("integers of any length", "integers_within(\"'100000000000000000000000000000000000000001'\", \"'100000000000000000000000000000000000000000'\", '1')", "true"),
+    ("a literal pattern in a text", "matches_pattern('uri', \"'[ab]/'\")", "true"),
+    ("how many another lacks", "count_missing_from(json_text_elements('texts'), one_element_list(\"'a'\"))", "2"),
+    ("a list of our own", "list_as_text(text_list(['x', 'y']))", "x y"),
+    ("all digits of a double", "double_text('cast(0.1 as double)')", "0.1"),
+    ("member of an object", "json_object_member('doc', \"'a'\")", '"x"'),
+    ("a path of a column", "try_json_value_at('doc', 'path')", "2.5"),
+    ("a path that is none", "try_json_value_at('doc', 'no_path')", None),
+    ("a path as it is", "readable_path('path')", '$."k.ey"[1]."b"'),
+    ("a document from its text", "as_json(\"'[1]'\")", "[1]"),
     ("one apart is not equal", "integers_within(\"'100000000000000000000000000000000000000001'\", \"'100000000000000000000000000000000000000000'\", '0')", "false"),
 ]  # fmt: skip
 
@@ -89,6 +102,44 @@ AGGREGATES: list[tuple[str, str, str | None]] = [
     ("exact sum", "exact_sum('v')", "16.0"),
     ("exact spread", "exact_squared_spread('cast(n as bigint)')", "20"),
 ]
+
+# a query of one column `item`, over the columns of GIVEN; its rows, in their order
+LISTS: list[tuple[str, str, str]] = [
+    ("elements as rows", "select {{ unnested(json_text_elements('texts')) }} as item from given", "a|b|b"),
+    ("elements with their places",
+     "select concat(cast(place as string), '=', cast(element as string)) as item from"
+     " (select {{ unnested_with_places(json_elements('texts'), 'texts', 'element', 'place') }} from given) as placed",
+     '0="b"|1="a"|2="b"'),
+    ("every value of a document",
+     "select concat(nodes.fullkey, '=', cast(nodes.value as string)) as item"
+     " from given cross join {{ json_nodes('given.texts') }} as nodes",
+     '$=["b","a","b"]|$[0]="b"|$[1]="a"|$[2]="b"'),
+]  # fmt: skip
+
+EXPRESSIONS = [*SCALARS, *AGGREGATES, *LISTS]
+
+# what stands for statements, files and settings: the whole of a build is its test
+NO_EXPRESSIONS = {
+    "check_constraints",  # test_constraints.py
+    "limit_threads",
+    "parquet_file",
+    "parquet_folders",
+    "replace_rows",
+    "replace_view",
+    "run_together",
+    "text_lines",
+    "view_of_step",
+}
+
+
+def test_every_macro_of_compat_is_worked_out_here() -> None:
+    named = set(re.findall(r"\b\w+(?=\()", " ".join(e for _, e, _ in EXPRESSIONS)))
+    dispatched = {
+        name
+        for file in (dbt_project() / "macros/compat").glob("*.sql")
+        for name in re.findall(r"adapter\.dispatch\('(\w+)'\)", file.read_text("utf-8"))
+    }
+    assert dispatched - named == NO_EXPRESSIONS
 
 
 def query() -> str:
@@ -106,6 +157,11 @@ def query() -> str:
         f"(select cast({{{{ {expression} }}}} as string) from measured) as a{place}"
         for place, (_, expression, _) in enumerate(AGGREGATES)
     ]
+    columns += [
+        "(select cast({{ joined('item', \"'|'\", 'item') }} as string)"
+        f" from ({rows_of}) as listed) as l{place}"
+        for place, (_, rows_of, _) in enumerate(LISTS)
+    ]
     return (
         f"with given as (select {given}), measured as ({rows})"
         f" select {', '.join(columns)} from given"
@@ -120,7 +176,7 @@ def answers(
     shown = engines.dbt(request.param, "show", "--inline", query())
     assert shown.success, shown.exception
     [row] = shown.result.results[0].agate_table.rows
-    names = [name for name, _, _ in [*SCALARS, *AGGREGATES]]
+    names = [name for name, _, _ in EXPRESSIONS]
     return {
         name: None if value is None else str(value)
         for name, value in zip(names, row.values(), strict=True)
@@ -129,8 +185,8 @@ def answers(
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [(name, expected) for name, _, expected in [*SCALARS, *AGGREGATES]],
-    ids=[name for name, _, _ in [*SCALARS, *AGGREGATES]],
+    [(name, expected) for name, _, expected in EXPRESSIONS],
+    ids=[name for name, _, _ in EXPRESSIONS],
 )
 def test_a_macro_gives_the_same_on_both_engines(
     answers: dict[str, str | None], name: str, expected: str | None

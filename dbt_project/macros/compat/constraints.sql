@@ -18,7 +18,8 @@
             {%- if constraint.type == 'check' -%}
                 {%- do rules.update({constraint.expression: constraint.expression}) -%}
             {%- elif constraint.type == 'not_null' -%}
-                {%- do rules.update({column.name ~ ' is not null': column.name ~ ' is not null'}) -%}
+                {%- set rule = column.name ~ ' is not null' -%}
+                {%- do rules.update({rule: rule}) -%}
             {%- endif -%}
         {%- endfor -%}
     {%- endfor -%}

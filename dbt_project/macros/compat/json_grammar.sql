@@ -51,16 +51,3 @@
         )[0]
     end
 {%- endmacro %}
-
-{#- Whether the engine reads a text as JSON: DuckDB takes a trailing comma for one too. -#}
-{% macro is_read_as_json(text) -%}
-    {{ return(adapter.dispatch('is_read_as_json')(text)) }}
-{%- endmacro %}
-
-{% macro default__is_read_as_json(text) -%}
-    json_valid({{ text }})
-{%- endmacro %}
-
-{% macro spark__is_read_as_json(text) -%}
-    {{ spark__is_json_text(text) }}
-{%- endmacro %}

@@ -63,7 +63,7 @@ read as (
         {{ stripped('subject') }} as stripped_subject,
         coalesce(
             parsed_output,
-            case when {{ is_read_as_json('subject') }} then {{ as_json("subject") }} end
+            case when {{ is_json_text('subject') }} then {{ as_json("subject") }} end
         ) as document
 
     from subjects
