@@ -29,7 +29,8 @@ def command(call: Call, name: str | None, out: Path | None) -> int:
         return 0
     known = {file.removesuffix(".schema.json"): s for file, s in schemas().items()}
     if name is None:
-        click.echo(json.dumps(list(known)) if call.format == "json" else "\n".join(known))
+        names = list(known)
+        click.echo(json.dumps(names) if call.format == "json" else "\n".join(names))
         return 0
     if name not in known:
         raise UsageError(f"{name}: there is no such schema; {', '.join(known)}")
