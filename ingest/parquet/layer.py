@@ -43,7 +43,7 @@ SNAPSHOTS_KEPT = 10
 KEPT_FOR_S = 24 * 60 * 60
 """Readers of an older snapshot go on reading it for as long, and for as many more.
 
-A large ingest makes many: one per shard.
+A large ingest makes many.
 """
 
 _ODD = frozenset("*?[]{}'`\\\n")
@@ -215,7 +215,9 @@ class ParquetLayer:
         _replace(self.manifest_file, text + "\n")
         for old in sorted((self.folder / "snapshots").iterdir())[:-SNAPSHOTS_KEPT]:
             if old.stat().st_mtime < time.time() - KEPT_FOR_S:
-                shutil.rmtree(old)
+                shutil.rmtree(
+                    old, ignore_errors=True
+                )  # it may be open on a network disk
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:

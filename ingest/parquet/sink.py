@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 COMMIT_EVERY_S = 60
 """Every commit writes the list of live objects anew; a killed ingest reads again what
-it read since the last one."""
+it read since the last one. Spark gives its results all at once, at the end."""
 
 MapShards = Callable[
     [Callable[[Shard], Flattened], Sequence[Shard]], Iterable[Flattened]
@@ -85,23 +85,25 @@ def ingest(
                 on_progress(load.path, _size(load))
 
         def commit() -> float:
-            _commit(layer, waiting, ingest_version)
+            # taken first: what a commit fails at is read again, never named twice
+            taken = waiting[:]
             waiting.clear()
+            _commit(layer, taken, ingest_version)
             return time.monotonic()
 
         committed = time.monotonic()
-        # pipelines are read here: the shards of testsets have to know them
-        while groups and groups[0][0].kind == "pipeline":
-            result = flatten(shard(groups.pop(0)))
-            pipelines = result.pipelines
-            keep(result)
         try:
+            # pipelines are read here: the shards of testsets have to know them
+            while groups and groups[0][0].kind == "pipeline":
+                result = flatten(shard(groups.pop(0)))
+                pipelines = result.pipelines
+                keep(result)
             for result in map_shards(flatten, [shard(group) for group in groups]):
                 keep(result)
                 if time.monotonic() - committed >= COMMIT_EVERY_S:
                     committed = commit()
         finally:
-            # what was read before a worker failed counts
+            # what was read before a failure counts
             commit()
     return done
 

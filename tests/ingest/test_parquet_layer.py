@@ -183,6 +183,23 @@ def test_a_commit_is_not_made_for_every_shard(
     assert layer.loads()["status"].to_list() == ["replaced"] * 3 + ["loaded"]
 
 
+def test_a_commit_that_fails_at_the_end_is_not_made_twice(
+    layer: ParquetLayer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "in/a.jsonl", result("s1", "x", 8))
+    committing = ParquetLayer.commit
+
+    def failing(self: ParquetLayer, *of: Any) -> None:
+        committing(self, *of)
+        if of[1]:
+            raise OSError("the disk went away")
+
+    monkeypatch.setattr(ParquetLayer, "commit", failing)
+    with pytest.raises(OSError, match="went away"):
+        load(layer, tmp_path / "in")
+    assert layer.loads()["load_id"].to_list() == [1]
+
+
 def test_what_was_read_before_a_worker_failed_counts(
     layer: ParquetLayer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

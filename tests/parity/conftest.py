@@ -160,7 +160,7 @@ def late_correction(engines: Engines, first_load: list[Comparison]) -> list[Comp
     """
     folder = engines.folder / "late"
     write_generated(folder / "generated", tasks={2: 25, 21: 60})
-    retitled = analysis_input(11, 40, 3)
+    retitled = generated(11, 40)
     retitled["task"]["title"] = "benchmark renamed"
     (folder / "generated" / "run-11.json").write_text(dumps(retitled), "utf-8")
     testset(folder / "testset", cases=30)
@@ -183,8 +183,16 @@ def write_generated(folder: Path, *, tasks: dict[int, int]) -> None:
     """One file per task: its number and how many cases it has, of 3 rounds each."""
     folder.mkdir(parents=True)
     for number, cases in tasks.items():
-        document = analysis_input(number, cases, 3)
+        document = generated(number, cases)
         (folder / f"run-{number}.json").write_text(dumps(document), "utf-8")
+
+
+def generated(number: int, cases: int) -> dict[str, Any]:
+    """A task whose id and title an engine has to quote."""
+    document = analysis_input(number, cases, 3)
+    document["task"]["task_id"] = f'it\'s "{number}" \\ of 3 = 50%/day'
+    document["task"]["title"] = f"the team's benchmark {number % 10}"
+    return document
 
 
 def dumps(document: Any) -> str:

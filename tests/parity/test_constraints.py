@@ -43,10 +43,15 @@ def test_rows_that_keep_the_contract_pass(
     assert holds(engines, node("task_id <> ''", "null > 1", materialized=materialized))
 
 
+@pytest.mark.parametrize("materialized", ["table", "incremental"])
 def test_a_row_that_breaks_the_contract_stops_the_build(
-    engines: Engines, first_load: object, capsys: pytest.CaptureFixture[str]
+    engines: Engines,
+    first_load: object,
+    capsys: pytest.CaptureFixture[str],
+    materialized: str,
 ) -> None:
-    assert not holds(engines, node("task_id <> ''", "task_id = 'x'"))
+    broken = node("task_id <> ''", "task_id = 'x'", materialized=materialized)
+    assert not holds(engines, broken)
     said = capsys.readouterr().out
     assert (
         "marts.dim_tasks has a row in which this does not hold: task_id = 'x'" in said

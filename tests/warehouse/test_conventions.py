@@ -31,6 +31,12 @@ def marts(models: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [m for m in models if m["schema"] == "marts"]
 
 
+def test_every_mart_has_its_rows_checked_where_the_engine_does_not(models):
+    for model in marts(models):
+        hooks = [hook["sql"] for hook in model["config"]["post-hook"]]
+        assert hooks == ["{{ check_constraints(this, model) }}"], model["name"]
+
+
 def test_every_model_lives_in_the_schema_of_its_layer(models):
     for model in models:
         layer = model["path"].split("/")[0]

@@ -75,11 +75,13 @@
         {%- endfor -%}
         {%- if not names_left_out(others)
             and (not names_left_out(of_memory) or not memory_runs_wait()) -%}
+            {#- the build first: where these are no transaction, a kill between them
+                leaves batches to compute again, not tables that nothing fills -#}
             {{ run_together(
-                remember_batch('tasks', 'task_builds', ['title', 'fingerprint'])
+                [remember_build()]
+                + remember_batch('tasks', 'task_builds', ['title', 'fingerprint'])
                 + remember_batch('memory_runs', 'memory_builds')
                 + remember_batch('comparisons', 'comparison_builds')
-                + [remember_build()]
             ) }}
         {%- elif not names_left_out(comparing) and not tasks_wait() -%}
             {{ run_together(remember_batch('comparisons', 'comparison_builds')) }}

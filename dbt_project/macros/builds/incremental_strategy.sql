@@ -12,8 +12,9 @@
 
 {#- The same on Spark: one MERGE where the table format has it (Iceberg, Delta), in which a
     row per replaced key meets every old row of it and deletes it, and new rows meet none;
-    else the batch's partitions are dropped and written anew. A build that is killed between
-    the two is not recorded, so that the next one computes the same batch. -#}
+    else the batch is computed into a table of its own, its partitions are dropped and
+    written anew. A build that is killed between the two is not recorded, so that the next
+    one computes the same batch. -#}
 {% macro spark__replace_batch(source, target, key) %}
     {%- set replaced -%}
         select distinct {{ key }} from {{ target }} where {{ is_replaced(key) }}
@@ -38,9 +39,16 @@
                 incoming.{{ column }}{{ ', ' if not loop.last }}
             {%- endfor %})
     {%- else -%}
+        {%- set next = target ~ '__next' -%}
+        {%- set columns = columns | join(', ') -%}
+        {%- do run_query('drop table if exists ' ~ next) -%}
+        {%- do run_query(
+            'create table ' ~ next ~ ' using parquet as select ' ~ columns ~ ' from ' ~ source
+        ) -%}
         {%- set partitions = [] -%}
         {%- for row in run_query(replaced).rows -%}
-            {%- set value = string_literal(escape_single_quotes(row[0])) -%}
+            {#- literals side by side are one; an expression is none here -#}
+            {%- set value = "'" ~ row[0] | replace("'", "' \"'\" '") ~ "'" -%}
             {%- do partitions.append('partition (' ~ key ~ ' = ' ~ value ~ ')') -%}
         {%- endfor -%}
         {%- if partitions -%}
@@ -48,8 +56,11 @@
                 'alter table ' ~ target ~ ' drop if exists ' ~ partitions | join(', ')
             ) -%}
         {%- endif -%}
-        insert overwrite table {{ target }} partition ({{ key }})
-        select {{ columns | join(', ') }} from {{ source }}
+        {%- do run_query(
+            'insert overwrite table ' ~ target ~ ' partition (' ~ key ~ ') select ' ~ columns
+            ~ ' from ' ~ next
+        ) -%}
+        drop table {{ next }}
     {%- endif -%}
 {% endmacro %}
 

@@ -52,7 +52,8 @@
 {%- endmacro %}
 
 
-{#- What a build remembers, on an engine whose warehouse ingest does not make. -#}
+{#- What a build remembers, on an engine whose warehouse ingest does not make; Parquet
+    whatever the format of the other tables. -#}
 {% macro create_build_state() -%}
     {{ return(adapter.dispatch('create_build_state')()) }}
 {%- endmacro %}
@@ -69,8 +70,10 @@
         'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
         'memory_builds': 'run_id string, fingerprint string, built_at timestamp',
     }.items() -%}
-        {%- do run_query(
-            'create table if not exists raw.' ~ name ~ ' (' ~ columns ~ ') using ' ~ table_format()
-        ) -%}
+        {%- for table in (name, name ~ '__next') -%}
+            {%- do run_query(
+                'create table if not exists raw.' ~ table ~ ' (' ~ columns ~ ') using parquet'
+            ) -%}
+        {%- endfor -%}
     {%- endfor -%}
 {%- endmacro %}

@@ -26,18 +26,13 @@
     ]) }}
 {%- endmacro %}
 
-{#- A Parquet table can only be written anew, and not while it is read. -#}
+{#- A Parquet table can only be written anew, and not while it is read: its rows go to
+    `__next` and back. -#}
 {% macro spark__replace_rows(table, condition, rows) -%}
-    {%- if table_format() != 'parquet' -%}
-        {{ return(default__replace_rows(table, condition, rows)) }}
-    {%- endif -%}
-    {%- set next = table ~ '__next' -%}
     {{ return([
-        'drop table if exists ' ~ next,
-        'create table ' ~ next ~ ' using parquet as select * from ' ~ table
+        'insert overwrite table ' ~ table ~ '__next select * from ' ~ table
             ~ ' where not (' ~ condition ~ ') union all ' ~ rows,
-        'insert overwrite table ' ~ table ~ ' select * from ' ~ next,
-        'drop table ' ~ next,
+        'insert overwrite table ' ~ table ~ ' select * from ' ~ table ~ '__next',
     ]) }}
 {%- endmacro %}
 
@@ -57,8 +52,3 @@
     {%- do run_query('create view ' ~ name ~ ' as ' ~ rows) -%}
 {%- endmacro %}
 
-
-{#- The format of Spark's tables, as dbt_project.yml has it. -#}
-{% macro table_format() -%}
-    {{ return(env_var('PROMPTLAB_SPARK_FORMAT', 'parquet')) }}
-{%- endmacro %}
