@@ -161,6 +161,20 @@ def test_what_an_unfinished_build_left_is_not_taken_for_built(
     assert differences(writable_example_db, again.settings.db) == {}
 
 
+def test_what_was_built_but_not_remembered_is_built_again(
+    example_db, writable_example_db
+):
+    """A kill between the statements that record a build, where an engine has no
+    transaction: the build itself is recorded first.
+    """
+    warehouse = Warehouse(writable_example_db)
+    with warehouse.writable() as con:
+        for state in ("task_builds", "comparison_builds", "memory_builds"):
+            con.execute(f"delete from raw.{state}")
+    warehouse.build()
+    assert differences(example_db, writable_example_db) == {}
+
+
 def test_changed_models_are_noticed_and_a_refresh_is_asked_for(
     example_db, writable_example_db
 ):
