@@ -6,12 +6,11 @@ hang on it are then built anew, and nothing else is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ingest import raw
 from promptlab.errors import NothingToDo, UsageError
 
 if TYPE_CHECKING:
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from promptlab.pipeline import Warehouse
 
 Say = Callable[[str], None]
-
-_NOT_THERE = (
-    "what people ask for is kept with raw tables, so only a warehouse with its own"
-    " takes it"
-)
 
 
 def say_nothing(_message: str) -> None:
@@ -81,13 +75,11 @@ def compare(
         if is_compared(con, before, after):
             return comparison(con, before, after, lang=lang, cases=cases)
     say(f"{before} and {after} have not been compared yet; building …")
-    with warehouse.writable() as con:
-        raw.check_not_views(con, _NOT_THERE)
-        con.execute(
-            "insert into raw.requested_comparisons values (?, ?, ?)",
-            [before, after, datetime.now(UTC)],
-        )
-    warehouse.build(["--select", "stg_tasks__requested_comparisons+"])
+    _answer(
+        warehouse,
+        "insert into raw.requested_comparisons values (?, ?, ?)",
+        [before, after, datetime.now(UTC)],
+    )
     with warehouse.built() as con:
         return comparison(con, before, after, lang=lang, cases=cases)
 
@@ -198,11 +190,16 @@ def _subject(con: duckdb.DuckDBPyConnection, task_id: str) -> Subject:
 def _record(
     warehouse: Warehouse, subject: Subject, task_id: str | None, say: Say
 ) -> None:
-    with warehouse.writable() as con:
-        raw.check_not_views(con, _NOT_THERE)
-        con.execute(
-            "insert into raw.named_baselines values (?, ?, ?, ?)",
-            [subject.title, subject.testset_id, task_id, datetime.now(UTC)],
-        )
     say("comparing anew …")
-    warehouse.build(["--select", "stg_tasks__named_baselines+"])
+    _answer(
+        warehouse,
+        "insert into raw.named_baselines values (?, ?, ?, ?)",
+        [subject.title, subject.testset_id, task_id, datetime.now(UTC)],
+    )
+
+
+def _answer(warehouse: Warehouse, statement: str, parameters: Sequence[object]) -> None:
+    """Write down what a person asks for, and build what hangs on it: both or neither."""
+    from promptlab.build import build
+
+    build(warehouse, request=(statement, parameters))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
-    from promptlab.last_build import LastBuild
+    from promptlab.build.record import LastBuild
     from promptlab.loading import Ingested, OnProgress
 
 _NOT_REPORTED = """
@@ -103,12 +103,13 @@ class Warehouse:
         full_refresh: bool = False,
         verbose: bool = False,
     ) -> None:
-        """Run ``dbt build`` on the bundled project: every number, and its tests.
+        """Compute every number, and test it: what is new or changed, all or nothing.
 
-        Only what is new or changed is computed.
+        In one transaction, by the plan that dbt compiled; dbt itself builds where the
+        raw tables are Parquet, on another engine, and where it gets arguments.
 
         Args:
-            args: passed on to dbt.
+            args: for ``dbt build``.
             full_refresh: compute everything again from the raw tables.
             verbose: let dbt's log through to stderr.
 
@@ -116,18 +117,16 @@ class Warehouse:
             SettingsError: there is no warehouse yet, or no Spark.
             UsageError: the raw tables are to be read from Parquet, and the warehouse
                 has rows in its own; or Spark is to build from the warehouse's own.
-            BuildError: names the nodes that failed.
+            BuildError: names the model or test that failed, and rows of it.
         """
         from promptlab.build import build
 
-        if full_refresh:
-            args = ["--full-refresh", *args]
-        build(self, args, verbose=verbose)
+        build(self, args, full_refresh=full_refresh, verbose=verbose)
 
     def last_build(self) -> LastBuild | None:
         """The newest finished build; ``None`` before the first."""
         from ingest import raw
-        from promptlab.last_build import last_build
+        from promptlab.build.record import last_build
 
         if not self.settings.db.exists():
             return None

@@ -55,14 +55,14 @@ def connect(
         _limit(con, "temp_directory", temp_directory)
         yield con
     except duckdb.Error as error:
-        if not _is_of_the_file(error):
+        if not is_of_the_file(error):
             raise
         raise _broken_off(db, str(error)) from None
     finally:
         con.close()
 
 
-def _is_of_the_file(error: duckdb.Error) -> bool:
+def is_of_the_file(error: duckdb.Error) -> bool:
     """Whether an error is about reading or writing, not about a query.
 
     A commit that cannot be written is a TransactionException; a block whose checksum

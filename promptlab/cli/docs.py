@@ -24,7 +24,7 @@ def command(call: Call, out: Path) -> int:
     The page holds everything itself, so it can be opened from disk or put on any static
     host.
     """
-    from promptlab.dbt_runner import write_docs
+    from promptlab.build.dbt import write_docs
     from promptlab.pipeline import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)

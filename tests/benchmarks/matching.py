@@ -7,7 +7,7 @@ import random
 import sys
 from pathlib import Path
 
-from promptlab.dbt_runner import run_dbt
+from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings

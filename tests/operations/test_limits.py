@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptlab.dbt_runner import run_dbt
+from promptlab.build.dbt import run_dbt
 from promptlab.errors import SettingsError
 from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, tidy_targets
 from promptlab.pipeline import Warehouse

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptlab.dbt_runner import environment_of
+from promptlab.build.dbt import environment_of
 from promptlab.paths import dbt_project
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from promptlab.dbt_runner import run_dbt
+from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.settings import Settings
 

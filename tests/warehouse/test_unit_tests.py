@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptlab.dbt_runner import run_dbt
+from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings

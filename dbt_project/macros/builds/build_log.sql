@@ -1,14 +1,14 @@
 {#- The models that compute one batch and keep what earlier builds computed. -#}
 {% macro models_kept() %}
-    {{ return(graph.nodes.values()
-        | selectattr('resource_type', 'equalto', 'model')
-        | selectattr('config.materialized', 'equalto', 'incremental')
-        | list) }}
+    {{ return(models_and_seeds()
+        | selectattr('config.materialized', 'equalto', 'incremental') | list) }}
 {% endmacro %}
 
 
+{#- Of this project, also where it is a package of another. -#}
 {% macro models_and_seeds() %}
     {{ return(graph.nodes.values()
+        | selectattr('package_name', 'equalto', 'promptlab')
         | selectattr('resource_type', 'in', ['model', 'seed']) | list) }}
 {% endmacro %}
 
@@ -53,7 +53,20 @@
                 ~ '. Build them again from the raw tables with --full-refresh'
             ) }}
         {%- endif -%}
+        {%- if flags.FULL_REFRESH -%}
+            {{ run_together(forget_builds()) }}
+        {%- endif -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{#- Nothing counts as built any more, so that a build computes everything. -#}
+{% macro forget_builds() %}
+    {%- set statements = [] -%}
+    {%- for state in ('task_builds', 'memory_builds', 'comparison_builds') -%}
+        {%- do statements.append('truncate table ' ~ source('raw', state)) -%}
+    {%- endfor -%}
+    {{ return(statements) }}
 {% endmacro %}
 
 
@@ -77,14 +90,13 @@
             and (not names_left_out(of_memory) or not memory_runs_wait()) -%}
             {#- the build first: where these are no transaction, a kill between them
                 leaves batches to compute again, not tables that nothing fills -#}
-            {{ run_together(
-                [remember_build()]
-                + remember_batch('tasks', 'task_builds', ['title', 'fingerprint'])
-                + remember_batch('memory_runs', 'memory_builds')
-                + remember_batch('comparisons', 'comparison_builds')
-            ) }}
+            {{ run_together([remember_build(
+                flags.FULL_REFRESH | lower,
+                "nullif('" ~ env_var('PROMPTLAB_VERSION', '') ~ "', '')",
+                "'" ~ invocation_id ~ "'",
+            )] + remember_batches()) }}
         {%- elif not names_left_out(comparing) and not tasks_wait() -%}
-            {{ run_together(remember_batch('comparisons', 'comparison_builds')) }}
+            {{ run_together(remember_batch('comparisons')) }}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}
@@ -111,24 +123,30 @@
 {% endmacro %}
 
 
-{% macro remember_build() %}
+{#- What a build was made of; the arguments are SQL. -#}
+{% macro remember_build(is_full_refresh, promptlab_version, id) %}
     {{ return(
         'insert into ' ~ source('raw', 'builds')
         ~ ' select current_timestamp, \'' ~ project_hash() ~ '\','
         ~ ' coalesce((select max(load_id) from ' ~ source('raw', 'loads') ~ '), 0), '
-        ~ flags.FULL_REFRESH | lower ~ ', '
-        ~ 'nullif(\'' ~ env_var('PROMPTLAB_VERSION', '') ~ '\', \'\'), '
-        ~ '\'' ~ invocation_id ~ '\''
+        ~ [is_full_refresh, promptlab_version, id] | join(', ')
     ) }}
 {% endmacro %}
 
 
-{% macro remember_batch(of, state, facts=['fingerprint', 'current_timestamp']) %}
+{% macro remember_batches() %}
+    {{ return(
+        remember_batch('tasks') + remember_batch('memory_runs') + remember_batch('comparisons')
+    ) }}
+{% endmacro %}
+
+
+{% macro remember_batch(of) %}
     {%- set batch = batches()[of] -%}
     {{ return(replace_rows(
-        source('raw', state),
-        'true' if flags.FULL_REFRESH else in_stored_batch(of, batch.key),
-        'select ' ~ batch.key ~ ', ' ~ facts | join(', ')
+        source('raw', batch.state),
+        in_stored_batch(of, batch.key),
+        'select ' ~ ([batch.key] + batch.facts) | join(', ')
         ~ ' from ' ~ relation_of(batch.model) ~ ' where fingerprint is not null'
     )) }}
 {% endmacro %}

@@ -1,17 +1,23 @@
 {#- What a build computes: a batch is a model that lists its keys, and its column there;
-    `all_model` has every key that is not gone. -#}
+    `all_model` has every key that is not gone, `state` remembers what was built. -#}
 {% macro batches() %}
-    {%- set tasks = {'model': 'int_tasks_to_build', 'all_model': 'int_task_versions'} -%}
+    {%- set tasks = {
+        'model': 'int_tasks_to_build', 'all_model': 'int_task_versions',
+        'state': 'task_builds', 'facts': ['title', 'fingerprint'],
+    } -%}
+    {%- set facts = ['fingerprint', 'current_timestamp'] -%}
     {{ return({
         'tasks': dict(tasks, key='task_id', all_key='task_id'),
         'titles': dict(tasks, key='title', all_key='title'),
         'comparisons': {
             'model': 'int_comparisons_to_build', 'key': 'candidate_task_id',
             'all_model': 'int_task_versions', 'all_key': 'task_id',
+            'state': 'comparison_builds', 'facts': facts,
         },
         'memory_runs': {
             'model': 'int_memory_runs_to_build', 'key': 'run_id',
             'all_model': 'stg_memory__runs', 'all_key': 'run_id',
+            'state': 'memory_builds', 'facts': facts,
         },
     }) }}
 {% endmacro %}
@@ -60,9 +66,3 @@
         identifier=model_name
     )) }}
 {% endmacro %}
-
-
-{#- On a full refresh nothing counts as built. -#}
-{% macro unless_full_refresh() -%}
-    {{ 'false' if flags.FULL_REFRESH else 'true' }}
-{%- endmacro %}

@@ -3,7 +3,7 @@
 {% macro get_incremental_replace_batch_sql(args) %}
     {%- set columns = args.dest_columns | map(attribute='quoted') | join(', ') -%}
     delete from {{ args.target_relation }}
-    where {{ is_replaced(args.unique_key) }};
+    where {{ is_replaced(config.get('meta').batch, args.unique_key) }};
 
     insert into {{ args.target_relation }} ({{ columns }})
     select {{ columns }} from {{ args.temp_relation }}
@@ -17,7 +17,7 @@
     one computes the same batch. -#}
 {% macro spark__replace_batch(source, target, key) %}
     {%- set replaced -%}
-        select distinct {{ key }} from {{ target }} where {{ is_replaced(key) }}
+        select distinct {{ key }} from {{ target }} where {{ is_replaced(config.get('meta').batch, key) }}
     {%- endset -%}
     {%- set columns = adapter.get_columns_in_relation(target) | map(attribute='name') | list -%}
     {%- if config.get('file_format') in ('iceberg', 'delta') -%}
@@ -66,9 +66,9 @@
 
 
 {#- What is stored and was computed again, or is computed no more. -#}
-{% macro is_replaced(key) -%}
-    {{ in_stored_batch(config.get('meta').batch, key) }}
-    or {{ is_gone(config.get('meta').batch, key) }}
+{% macro is_replaced(batch, key) -%}
+    {{ in_stored_batch(batch, key) }}
+    or {{ is_gone(batch, key) }}
 {%- endmacro %}
 
 

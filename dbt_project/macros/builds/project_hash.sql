@@ -1,14 +1,15 @@
-{#- A hash of the logic: of every model, seed and macro of this project, and its settings. -#}
+{#- A hash of the logic: of every model, seed and macro of this project, and its settings.
+    The same in a project that has this one as a package. -#}
 {% macro project_hash() %}
     {%- set texts = [
         var('memory_right_metric', 'auto') | string,
         var('memory_right_threshold', 0.5) | string,
     ] -%}
-    {%- for node in graph.nodes.values() if node.resource_type in ('model', 'seed') -%}
+    {%- for node in models_and_seeds() -%}
         {%- do texts.append(node.unique_id ~ ' ' ~ node.checksum.checksum) -%}
     {%- endfor -%}
     {%- for name, macro in context.items() if macro.macro is defined -%}
-        {%- if macro.macro.package_name == project_name -%}
+        {%- if macro.macro.package_name == 'promptlab' -%}
             {%- do texts.append(macro.macro.unique_id ~ ' ' ~ macro.macro.macro_sql) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -23,7 +23,6 @@ baselines as (
 built as (
 
     select * from {{ ref('stg_builds__comparison_builds') }}
-    where {{ unless_full_refresh() }}
 
 ),
 

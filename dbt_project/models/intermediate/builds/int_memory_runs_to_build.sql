@@ -1,6 +1,6 @@
 -- The memory runs that this build computes: those with other files than when they were last
 -- built, those whose baselines are others or have other files, and those that are gone (no
--- fingerprint). A full refresh takes all.
+-- fingerprint).
 with
 
 runs as (
@@ -18,7 +18,6 @@ pairs as (
 built as (
 
     select * from {{ ref('stg_builds__memory_builds') }}
-    where {{ unless_full_refresh() }}
 
 ),
 

@@ -1,6 +1,6 @@
 -- The tasks that this build computes: those that are new, or made of something else than
 -- when they were last built (their fingerprint is what it is now), and those that are gone
--- or had another title, whose rows go (no fingerprint). A full refresh takes all.
+-- or had another title, whose rows go (no fingerprint).
 with
 
 versions as (
@@ -12,7 +12,6 @@ versions as (
 built as (
 
     select * from {{ ref('stg_builds__task_builds') }}
-    where {{ unless_full_refresh() }}
 
 ),
 

@@ -1,6 +1,6 @@
 """Running the bundled dbt project in this process.
 
-Importing dbt takes more than a second, so it is imported when a build starts.
+Importing dbt takes more than a second, so it is imported when it is called.
 """
 
 from __future__ import annotations
@@ -30,55 +30,60 @@ def run_dbt(
     command: str = "build",
     verbose: bool = False,
 ) -> None:
-    """Run ``dbt build`` on the warehouse; data tests included.
-
-    Unit tests prove the project, not the data, so a build leaves them out unless
-    ``args`` select resource types themselves.
+    """Run a dbt command on the warehouse.
 
     Args:
         settings: says which database, and how much of the machine it may take.
         args: passed on to dbt as they are.
-        command: another dbt command, such as ``docs generate``.
+        command: ``build``, or another one such as ``docs generate``.
         verbose: let dbt's own log through, to stderr.
 
     Raises:
         BuildError: names every node that failed.
         UsageError: dbt does not understand ``args``.
     """
-    on_duckdb = settings.target == "duckdb"
-    if not on_duckdb:
+    if settings.target != "duckdb":
         spark.check(settings.target)
     db = settings.db.resolve()
     target = dbt_target(db, settings.target)
-    if on_duckdb:
+    if settings.target == "duckdb":
         tidy_targets(target, db)
-    call = [
-        *command.split(),
-        # artifacts take a second to write, for nobody; `args` may ask for them
-        *(["--no-write-json"] if command == "build" else []),
-        "--project-dir",
-        str(dbt_project()),
-        "--profiles-dir",
-        str(dbt_project()),
-        "--target-path",
-        str(target),
-        "--log-path",
-        str(target),
-        "--target",
-        settings.target,
-        *([] if verbose else ["--quiet"]),
-        *(
-            ["--exclude-resource-type", "unit_test"]
-            if _is_plain_build(command, args)
-            else []
-        ),
-        *args,
-    ]
+    call = [*command.split(), *([] if verbose else ["--quiet"]), *args]
+    invoke(settings, call, target=target)
+
+
+def invoke(
+    settings: Settings, call: Sequence[str], *, target: Path, manifest: Any = None
+) -> Any:
+    """What dbt answers to a command.
+
+    Args:
+        settings: see ``run_dbt``.
+        call: the command and its arguments, without those that say where things lie.
+        target: folder for dbt's parse cache and logs.
+        manifest: the project, where it was parsed before.
+
+    Raises:
+        BuildError: names every node that failed.
+        UsageError: dbt does not understand the command.
+    """
+    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
+    from dbt.cli.main import dbtRunner
+
+    project = str(dbt_project())
+    places = ["--project-dir", project, "--profiles-dir", project]
+    places += ["--target-path", str(target), "--log-path", str(target)]
+    places += ["--target", settings.target]
     output = sys.stderr if settings.log_format == "text" else LinesAsEvents("dbt")
     with _environment(environment_of(settings)), contextlib.redirect_stdout(output):
-        result = _invoke(call)
+        try:
+            result = dbtRunner(manifest=manifest).invoke([*call, *places])
+        finally:
+            # dbt keeps the file open, and so locked, for the life of the process
+            DuckDBConnectionManager.close_all_connections()
     if not result.success:
         raise _failure(result, target)
+    return result
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
@@ -87,6 +92,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
         "PROMPTLAB_DB": str(settings.db.resolve()),
         "PROMPTLAB_VERSION": __version__,
         "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+        ENV_PREFIX + "RAW": "",
     }
     for name in ("threads", "memory_limit", "temp_directory"):
         value = getattr(settings, name)
@@ -116,35 +122,21 @@ def write_docs(settings: Settings, file: Path, *, verbose: bool = False) -> Path
     return file
 
 
-def _is_plain_build(command: str, args: Sequence[str]) -> bool:
-    return command == "build" and not any("resource-type" in arg for arg in args)
-
-
-def _invoke(call: list[str]) -> Any:
-    from dbt.adapters.duckdb.connections import DuckDBConnectionManager
-    from dbt.cli.main import dbtRunner
-
-    try:
-        return dbtRunner().invoke(call)
-    finally:
-        # dbt keeps the file open, and so locked, for the life of the process
-        DuckDBConnectionManager.close_all_connections()
-
-
 def _failure(result: Any, target: Path) -> BuildError | UsageError:
     log = target / "dbt.log"
+    where = f"\nits log: {log}" if log.exists() else ""
     if result.exception is not None and result.result is None:
         kind = type(result.exception).__name__
         if "Usage" in kind or "NoSuchOption" in kind:
             return UsageError(f"dbt: {result.exception}")
-        return BuildError(f"dbt stopped: {result.exception}\nits log: {log}")
+        return BuildError(f"dbt stopped: {result.exception}{where}")
     failed = [
         f"  {r.node.resource_type} {r.node.name}: {' '.join(str(r.message).split())}"
         for r in getattr(result.result, "results", [])
         if str(r.status) in {"error", "fail", "runtime error"}
     ]
     return BuildError(
-        "\n".join([f"dbt: {len(failed)} node(s) failed", *failed, f"its log: {log}"])
+        "\n".join([f"dbt: {len(failed)} node(s) failed", *failed]) + where
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlab import __version__
-from promptlab.paths import dbt_project
+from promptlab.build import plan
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,7 +26,7 @@ _LAST_BUILD = """
 
         select
             built_at,
-            promptlab_version,
+            project_hash,
             last_load_id >= coalesce((select max(load_id) from raw.memory_runs), 0)
             and (select count(*) from raw.memory_builds)
             = (select count(distinct run_id) from raw.memory_runs) as has_memory,
@@ -46,8 +45,7 @@ _LAST_BUILD = """
     )
 
     select
-        built_at,
-        promptlab_version,
+        project_hash,
         has_memory,
         has_memory and has_tasks and has_comparisons as has_all
 
@@ -64,7 +62,7 @@ class LastBuild:
     has_memory: bool
     """Nothing of the memory benchmark has."""
     is_of_this_project: bool
-    """It ran the models that are there now."""
+    """It ran the models, seeds and macros that are there now."""
 
 
 def last_build(con: duckdb.DuckDBPyConnection) -> LastBuild | None:
@@ -72,14 +70,9 @@ def last_build(con: duckdb.DuckDBPyConnection) -> LastBuild | None:
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None
-    built_at, version, has_memory, has_all = row
+    project_hash, has_memory, has_all = row
     return LastBuild(
         has_all=has_all,
         has_memory=has_memory,
-        is_of_this_project=version == __version__
-        # who works on the models sees what they do now
-        and all(
-            file.stat().st_mtime <= built_at.timestamp()
-            for file in dbt_project().rglob("*.*")
-        ),
+        is_of_this_project=project_hash == plan.load().project_hash,
     )

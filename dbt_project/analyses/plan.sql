@@ -1,0 +1,21 @@
+{#- What `make plan` asks of dbt beside the compiled SQL of each node, as JSON: the words of
+    a build that stand in no model. The names after `$` are parameters of whoever runs it. -#}
+{%- if execute -%}
+    {%- set batches_of_models, replaced = {}, {} -%}
+    {%- for name, batch in batches().items() -%}
+        {%- do batches_of_models.update({batch.model: relation_of(batch.model) | string}) -%}
+    {%- endfor -%}
+    {%- for node in models_kept() -%}
+        {%- do replaced.update({
+            node.name: is_replaced(node.config.meta.batch, node.config.unique_key)
+        }) -%}
+    {%- endfor -%}
+    {{ tojson({
+        'project_hash': project_hash(),
+        'batches': batches_of_models,
+        'replaced': replaced,
+        'forget': forget_builds(),
+        'remember': [remember_build('$is_full_refresh', '$promptlab_version', '$build_id')]
+            + remember_batches(),
+    }) }}
+{%- endif -%}

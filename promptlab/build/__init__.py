@@ -1,0 +1,95 @@
+"""Computing the marts: by the compiled plan in one transaction, or by dbt itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from promptlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from promptlab.build.execution import OnNode
+    from promptlab.pipeline import Warehouse
+
+Request = tuple[str, Sequence[object]]
+"""A statement on the raw tables, with its parameters, that a build answers."""
+
+_WITH_RAW = "build with --raw parquet://DIR"
+_NO_REQUESTS = (
+    "what people ask for is kept with raw tables, so only a warehouse with its own"
+    " takes it"
+)
+
+
+def build(
+    warehouse: Warehouse,
+    args: Sequence[str] = (),
+    *,
+    full_refresh: bool = False,
+    verbose: bool = False,
+    request: Request | None = None,
+    on_node: OnNode = lambda _name, _place, _of: None,
+) -> None:
+    """Compute what is new; ``Warehouse.build`` says what each argument means.
+
+    Args:
+        warehouse: the warehouse.
+        args: for dbt; with any, dbt builds.
+        full_refresh: compute everything again from the raw tables.
+        verbose: let dbt's log through to stderr.
+        request: done first, in the same transaction.
+        on_node: told of the progress of a plan.
+    """
+    settings = warehouse.settings
+    by_dbt = args or settings.raw is not None or settings.target != "duckdb"
+    if by_dbt and request is None:
+        _prepare_for_dbt(warehouse)
+        from promptlab.build.dbt import run_dbt
+
+        refresh = ["--full-refresh"] if full_refresh else []
+        run_dbt(settings, [*refresh, *args], verbose=verbose)
+        return
+    from ingest import raw
+    from promptlab.build import plan
+    from promptlab.build.execution import execute
+
+    # what is there decides before dbt might have to compile: no file, held, too new
+    with warehouse.examining():
+        pass
+    compiled = plan.load()
+    with warehouse.writable() as con:
+        raw.check_not_views(con, _NO_REQUESTS if request else _WITH_RAW)
+        con.execute("set preserve_insertion_order = false")
+        con.begin()
+        try:
+            if request is not None:
+                con.execute(*request)
+            execute(con, compiled, full_refresh=full_refresh, on_node=on_node)
+        except BaseException:
+            con.rollback()
+            raise
+        con.commit()
+
+
+def _prepare_for_dbt(warehouse: Warehouse) -> None:
+    """Say in words what dbt would say in a traceback."""
+    from ingest import raw
+    from ingest.parquet import ParquetLayer
+
+    settings = warehouse.settings
+    if settings.raw is not None:
+        ParquetLayer.of(settings.raw).manifest()
+        if settings.target == "duckdb":
+            with warehouse.writable() as con:
+                raw.give_way(con)
+    elif settings.target != "duckdb":
+        raise UsageError(
+            f"target {settings.target} reads the raw tables from Parquet: name them"
+            " with --raw parquet://DIR, made by `promptlab ingest PATH --sink"
+            " parquet://DIR`"
+        )
+    else:
+        with warehouse.examining():
+            pass
+        with warehouse.writable() as con:
+            raw.check_not_views(con, _WITH_RAW)

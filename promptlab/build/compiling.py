@@ -1,0 +1,182 @@
+"""Compiling the dbt project into a plan: the only step of a build that needs dbt.
+
+dbt resolves names, renders templates, orders nodes and writes constraints; what stands
+here picks that up and takes the name of the database out of it.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from promptlab.build.dbt import invoke
+from promptlab.build.plan import FORMAT, Node, Plan, sources_hash
+from promptlab.settings import Settings
+
+# No text of the project holds this name, so that it can be taken out of every relation.
+_DATABASE = "promptlab_compiles_its_plan"
+
+_RUN = {"seed", "model", "test"}
+
+
+def compile_plan(project: Path) -> Plan:
+    """Have dbt compile the project, on an empty database.
+
+    Raises:
+        BuildError: dbt does not take the project.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(db=Path(folder) / f"{_DATABASE}.duckdb")
+
+        def dbt(*call: str, manifest: Any = None) -> Any:
+            return invoke(
+                settings, [*call, "--quiet"], target=Path(folder), manifest=manifest
+            )
+
+        manifest = dbt("parse").result
+        dbt("seed", manifest=manifest)
+        compiled = dbt("compile", manifest=manifest).result.results
+        nodes = dict(manifest.nodes) | {r.node.unique_id: r.node for r in compiled}
+        words = json.loads(_unqualified(nodes["analysis.promptlab.plan"].compiled_code))
+        nodes = {k: node for k, node in nodes.items() if node.resource_type in _RUN}
+        return Plan(
+            format=FORMAT,
+            sources_hash=sources_hash(project),
+            project_hash=words["project_hash"],
+            batches=sorted(words["batches"].values()),
+            forget=words["forget"],
+            remember=words["remember"],
+            nodes=list(_nodes(_Graph(nodes, words["batches"]), words, settings.db)),
+        )
+
+
+class _Graph:
+    """The nodes by id, and what each is made of."""
+
+    def __init__(self, nodes: dict[str, Any], batches: dict[str, str]) -> None:
+        self.nodes = nodes
+        self._tables = {
+            key: batches[node.name]
+            for key, node in nodes.items()
+            if node.resource_type == "model" and node.name in batches
+        }
+        self._ancestors: dict[str, set[str]] = {}
+
+    def parents(self, key: str) -> list[str]:
+        """The nodes that it reads, in the order of their names."""
+        return sorted(p for p in self.nodes[key].depends_on_nodes if p in self.nodes)
+
+    def ancestors(self, key: str) -> set[str]:
+        """Everything that it is made of, itself too."""
+        if key not in self._ancestors:
+            found = {key}.union(*map(self.ancestors, self.parents(key)))
+            self._ancestors[key] = found
+        return self._ancestors[key]
+
+    def ordered(self) -> list[str]:
+        """Parents before children; batches first, each test as soon as it can run."""
+        first = set().union(*map(self.ancestors, self._tables))
+        models = [k for k, n in sorted(self.nodes.items()) if n.resource_type != "test"]
+        tests = [k for k, n in sorted(self.nodes.items()) if n.resource_type == "test"]
+        placed: dict[str, None] = {}
+
+        def place(key: str) -> None:
+            if key in placed:
+                return
+            for parent in self.parents(key):
+                place(parent)
+            placed[key] = None
+            for test in tests:
+                if test not in placed and placed.keys() >= set(self.parents(test)):
+                    placed[test] = None
+
+        for key in sorted(models, key=lambda key: key not in first):
+            place(key)
+        assert placed.keys() == self.nodes.keys()
+        return list(placed)
+
+    def batches(self, key: str) -> list[str]:
+        """The tables of keys that have to be empty for a node to be left out: its own,
+        and those of all that is made of it, which would read what it left before."""
+        if not self._own_batches(key):
+            return []
+        made_of_it = (k for k in self.nodes if key in self.ancestors(k))
+        return sorted(set().union(*map(self._own_batches, made_of_it)))
+
+    def _own_batches(self, key: str) -> set[str]:
+        before = self.ancestors(key) - {key}
+        return {table for k, table in self._tables.items() if k in before}
+
+
+def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
+    with duckdb.connect(str(db), read_only=True) as seeds:
+        for key in graph.ordered():
+            node = graph.nodes[key]
+            if node.resource_type == "seed":
+                kind, sql = "seed", _rows_of_seed(seeds, node)
+            elif node.resource_type == "test":
+                _check_plain(node)
+                kind, sql = "test", node.compiled_code
+            else:
+                kind, sql = node.config.materialized, node.compiled_code
+            yield Node(
+                name=node.name if kind == "test" else node.alias,
+                kind=kind,
+                sql=_unqualified(sql).strip().splitlines(),
+                schema=None if kind == "test" else node.schema,
+                batches=graph.batches(key),
+                contract=_contract(node) if kind != "test" else [],
+                replaced=words["replaced"].get(node.name),
+            )
+
+
+def _contract(node: Any) -> list[str]:
+    """The definition of its columns, as dbt's adapter writes it."""
+    if not node.config.contract.enforced:
+        return []
+    from dbt.adapters.duckdb.impl import DuckDBAdapter
+
+    columns = {name: column.to_dict() for name, column in node.columns.items()}
+    rules = [constraint.to_dict() for constraint in node.constraints]
+    return [
+        *DuckDBAdapter.render_raw_columns_constraints(raw_columns=columns),
+        *DuckDBAdapter.render_raw_model_constraints(raw_constraints=rules),
+    ]
+
+
+def _check_plain(test: Any) -> None:
+    """A plan knows one kind of test: no row may come back."""
+    plain = {"severity": "ERROR", "fail_calc": "count(*)", "error_if": "!= 0"}
+    found = {name: getattr(test.config, name) for name in plain}
+    assert found == plain and test.config.limit is None, f"{test.name}: {found}"
+
+
+def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:
+    """A query that gives the rows of a seed as dbt loaded them, types too."""
+    table = con.table(f'"{node.schema}"."{node.alias}"')
+    columns = [
+        f'cast("{name}" as {data_type}) as "{name}"'
+        for name, data_type in zip(table.columns, table.types, strict=True)
+    ]
+    rows = ",\n".join(
+        f"({', '.join(map(_literal, row))})" for row in table.fetchall()
+    )
+    names = ", ".join(f'"{name}"' for name in table.columns)
+    return f"select {', '.join(columns)}\nfrom (values\n{rows}\n) as t ({names})"
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return str(value)
+
+
+def _unqualified(sql: str) -> str:
+    return sql.replace(f'"{_DATABASE}".', "").replace(f'\\"{_DATABASE}\\".', "")

@@ -1,0 +1,164 @@
+"""Running a plan: one connection, one transaction, data tests before the commit.
+
+Readers see the marts of before or those of after. A test that fails, a kill or a full
+disk leaves the warehouse as it was.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from promptlab import __version__
+from promptlab.errors import BuildError
+from promptlab.warehouse import is_of_the_file
+
+if TYPE_CHECKING:
+    from promptlab.build.plan import Node, Plan
+
+OnNode = Callable[[str, int, int], None]
+"""Told of each node before it runs: its name, its place from 1, how many there are."""
+
+_ROWS_SHOWN = 3
+
+
+def execute(
+    con: duckdb.DuckDBPyConnection,
+    plan: Plan,
+    *,
+    full_refresh: bool = False,
+    on_node: OnNode = lambda _name, _place, _of: None,
+) -> None:
+    """Run a plan inside the transaction that *con* is in, and record the build.
+
+    Args:
+        con: a connection that may write; who began its transaction ends it.
+        plan: what to run.
+        full_refresh: compute everything again from the raw tables.
+        on_node: told of the progress.
+
+    Raises:
+        BuildError: names the model or test that failed, with its first rows; or what
+            is stored was computed by other logic.
+    """
+    there = _relations(con)
+    anew = full_refresh or _is_first(con, plan, there)
+    if anew:
+        for statement in plan.forget:
+            con.execute(statement)
+    filled: set[str] = set()
+    for place, node in enumerate(plan.nodes, 1):
+        if not anew and node.batches and filled.isdisjoint(node.batches):
+            continue
+        on_node(node.name, place, len(plan.nodes))
+        try:
+            if node.kind == "test":
+                _test(con, node)
+            else:
+                _write(con, node, there.get(node.relation), anew=anew)
+        except duckdb.Error as error:
+            if is_of_the_file(error):
+                raise
+            raise BuildError(f"{node.kind} {node.name}: {error}") from None
+        if node.relation in plan.batches and _first_rows(con, node.relation, 1):
+            filled.add(node.relation)
+    _remember(con, plan, full_refresh=full_refresh)
+
+
+def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
+    """What is there: quoted name → ``table`` or ``view``."""
+    rows = con.execute(
+        "select schema_name, table_name, 'table' from duckdb_tables()"
+        " where database_name = current_database() union all"
+        " select schema_name, view_name, 'view' from duckdb_views()"
+        " where database_name = current_database() and not internal"
+    ).fetchall()
+    return {f'"{schema}"."{name}"': kind for schema, name, kind in rows}
+
+
+def _is_first(
+    con: duckdb.DuckDBPyConnection, plan: Plan, there: dict[str, str]
+) -> bool:
+    """Whether nothing was built yet; else what is stored has to be of the same logic."""
+    last = con.execute(
+        "select project_hash from raw.builds order by built_at desc limit 1"
+    ).fetchone()
+    if last is None:
+        return True
+    if last[0] != plan.project_hash:
+        raise BuildError(
+            "the models, seeds or macros have changed since this warehouse was built:"
+            " build it again from its raw tables with --full-refresh"
+        )
+    gone = [
+        node.name
+        for node in plan.nodes
+        if node.kind == "incremental" and node.relation not in there
+    ]
+    if gone:
+        raise BuildError(
+            f"these tables are gone: {', '.join(gone)}."
+            " Build them again from the raw tables with --full-refresh"
+        )
+    return False
+
+
+def _write(
+    con: duckdb.DuckDBPyConnection, node: Node, there: str | None, *, anew: bool
+) -> None:
+    """Put the rows of a model where they belong."""
+    kind = "view" if node.kind == "view" else "table"
+    stays = node.kind in {"seed", "view"}
+    if there == kind and not anew:
+        if stays:
+            return
+        if node.kind == "incremental":
+            con.execute(f"delete from {node.relation} where {node.replaced}")
+            con.execute(f"insert into {node.relation} by name {node.query}")
+            return
+    if there is None:
+        con.execute(f'create schema if not exists "{node.schema}"')
+    elif there != kind:
+        con.execute(f"drop {there} {node.relation}")
+    if node.contract:
+        columns = ",\n".join(node.contract)
+        con.execute(f"create or replace table {node.relation} ({columns})")
+        con.execute(f"insert into {node.relation} by name {node.query}")
+    else:
+        con.execute(f"create or replace {kind} {node.relation} as {node.query}")
+
+
+def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
+    row = con.execute(f"select count(*) from ({node.query})").fetchone()
+    if row != (0,):
+        rows = _first_rows(con, f"({node.query})", _ROWS_SHOWN)
+        raise BuildError(
+            "\n".join(
+                [f"data test {node.name} fails for {row[0]} row(s)", *map(str, rows)]
+            )
+        )
+
+
+def _first_rows(
+    con: duckdb.DuckDBPyConnection, relation: str, limit: int
+) -> list[dict[str, object]]:
+    result = con.execute(f"select * from {relation} limit {limit}")
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def _remember(
+    con: duckdb.DuckDBPyConnection, plan: Plan, *, full_refresh: bool
+) -> None:
+    facts = {
+        "is_full_refresh": full_refresh,
+        "promptlab_version": __version__,
+        "build_id": str(uuid.uuid4()),
+    }
+    for statement in plan.remember:
+        con.execute(
+            statement, {k: v for k, v in facts.items() if f"${k}" in statement}
+        )
