@@ -39,17 +39,22 @@ def dbt_target(db: Path, engine: str = "duckdb") -> Path:
     Under the user's cache folder, so that neither an installed package nor the
     caller's working folder is written to; in a temporary folder where there is none.
     """
-    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     name = hashlib.sha256(
         f"{dbt_project()}\n{db.resolve()}\n{engine}".encode()
     ).hexdigest()[:16]
-    target = root / "promptlab" / "dbt" / name
+    return cache(f"dbt/{name}")
+
+
+def cache(name: str) -> Path:
+    """A folder of the user's cache for what can be made again, or a temporary one."""
+    root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = root / "promptlab" / name
     try:
-        target.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError:
-        target = Path(tempfile.gettempdir()) / f"promptlab-{os.getuid()}" / name
-        target.mkdir(parents=True, exist_ok=True)
-    return target
+        folder = Path(tempfile.gettempdir()) / f"promptlab-{os.getuid()}" / name
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return folder
 
 
 def tidy_targets(target: Path, db: Path) -> None:

@@ -20,6 +20,7 @@ from typing import Any
 from jinja2 import (
     ChoiceLoader,
     Environment,
+    FileSystemBytecodeCache,
     FileSystemLoader,
     PackageLoader,
     StrictUndefined,
@@ -29,6 +30,7 @@ from jinja2 import (
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import SettingsError
+from promptlab.paths import cache
 from reports.catalogue import Lang, catalogue
 from reports.filters import Filters
 from reports.limits import SHOWN, Limits
@@ -65,6 +67,8 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
     # autoescape=True, not select_autoescape(): that one leaves *.html.j2 unescaped.
     env = Environment(
         loader=ChoiceLoader(loaders),
+        # compiling our templates takes longer than one report
+        bytecode_cache=FileSystemBytecodeCache(str(cache("templates"))),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,
