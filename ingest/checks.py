@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ingest.json_text import dump
+from ingest.reading.json_text import dump
 from promptlab.contracts.testset import TestCase
 from promptlab.patterns import text_check, translate
 

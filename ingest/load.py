@@ -11,19 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from ingest.file_reading import FileLoad, Files, OnProgress
-from ingest.files import Found
-from ingest.known import Known, known_files, known_pipelines
-from ingest.limits import DEFAULT, Limits
-from ingest.load_rows import ReadFile
-from ingest.readers import Source
-from ingest.reading import Key, Reading
-from ingest.write import Writer
+from ingest.file_reader import FileLoad, Files, OnProgress
+from ingest.files.finding import Found
+from ingest.raw.batch import ReadFile
+from ingest.raw.load_log import Known, known_files, known_pipelines
+from ingest.raw.rows import Key, Reading
+from ingest.raw.write import Writer
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.source import Source
 
 if TYPE_CHECKING:
     import duckdb
 
-    from ingest.redaction_rules import Mode
+    from ingest.files.redaction_rules import Mode
 
 __all__ = ["FileLoad", "ingest", "read_files"]
 

@@ -8,13 +8,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest.faults import faults, nearest, shown
-from ingest.json_places import pointer
-from ingest.json_text import dump
-from ingest.problems import Problem, Severity
-from ingest.reading import Reading
-from ingest.rows import Rows, columns_of
-from ingest.yaml_text import Keys, YamlText, read_yaml
+from ingest.raw.rows import Reading, Rows, columns_of
+from ingest.reading.contract_faults import faults, nearest, shown
+from ingest.reading.json_places import pointer
+from ingest.reading.json_text import dump
+from ingest.reading.problems import Problem, Severity
+from ingest.reading.yaml_text import Keys, YamlText, read_yaml
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.errors import InputError
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ingest.files import Found, find_files
+from ingest.files.finding import Found, find_files
+from ingest.formats import KINDS
 from ingest.kinds import HEAD_BYTES, recognise
-from ingest.readers import KINDS
 from promptlab.errors import InputError, UsageError
 
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ingest.file_reading import FileLoad, Files
-from ingest.files import Found
-from ingest.known import Known
-from ingest.limits import Limits
-from ingest.load_rows import (
+from ingest.file_reader import FileLoad, Files
+from ingest.files.finding import Found
+from ingest.files.redaction_rules import Mode
+from ingest.parquet.layer import ParquetLayer, frame_of
+from ingest.raw.batch import (
     ReadFile,
     added,
     redaction_columns,
     reject_columns,
     with_load,
 )
-from ingest.parquet.layer import ParquetLayer, frame_of
-from ingest.reading import Reading
-from ingest.redaction_rules import Mode
-from ingest.rows import height
+from ingest.raw.load_log import Known
+from ingest.raw.rows import Reading, height
+from ingest.reading.limits import Limits
 from promptlab.contracts.pipeline import Pipeline
 
 SHARD_BYTES = 64 << 20

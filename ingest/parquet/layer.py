@@ -26,14 +26,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw import OF_BUILDS, OWNED_TABLES, SCHEMA_VERSION, polars_types
+from ingest.raw.tables import OF_BUILDS, OWNED_TABLES, SCHEMA_VERSION, polars_types
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from ingest.reading import Key
+    from ingest.raw.rows import Key
 
 FORMAT_VERSION = "1.0"
 # 1.0  first version
@@ -316,7 +316,9 @@ def _columns() -> dict[str, dict[str, str]]:
     import duckdb
 
     with duckdb.connect() as con:
-        con.execute(resources.files("ingest").joinpath("raw.sql").read_text("utf-8"))
+        con.execute(
+            resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
+        )
         rows = con.execute(
             "select table_name, column_name, data_type from duckdb_columns()"
             " where schema_name = 'raw' order by table_name, column_index"

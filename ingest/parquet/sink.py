@@ -10,19 +10,19 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.file_reading import FileLoad, OnProgress
-from ingest.files import Found
-from ingest.known import known_files, known_pipelines
-from ingest.limits import DEFAULT, Limits
-from ingest.load_rows import ReadFile, load_columns
+from ingest.file_reader import FileLoad, OnProgress
+from ingest.files.finding import Found
 from ingest.parquet.flatten import Flattened, Shard, ShardFile, flatten, shards_of
 from ingest.parquet.layer import ParquetLayer, frame_of
+from ingest.raw.batch import ReadFile, load_columns
+from ingest.raw.load_log import known_files, known_pipelines
+from ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ingest.reading import Key
-    from ingest.redaction_rules import Mode
+    from ingest.files.redaction_rules import Mode
+    from ingest.raw.rows import Key
 
 COMMIT_EVERY_S = 60
 """Every commit writes the list of live objects anew; a killed ingest reads again what
