@@ -52,7 +52,7 @@ _Place = tuple[str, str | None, str | None, str, str]
 
 
 class Remark(NamedTuple):
-    """Something to tell about one expected text; its check stands all the same."""
+    """A warning about one expected text; its check is kept."""
 
     scope: str
     step_id: str | None

@@ -1,4 +1,4 @@
-"""Input files, one after the other: known ones passed over, others read in batches."""
+"""Reads planned files one by one: known ones are passed over, others give batches."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.files.blocks import BLOCK_BYTES, Block
-from ingest.files.finding import Found
+from ingest.files.finding import FoundFile
 from ingest.files.input_file import ChangedWhileRead, InputFile
 from ingest.files.redaction import Redactor
 from ingest.formats import LINE_KINDS, read_batches
-from ingest.raw.batch import ReadFile
+from ingest.raw.batch import ReadBatch
 from ingest.raw.load_log import (
     MOST_PROBLEMS,
     Known,
@@ -36,19 +36,19 @@ OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
 
 _ATTEMPTS = 3
-"""To read a file that changes while it is read."""
+"""How often a file that changes while it is read is read from its start."""
 
 
 @dataclass
 class FileLoad:
-    """What became of one file."""
+    """One file of an ingest, and what came of it: the line that a user sees."""
 
     path: Path
     kind: str
     status: str = "loaded"
-    """loaded, unchanged, rejected, skipped, purged"""
+    """loaded, unchanged, rejected, skipped or purged."""
     problems: list[Problem] = field(default_factory=list)
-    """Of a very large file the first ones; `raw.rejects` has all."""
+    """The first ``MOST_PROBLEMS`` of a very large file; ``raw.rejects`` has all."""
     records_loaded: int = 0
     records_rejected: int = 0
     keys: list[Key] = field(default_factory=list)
@@ -57,7 +57,7 @@ class FileLoad:
     """Rule → values that were redacted."""
 
     def add(self, reading: Reading) -> None:
-        """Count one batch in."""
+        """Add the counts, keys and problems of one batch of the file."""
         room = max(0, MOST_PROBLEMS - len(self.problems)) if self.problems else None
         self.problems = self.problems + reading.problems[:room]
         self.records_loaded += reading.records_loaded
@@ -69,8 +69,8 @@ class FileLoad:
             self.message = next(found, "nothing could be read")
 
 
-class Files:
-    """Reads files that the warehouse does not know yet.
+class FileReader:
+    """Reads the files that the warehouse does not know yet.
 
     Args:
         known: versions that are passed over; those read here are added.
@@ -96,27 +96,27 @@ class Files:
         self.redact = redact
 
     def read_all(
-        self, planned: Iterable[tuple[Found, str | None]], on_progress: OnProgress
-    ) -> Iterator[ReadFile]:
-        """Read files; tell of each when it is done."""
+        self, planned: Iterable[tuple[FoundFile, str | None]], on_progress: OnProgress
+    ) -> Iterator[ReadBatch]:
+        """Read files in their order; ``on_progress`` is called after each."""
         for found, kind in planned:
             self.loads.append(FileLoad(found.path, kind or "unknown"))
             yield from self.read(found, kind)
             on_progress(found.path, found.size)
 
-    def read(self, found: Found, kind: str | None) -> Iterator[ReadFile]:
-        """Read one file in as many batches as it is large; none where it is known.
+    def read(self, found: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
+        """Read one file in batches of bounded size; a known file gives none.
 
-        One that changes meanwhile is read again, and left out if it goes on changing;
-        batches that were given of it are called back.
+        A file that changes while it is read is read again, and left out if it keeps
+        changing. Its earlier batches are then withdrawn by one that is ``abandoned``.
         """
         if found.fault:
             yield from self._leave_out(found, kind, "unreadable", found.fault)
             return
         for _ in range(_ATTEMPTS):
-            given: ReadFile | None = None
+            given: ReadBatch | None = None
             try:
-                for given in _FileReading(self, found, kind).batches():
+                for given in _Attempt(self, found, kind).batches():
                     yield given
                 return
             except (ChangedWhileRead, OSError) as error:
@@ -130,38 +130,38 @@ class Files:
         yield from self._leave_out(found, kind, "changed_while_read", reason)
 
     def _leave_out(
-        self, found: Found, kind: str | None, code: str, reason: str
-    ) -> Iterator[ReadFile]:
+        self, found: FoundFile, kind: str | None, code: str, reason: str
+    ) -> Iterator[ReadBatch]:
         problem = Problem(code, f"cannot be read: {reason}")
         reading = Reading(rows={}, problems=[problem], rejected=True)
-        yield from _FileReading(self, found, kind).left_out(reading)
+        yield from _Attempt(self, found, kind).left_out(reading)
 
 
-class _FileReading:
+class _Attempt:
     """One attempt to read one file."""
 
-    def __init__(self, files: Files, found: Found, kind: str | None) -> None:
-        self._files = files
+    def __init__(self, reader: FileReader, found: FoundFile, kind: str | None) -> None:
+        self._reader = reader
         self._found = found
         self._kind = kind
         self._started_at = datetime.now(UTC)
-        self._redactor = Redactor(files.redact, yaml=kind == "pipeline")
+        self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
         self._sha256 = ""  # of a file that cannot be read
         self._load = FileLoad(found.path, kind or "unknown")
-        if files.loads and files.loads[-1].path == found.path:
-            files.loads[-1] = self._load
+        if reader.loads and reader.loads[-1].path == found.path:
+            reader.loads[-1] = self._load
 
-    def batches(self) -> Iterator[ReadFile]:
-        """Read it.
+    def batches(self) -> Iterator[ReadBatch]:
+        """Read the file.
 
         Raises:
-            ChangedWhileRead: somebody wrote it meanwhile.
+            ChangedWhileRead: it was written while it was read.
             OSError: it cannot be read.
         """
         file = InputFile(self._found.path)
         source = self._source(file)
         is_whole = self._is_read_whole(file)
-        is_too_large = is_whole and file.size > self._files.limits.max_file
+        is_too_large = is_whole and file.size > self._reader.limits.max_file
         if is_whole and not is_too_large and self._kind is not None:
             source = replace(source, data=file.whole())
             self._sha256 = hashlib.sha256(source.data).hexdigest()
@@ -170,7 +170,7 @@ class _FileReading:
         if self._is_known(source):
             return
         if is_too_large:
-            problem = self._files.limits.file_too_large(file.size)
+            problem = self._reader.limits.file_too_large(file.size)
             reading = Reading(rows={}, problems=[problem], rejected=True)
             yield from self._as_batches(iter([reading]), source)
         elif self._kind is None:
@@ -181,12 +181,12 @@ class _FileReading:
                 data = self._redactor.redact(source.data)
                 source = replace(source, data=data)
             else:
-                blocks = file.blocks(self._files.limits.max_record)
+                blocks = file.blocks(self._reader.limits.max_record)
                 source = replace(source, blocks=self._redacted(blocks))
             yield from self._as_batches(read_batches(self._kind, source), source)
 
-    def left_out(self, reading: Reading) -> Iterator[ReadFile]:
-        """Keep why it could not be read, once."""
+    def left_out(self, reading: Reading) -> Iterator[ReadBatch]:
+        """Give the one batch that says why the file was left out, unless known."""
         source = self._source(None)
         if not self._is_known(source):
             yield from self._as_batches(iter([reading]), source)
@@ -208,7 +208,7 @@ class _FileReading:
 
     def _as_batches(
         self, readings: Iterator[Reading], source: Source
-    ) -> Iterator[ReadFile]:
+    ) -> Iterator[ReadBatch]:
         load = self._load
         reading = next(readings)
         while True:
@@ -217,12 +217,12 @@ class _FileReading:
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
             load.add(reading)
-            self._files.pipelines += _pipelines_in(reading)
+            self._reader.pipelines += _pipelines_in(reading)
             settings = self._read_with(load.problems)
             versions = self._versions(source, settings)
             if is_last:
                 load.redacted = dict(self._redactor.counts)
-                self._files.known.add(
+                self._reader.known.add(
                     versions,
                     Outcome(
                         load.status,
@@ -231,7 +231,7 @@ class _FileReading:
                         load.records_rejected,
                     ),
                 )
-            yield ReadFile(
+            yield ReadBatch(
                 kind=load.kind,
                 status=load.status,
                 message=load.message,
@@ -251,7 +251,7 @@ class _FileReading:
 
     def _is_known(self, source: Source) -> bool:
         any_excess = [Problem(code, "") for code in LIMIT_CODES]
-        before = self._files.known.find(
+        before = self._reader.known.find(
             *self._versions(source, self._read_with()),
             *self._versions(source, self._read_with(any_excess)),
         )
@@ -266,11 +266,11 @@ class _FileReading:
         return True
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
-        testset = self._files.testset
+        testset = self._reader.testset
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, problems: Iterable[Problem] = ()) -> str:
-        return read_with(self._files.redact, self._files.limits, problems)
+        return read_with(self._reader.redact, self._reader.limits, problems)
 
     def _source(self, file: InputFile | None) -> Source:
         modified = file.modified if file else 0
@@ -280,9 +280,9 @@ class _FileReading:
             path=self._found.path,
             uri=self._found.uri,
             modified_at=datetime.fromtimestamp(modified, UTC),
-            pipelines=self._files.pipelines,
+            pipelines=self._reader.pipelines,
             size=file.size if file else 0,
-            limits=self._files.limits,
+            limits=self._reader.limits,
         )
 
 

@@ -91,7 +91,7 @@ def load_pipeline_config(
 def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
     if text.problems:
         return None, text.problems
-    check = _Check(text, name)
+    check = _PipelineCheck(text, name)
     return check.pipeline(), check.problems
 
 
@@ -120,7 +120,7 @@ def _try(path: Path) -> Pipeline | None:
         return None
 
 
-class _Check:
+class _PipelineCheck:
     """Checks what a file holds against the contract, and what spans its fields."""
 
     def __init__(self, text: YamlText, name: str) -> None:

@@ -1,4 +1,4 @@
-"""The careful road for an analysis input: every fault named, good cases loaded."""
+"""Reads a faulty analysis input: every fault is named, good cases are loaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.analysis.head import Head, HeadFaults, read_head
+from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from ingest.analysis.rows import DoubtfulCases, task_reading
 from ingest.analysis.warnings import UnknownKeys, placed
 from ingest.raw.rows import Reading
@@ -61,7 +61,7 @@ def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
 
 
 class _Document:
-    """The file's text, and where its parts stand in it."""
+    """The file's text, and where each part stands in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -93,7 +93,7 @@ class _Document:
         return end
 
     def parts(self) -> dict[str, str]:
-        """Return the JSON of what stands beside the cases."""
+        """Return the JSON text of each member but the cases."""
         parts = {str(key): self.written(span) for key, span in self.top.items()}
         if parts.get("cases", "").startswith("["):
             parts["cases"] = "[]"
@@ -129,7 +129,7 @@ class _Document:
 class _Cases:
     """The cases of a document, each loaded or refused."""
 
-    def __init__(self, document: _Document, head: Head, limits: Limits) -> None:
+    def __init__(self, document: _Document, head: AnalysisHead, limits: Limits) -> None:
         self.document = document
         self.head = head
         self.limits = limits
@@ -205,7 +205,7 @@ class _Cases:
                 self.refused[position] = [self._problem(position, fault, case.case_id)]
 
     def _drop_twin_rounds(self, position: int) -> None:
-        """Keep the first of rounds with one id, and tell of the others."""
+        """Keep the first of several rounds with one id, and report the others."""
         case = self.good[position]
         kept: dict[str, Any] = {}
         for place, one in enumerate(case.rounds):

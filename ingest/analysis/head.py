@@ -27,19 +27,19 @@ class HeadFaults(Exception):
 
 
 @dataclass(frozen=True)
-class Head:
+class AnalysisHead:
     """What a file says before its cases."""
 
     task_id: str
     rows: Rows
-    """The row of ``tasks``, those of ``dimension_configs``."""
+    """The row of ``tasks`` and the rows of ``dimension_configs``."""
     zoneless: bool
     """``created_at`` names no zone."""
     contract: AnalysisInput
-    """The same, without the cases."""
+    """The checked file, without its cases."""
 
 
-def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> Head:
+def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHead:
     """Check the file's head and turn it into rows.
 
     Args:
@@ -73,7 +73,7 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> Head:
     if found:
         raise HeadFaults(found, _task_id(values))
     task = contract.task
-    return Head(
+    return AnalysisHead(
         task.task_id,
         {
             "tasks": _task_rows(contract, parts.get("extras", "{}")),

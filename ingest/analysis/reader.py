@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from ingest.analysis.careful import read_carefully
-from ingest.analysis.head import Head, HeadFaults, read_head
+from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from ingest.analysis.rows import DoubtfulCases, Twins, task_reading
 from ingest.analysis.warnings import Members, UnknownKeys, placed
 from ingest.raw.rows import Reading
@@ -80,7 +80,7 @@ def _read_at_once(data: bytes, limits: Limits) -> Reading:
     return reading
 
 
-def _unknown_keys(head: Head, data: bytes | None) -> list[Problem]:
+def _unknown_keys(head: AnalysisHead, data: bytes | None) -> list[Problem]:
     """Return the warnings of the head and, unless there are none, of the cases."""
     unknown = UnknownKeys()
     top = {} if data is None else msgspec.json.decode(data, type=Members)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 import polars as pl
 
-from ingest.analysis.head import Head
+from ingest.analysis.head import AnalysisHead
 from ingest.analysis.payload_patterns import spellings
 from ingest.analysis.warnings import zone_warnings
 from ingest.raw.rows import Columns, Reading, Rows
@@ -30,7 +30,7 @@ Table = dict[str, pl.Series]
 
 
 class DoubtfulCases(Exception):
-    """Some cases hold something that the contract has to judge."""
+    """Some cases hold a value that only the contract can judge."""
 
     def __init__(self, places: Sequence[int]) -> None:
         super().__init__(f"{len(places)} cases need a closer look")
@@ -42,7 +42,7 @@ class Twins(Exception):
 
 
 def task_reading(
-    head: Head,
+    head: AnalysisHead,
     cases: Sequence[Any],
     positions: Sequence[int],
     limits: Limits = DEFAULT,
@@ -220,7 +220,7 @@ def _each(name: str, structs: Sequence[Any]) -> list[Any]:
 
 
 def _of_task(task_id: str, table: Table) -> Columns:
-    """Put the task's id in front of every row."""
+    """Add the task's id to every row."""
     height = len(next(iter(table.values())))
     ids = texts([task_id]).new_from_index(0, height)
     return cast("Columns", {"task_id": ids, **table})

@@ -1,4 +1,4 @@
-"""What an analysis input is told about, although it loads."""
+"""Warnings about an analysis input that loads: unknown keys, times without a zone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from promptlab.contracts.analysis_input import (
 )
 
 if TYPE_CHECKING:
-    from ingest.analysis.head import Head
+    from ingest.analysis.head import AnalysisHead
 
 Members = dict[str, msgspec.Raw]
 """An object whose values stay as they are written."""
@@ -56,8 +56,8 @@ class UnknownKeys:
                 first = first or pointer((*way, key))
                 self._found[model, key] = first, count + 1
 
-    def see_head(self, top: Iterable[str], head: Head) -> None:
-        """Note those of the file itself, its task and its dimensions."""
+    def see_head(self, top: Iterable[str], head: AnalysisHead) -> None:
+        """Note unknown keys of the file itself, its task and its dimensions."""
         self.see(AnalysisInput, top)
         task = head.contract.task
         self.see(type(task), task.model_extra or (), "task")
@@ -65,7 +65,7 @@ class UnknownKeys:
             self.see(type(each), each.model_extra or (), "dimensions", place)
 
     def see_case(self, position: int, case: bytes | msgspec.Raw) -> None:
-        """Note those of a case, its rounds and its baselines."""
+        """Note unknown keys of a case, its rounds and its baselines."""
         members = _MEMBERS.decode(case)
         self.see(TestCaseBundle, members, "cases", position)
         for name, model in (("rounds", RoundRun), ("baselines", BaselineSpec)):
@@ -106,7 +106,9 @@ def placed(problems: Sequence[Problem], text: str) -> list[Problem]:
     ]
 
 
-def zone_warnings(head: Head, rounds: int, first_round: str | None) -> list[Problem]:
+def zone_warnings(
+    head: AnalysisHead, rounds: int, first_round: str | None
+) -> list[Problem]:
     """One warning for the task's time, one for all rounds without a zone.
 
     Args:

@@ -14,8 +14,8 @@ _NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A file to read."""
+class FoundFile:
+    """A file that a path of the command line led to."""
 
     path: Path
     name: str
@@ -23,11 +23,11 @@ class Found:
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
-    """Why it cannot be read; known before anybody tried."""
+    """Why it cannot be read, where the walk through the folders found out."""
 
     @property
     def size(self) -> int:
-        """Its bytes; 0 where nobody can tell."""
+        """Size in bytes; 0 where the file system does not say."""
         try:
             return 0 if self.fault else self.path.stat().st_size
         except OSError:
@@ -42,14 +42,14 @@ class Found:
             return self.path.absolute().as_posix()
 
 
-def find_files(paths: Sequence[Path]) -> Iterator[Found]:
+def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
     """The files below these paths, folders walked in order of name, hidden ones too.
 
     Links to folders are not followed, and what is no regular file is never opened, so
-    a loop, a socket or a pipe among the inputs stops nothing. A file is given once.
+    a loop, a socket or a pipe among the inputs stops nothing. Each file comes once.
 
     Yields:
-        Files, and with a fault what is below a folder and cannot be read.
+        Files; one that lies in a folder and cannot be read has a ``fault``.
 
     Raises:
         InputError: a path that does not exist or cannot be read.
@@ -65,7 +65,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[Found]:
         if stat.S_ISDIR(status.st_mode):
             found = _walk(path)
         elif stat.S_ISREG(status.st_mode):
-            found = iter([Found(path, path.stem, named=True)])
+            found = iter([FoundFile(path, path.stem, named=True)])
         else:
             raise InputError(f"{path}: is neither a file nor a folder")
         for one in found:
@@ -88,7 +88,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[Found]:
                 yield replace(one, fault=f"it is {_what(status.st_mode)}, no file")
 
 
-def _walk(folder: Path) -> Iterator[Found]:
+def _walk(folder: Path) -> Iterator[FoundFile]:
     unreadable: list[OSError] = []
     for root, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(f for f in folders if f not in _NEVER_WALKED)
@@ -101,9 +101,9 @@ def _walk(folder: Path) -> Iterator[Found]:
         yield replace(_found(path, folder), fault=error.strerror or str(error))
 
 
-def _found(path: Path, folder: Path) -> Found:
+def _found(path: Path, folder: Path) -> FoundFile:
     name = path.relative_to(folder).with_suffix("").as_posix()
-    return Found(path, name, named=False)
+    return FoundFile(path, name, named=False)
 
 
 def _what(mode: int) -> str:

@@ -13,7 +13,7 @@ State = tuple[int, int, int]
 
 
 class ChangedWhileRead(Exception):
-    """Somebody wrote the file while it was read: what was read may be half of it."""
+    """The file was written while it was read; what was read may be half of it."""
 
 
 class InputFile:

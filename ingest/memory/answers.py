@@ -15,7 +15,7 @@ ADVERSARIAL = "5"
 
 
 Identity = tuple[str, str, str, int]
-"""Text, category and evidence of a question, and which of its twins in the round."""
+"""Text, category and evidence of a question, and its number among equal ones."""
 
 
 class AnswerRow(NamedTuple):
@@ -38,7 +38,7 @@ class AnswerRow(NamedTuple):
 
 
 class _Reference(NamedTuple):
-    """The reference of a question; rounds ask it again and again."""
+    """A question's reference, prepared once for all rounds that ask it."""
 
     as_given: str
     texts: str | None
@@ -47,7 +47,7 @@ class _Reference(NamedTuple):
 
 @dataclass
 class AnswerRows:
-    """Makes the rows of one file; remembers what rounds repeat."""
+    """Makes the rows of one file; remembers what repeats from round to round."""
 
     task_id: str
     findings: Findings

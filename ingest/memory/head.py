@@ -20,7 +20,7 @@ from promptlab.contracts.memory import (
 
 
 @dataclass
-class Head:
+class MemoryHead:
     """What the file says before its rounds."""
 
     dataset: str
@@ -35,7 +35,7 @@ class Head:
 
 def read_head(
     document: dict[str, Any], path: PurePath, findings: Findings
-) -> Head | None:
+) -> MemoryHead | None:
     """Read all but the rounds.
 
     Args:
@@ -73,7 +73,7 @@ def read_head(
         if name not in MemoryResult.model_fields:
             findings.unknown((name,))
             extras[name] = document[name]
-    return Head(
+    return MemoryHead(
         dataset=dataset,
         task_id=said or run.task,
         run_id=run.run_id(dataset),

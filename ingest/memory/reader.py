@@ -15,10 +15,10 @@ import msgspec
 
 from ingest.memory.answers import AnswerRow
 from ingest.memory.findings import Findings, json_text
-from ingest.memory.head import Head, read_head
+from ingest.memory.head import MemoryHead, read_head
 from ingest.memory.rounds import Rounds
 from ingest.memory.timings import TIMING_COLUMNS, snapshots_by_round, timing_rows
-from ingest.raw.rows import Columns, Reading, Rows, columns_of
+from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from ingest.reading.contract_faults import shown
 from ingest.reading.json_reader import JsonReader
 from ingest.reading.json_text import depth
@@ -103,7 +103,7 @@ def _is_result(document: Any, findings: Findings) -> bool:
 
 
 def _rows(
-    document: dict[str, Any], head: Head, rounds: Rounds, findings: Findings
+    document: dict[str, Any], head: MemoryHead, rounds: Rounds, findings: Findings
 ) -> Rows:
     timings, left = timing_rows(
         document.get("timing_summary"), ("timing_summary",), findings
@@ -124,7 +124,7 @@ def _rows(
             f" {len(document['test_results'])}.",
             ("test_summary", "total_tests"),
         )
-    tables = {
+    tables: Rows = {
         "memory_runs": _one_row(_run_row(head)),
         "memory_tests": _test_columns(rounds.heads, snapshots),
         "memory_answers": columns_of(AnswerRow._fields, rounds.answers),
@@ -137,14 +137,17 @@ def _rows(
         ),
         "memory_timings": columns_of(TIMING_COLUMNS, timings),
     }
-    for columns in tables.values():
-        height = len(next(iter(columns.values())))
-        columns["run_id"] = [head.run_id] * height
-        columns["task_id"] = [head.task_id] * height
-    return tables
+    return {
+        table: {
+            **columns,
+            "run_id": [head.run_id] * height(columns),
+            "task_id": [head.task_id] * height(columns),
+        }
+        for table, columns in tables.items()
+    }
 
 
-def _run_row(head: Head) -> dict[str, Any]:
+def _run_row(head: MemoryHead) -> dict[str, Any]:
     statistics, summary = head.statistics, head.summary
     extras = {name: rest for name, rest in head.extras.items() if rest}
     return {

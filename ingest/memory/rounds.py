@@ -18,7 +18,7 @@ from promptlab.contracts.memory import Question, RoundHead
 
 @dataclass
 class Rounds:
-    """The rounds of a file: frames and answers that could be read."""
+    """The rounds of a file: their own fields, and the answers that could be read."""
 
     task_id: str
     findings: Findings

@@ -1,4 +1,4 @@
-"""Reading the frame of a memory-benchmark file: what does not fit is put aside.
+"""Tolerant reading of a memory-benchmark file: values that do not fit are put aside.
 
 A conversation's answers are worth keeping even where its statistics are odd; so a value
 of the wrong type becomes an extra with a warning, and only what identifies a record is

@@ -1,4 +1,7 @@
-"""A file that was read, and the rows that its load adds: whoever writes them."""
+"""One batch of a file that was read, and the rows that its load adds to the raw layer.
+
+The same rows go into DuckDB's tables and into Parquet files.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,17 @@ from typing import TYPE_CHECKING
 from ingest.raw.rows import Reading, columns_of
 
 if TYPE_CHECKING:
-    from ingest.raw.rows import Key
-    from ingest.raw.tables import Columns
+    from ingest.raw.rows import Columns, Key
     from ingest.reading.source import Source
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFile:
-    """A file that was read, or one batch of it, and waits to be written."""
+class ReadBatch:
+    """What was read of one file, or one part of a large file, ready to be written."""
 
     kind: str
     status: str
-    """loaded, rejected or skipped"""
+    """loaded, rejected or skipped."""
     message: str | None
     source: Source
     reading: Reading
@@ -30,19 +32,19 @@ class ReadFile:
     testset: str | None
     """The testset named on the command line, where the kind takes one."""
     read_with: str
-    """The settings that decide what is read."""
+    """The settings that decided what was read of the file."""
     redacted: Mapping[str, int]
-    """Rule → values that were redacted; of the whole file, in its last batch."""
+    """Rule → redacted values in the whole file; only its last batch has it."""
     started_at: datetime
     finished_at: datetime
     more: bool = False
-    """Further batches of this file follow."""
+    """More batches of this file follow."""
     abandoned: bool = False
-    """The batches before are not to be written after all."""
+    """The file was given up: its earlier batches must not be kept."""
 
 
 def added(before: Reading | None, reading: Reading) -> Reading:
-    """Keys and counts of a file until now, without its rows and problems."""
+    """Add up the keys and counts of a file's batches, without rows and problems."""
     before = before or Reading(rows={})
     return Reading(
         rows={},
@@ -53,13 +55,13 @@ def added(before: Reading | None, reading: Reading) -> Reading:
 
 
 def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
-    """Rows of a raw table with what the load says of them."""
+    """Rows of a raw table with ``load_id``, and ``file_uri`` where the table has it."""
     n = len(next(iter(columns.values())))
     file_uri = {"file_uri": [uri] * n} if table in {"testsets", "pipelines"} else {}
     return {"load_id": [load_id] * n, **file_uri, **columns}
 
 
-def reject_columns(numbered: Sequence[tuple[int, ReadFile]]) -> Columns:
+def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
     """Rows of ``raw.rejects``: every problem of these files, by load."""
     rows = [
         (load_id, one.source.uri, p)
@@ -85,7 +87,7 @@ def reject_columns(numbered: Sequence[tuple[int, ReadFile]]) -> Columns:
     }
 
 
-def redaction_columns(numbered: Sequence[tuple[int, ReadFile]]) -> Columns:
+def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
     """Rows of ``raw.redactions``: how many values each rule replaced, by load."""
     rows = [
         (load_id, rule, count)
@@ -96,7 +98,7 @@ def redaction_columns(numbered: Sequence[tuple[int, ReadFile]]) -> Columns:
 
 
 def load_columns(
-    numbered: Sequence[tuple[int, ReadFile]],
+    numbered: Sequence[tuple[int, ReadBatch]],
     readings: Sequence[Reading],
     replaced: set[Key],
     ingest_version: str,

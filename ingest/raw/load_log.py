@@ -1,4 +1,7 @@
-"""What the warehouse has read before, so that the same bytes change nothing."""
+"""The load log: which versions of files were read before, and what came of each.
+
+A file that is ingested again with the same bytes changes nothing.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +20,17 @@ if TYPE_CHECKING:
     from ingest.reading.source import Source
 
 MOST_PROBLEMS = 1000
-"""Of one load that are told again, and that are held in memory."""
+"""How many problems of one load are held in memory, and shown again when the same
+file is ingested again."""
 
-# What these files say does not depend on where they lie.
+# Kinds of files whose content means the same wherever the file lies.
 _SAME_ANYWHERE = {"analysis", "scores", "pipeline"}
 _TAKES_TESTSET = {"analysis", "results"}
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of one file, as far as it decides what would be loaded."""
+    """Everything that decides what would be loaded of a file."""
 
     kind: str
     place: str
@@ -37,7 +41,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a version when it was read."""
+    """What came of a version of a file when it was read."""
 
     status: str
     problems: list[Problem]
@@ -49,18 +53,18 @@ class Outcome:
 class Known:
     """Versions that need not be read again, and what came of each.
 
-    A version is known where its rows are live or its rejects are kept; and where it is
-    the last that was read from its path: of two files that describe one task the later
-    one wins, and reading the same folder again must not bring the earlier one back.
-    Of what was purged only the hash is left, and it is known wherever it lies.
+    A version is known while its rows are live or its rejects are kept. It is also known
+    while it is the last one read from its path: of two files that describe one task
+    the later one wins, and reading the same folder again must not undo that.
+    Of a purged file only the hash is left; that file is known wherever it lies.
     """
 
     versions: dict[Version, Outcome] = field(default_factory=dict)
     purged: set[str] = field(default_factory=set)
-    """SHA-256 of files that stay out."""
+    """SHA-256 of purged files, which are not loaded again."""
 
     def find(self, *versions: Version) -> Outcome | None:
-        """What came of the first of these versions that is known."""
+        """The outcome of the first known one of these versions, if any is known."""
         for version in versions:
             if version in self.versions:
                 return self.versions[version]
@@ -69,14 +73,14 @@ class Known:
         return None
 
     def add(self, versions: tuple[Version, ...], outcome: Outcome) -> None:
-        """Remember versions that were just read."""
+        """Note the outcome of versions that were just read."""
         self.versions.update(dict.fromkeys(versions, outcome))
 
 
 def versions_of(
     kind: str, source: Source, sha256: str, testset: str | None, read_with: str
 ) -> tuple[Version, Version]:
-    """The version by what it says, and the version by where it lies."""
+    """A file's version by its content, and its version by its path."""
     testset = testset if kind in _TAKES_TESTSET else None
     place = _place(kind, source.name, source.uri)
     return (
@@ -88,8 +92,8 @@ def versions_of(
 def read_with(mode: Mode, limits: Limits, problems: Iterable[Problem] = ()) -> str:
     """The settings that decide what of a file is read, as the load log keeps them.
 
-    Limits count only where one was exceeded: a file that keeps them all is the same
-    version under others, one that does not is read again when they change.
+    Limits count only where one was exceeded: a file within all limits is the same
+    version under other limits, one that exceeds a limit is read again when they change.
     """
     words = [f"redact={mode}"]
     if any(problem.code in LIMIT_CODES for problem in problems):
@@ -98,7 +102,7 @@ def read_with(mode: Mode, limits: Limits, problems: Iterable[Problem] = ()) -> s
 
 
 def _place(kind: str, name: str, uri: str) -> str:
-    """What of a file's place decides what its bytes mean."""
+    """The part of a file's path that decides what its bytes mean."""
     if kind in _SAME_ANYWHERE:
         return "anywhere"
     # a memory file's run is named by the folders above it
@@ -106,7 +110,7 @@ def _place(kind: str, name: str, uri: str) -> str:
 
 
 def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
-    """Everything that the load log knows; ``purged_too``: but for what was purged."""
+    """Read the load log; with ``purged_too`` purged files do not count as known."""
     problems = _first_problems(con)
     known = Known()
     for (
@@ -143,7 +147,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
 
 
 def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:
-    """The first problems of each load."""
+    """The first ``MOST_PROBLEMS`` problems of each load, by load id."""
     problems: dict[int, list[Problem]] = {}
     rows = con.execute(
         'select load_id, code, message, severity, "line", "column", record_id, pointer'

@@ -7,15 +7,15 @@ are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from ingest.reading.problems import Problem
 
-Columns = dict[str, Sequence[Any]]
-"""Column → its values, one per row; all of one length."""
+Columns = Mapping[str, Sequence[Any]]
+"""Column → its values, a list or polars series, one per row; all of one length."""
 
 Rows = dict[str, Columns]
 """Raw table → its columns. A table without rows may be absent."""
@@ -27,7 +27,7 @@ Key = tuple[str, ...]
 
 @dataclass
 class Reading:
-    """One file, read: the rows of its good records and a problem for each bad one.
+    """What was read of one file: rows of its good records, problems of its bad ones.
 
     The loader adds ``load_id`` (and ``file_uri`` where a table has it) to the rows.
     """
@@ -55,7 +55,7 @@ class Reading:
 
 
 def joined(batches: Iterable[Reading]) -> Reading:
-    """All batches of one file in one."""
+    """Join all batches of one file."""
     first, *others = batches
     for each in others:
         for table, columns in each.rows.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-Columns = Mapping[str, Sequence[Any]]
-"""Column → values, lists or polars series, all of one length."""
+    from ingest.raw.rows import Columns
 
 SCHEMA_VERSION = 2
 # 1  first version
@@ -100,7 +99,7 @@ def roll_back(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def check_not_newer(found: int) -> None:
-    """See that this promptlab knows the schema version of a file.
+    """Check that this promptlab knows the schema version of a file.
 
     Raises:
         WarehouseError: the file was written by a newer version of promptlab.
@@ -113,7 +112,7 @@ def check_not_newer(found: int) -> None:
 
 
 def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
-    """See that a file without our tables has no others either.
+    """Check that a file without our tables has no others either.
 
     Raises:
         SettingsError: it is somebody else's database.
@@ -130,7 +129,7 @@ def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def check_current(con: duckdb.DuckDBPyConnection) -> None:
-    """See that a file can be read as it is; one without raw tables can.
+    """Check that a file can be read as it is; one without raw tables can.
 
     Raises:
         WarehouseError: its schema version is older or newer than ours.
@@ -166,7 +165,7 @@ def check_not_views(
     con: duckdb.DuckDBPyConnection,
     instead: str = "ingest there (--sink parquet://DIR), and build with --raw",
 ) -> None:
-    """See that the raw tables are in this file.
+    """Check that the raw tables are in this file.
 
     Args:
         con: a connection.
@@ -187,7 +186,7 @@ def check_not_views(
 
 
 def give_way(con: duckdb.DuckDBPyConnection) -> None:
-    """Make room for views of the raw tables' names: the files are read in place.
+    """Drop the empty raw tables, so that views on Parquet files can take their names.
 
     Raises:
         UsageError: a raw table of the warehouse holds rows.

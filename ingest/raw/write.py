@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ingest import raw
 from ingest.raw.batch import (
-    ReadFile,
+    ReadBatch,
     added,
     load_columns,
     redaction_columns,
@@ -19,8 +19,7 @@ from ingest.raw.batch import (
 if TYPE_CHECKING:
     import duckdb
 
-    from ingest.raw.rows import Key, Reading
-    from ingest.raw.tables import Columns
+    from ingest.raw.rows import Columns, Key, Reading
 
 
 class Writer:
@@ -41,7 +40,7 @@ class Writer:
         self._before: Reading | None = None  # batches of an open file, without rows
         self._replaced: set[Key] = set()
 
-    def write(self, batch: Sequence[ReadFile]) -> None:
+    def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none.
 
         Rows of an object that was there before are replaced, and the load log says so.
@@ -59,12 +58,12 @@ class Writer:
             raise
 
     def give_up(self) -> None:
-        """Leave out a file whose last batch did not come."""
+        """Drop what was written of a file whose last batch did not come."""
         if self._before is not None:
             raw.roll_back(self._con)
             self._before = None
 
-    def _write(self, batch: Sequence[ReadFile]) -> None:
+    def _write(self, batch: Sequence[ReadBatch]) -> None:
         if self._before is None:
             row = self._con.execute("select max(load_id) from raw.loads").fetchone()
             self._first_load_id = (row[0] if row and row[0] else 0) + 1
@@ -86,7 +85,7 @@ class Writer:
 
 
 def _write_rows(
-    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadFile]]
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
 ) -> None:
     tables: dict[str, list[Columns]] = {}
     for load_id, one in numbered:
@@ -99,9 +98,9 @@ def _write_rows(
 
 
 def _replace(
-    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadFile]]
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
 ) -> set[Key]:
-    """Delete what the batch replaces; returns the keys that had live rows."""
+    """Delete what the batch replaces; return the keys that had live rows."""
     ids: dict[str, list[Key]] = {}
     replaced: set[Key] = set()
     for _, one in numbered:
@@ -119,7 +118,7 @@ def _replace(
 
 
 def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> bool:
-    """Delete the live rows of a file of scores; whether it had any."""
+    """Delete the live rows of a file of scores; return whether it had any."""
     deleted = con.execute(
         "delete from raw.scores where load_id in"
         " (select load_id from raw.loads where kind = 'scores' and file_uri = ?)",
@@ -134,7 +133,7 @@ def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> bool:
 
 
 def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
-    """Loads that own nothing any more are history."""
+    """Mark loads that no longer own any object as replaced."""
     owners = " union all ".join(
         f"select load_id from raw.{tables[0]}"
         for tables, _ in raw.OWNED_TABLES.values()

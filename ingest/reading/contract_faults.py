@@ -1,4 +1,7 @@
-"""What a contract finds wrong, in sentences that say what was found and expected."""
+"""What a contract rejects, in sentences that say what was found and what was expected.
+
+A fault says where it is inside a record; with the record's place it becomes a problem.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ class Fault:
     """One thing that a contract does not accept."""
 
     keys: tuple[Key, ...]
-    """The way to it, from the top of the value that was checked."""
+    """Keys and list positions on the way to it, from the top of the checked value."""
     code: str
     message: str
 

@@ -1,4 +1,4 @@
-"""Holding Python's garbage collector while very many objects are made."""
+"""Pauses Python's garbage collector while very many objects are made."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Hold the collector while objects are made that hold no cycles.
+    """Pause the collector while objects are made that hold no cycles.
 
     It would walk all of them again and again: reading a testset takes twice as long.
     """

@@ -55,7 +55,7 @@ class _Frame:
     repeated: bool = False  # the key stood here before: its value is read and left
 
 
-class Span(NamedTuple):
+class LineSpan(NamedTuple):
     """An object that stands on lines of its own inside the text that was read."""
 
     first_line: int
@@ -106,7 +106,7 @@ class JsonReader:
     broken: bool = False
     """The grammar does not allow what was fed: no further text can repair it."""
 
-    spans: list[Span] = field(default_factory=list)
+    spans: list[LineSpan] = field(default_factory=list)
     """Objects inside the value that start a line no deeper than the value itself does
     and end a line; the outermost ones, in the order of the file."""
 
@@ -324,7 +324,7 @@ class JsonReader:
         ):
             while self.spans and self.spans[-1].first_line >= frame.line:
                 self.spans.pop()
-            self.spans.append(Span(frame.line, self.line))
+            self.spans.append(LineSpan(frame.line, self.line))
         self._put(frame.container)
 
     # ------------------------------------------------------------------ faults

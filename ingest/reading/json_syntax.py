@@ -1,4 +1,4 @@
-"""Where a whole file stops to be JSON, in the words that records have for it."""
+"""Where a whole file stops being JSON, in the same words as for records."""
 
 from __future__ import annotations
 

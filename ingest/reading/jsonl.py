@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 from ingest.files.blocks import Block, TooLong
 from ingest.reading.json_messages import printable
 from ingest.reading.json_places import keys, line_column, locate
-from ingest.reading.json_reader import JsonReader, Span
+from ingest.reading.json_reader import JsonReader, LineSpan
 from ingest.reading.json_text import parse_fast
 from ingest.reading.limits import DEFAULT, Limits, problem_of
 from ingest.reading.problems import Problem
@@ -285,7 +285,7 @@ class _Lines:
 
 
 def _split(
-    block: list[_Line], spans: list[Span]
+    block: list[_Line], spans: list[LineSpan]
 ) -> tuple[list[_Line], list[list[_Line]]]:
     """Part a failed block: its own lines, and those of each whole object inside it."""
     own: list[_Line] = []

@@ -1,4 +1,4 @@
-"""How large an input may be; each limit is a setting, each excess a reject in words.
+"""How large an input may be: each limit is a setting, each excess a reject.
 
 Sizes are of UTF-8 bytes, in MB of 1,000,000. Nothing here reads a value: a text is
 looked through only where its length makes an excess possible at all, so that ordinary
@@ -38,7 +38,7 @@ class Excess:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one ingest takes."""
+    """The limits of one ingest."""
 
     max_file: int = 512 * MB
     """Bytes of a file that is one JSON document; JSONL has no such limit."""
@@ -96,7 +96,7 @@ class Limits:
         return None if first is None else Excess(first, *self.too_deep(deepest))
 
     def too_deep(self, found: int | None = None) -> tuple[str, str]:
-        """Code and words for nesting; *found* levels, where they were counted."""
+        """Code and message for too deep nesting; *found* is the depth, if counted."""
         levels = f"more than {self.max_depth}" if found is None else str(found)
         message = (
             f"{levels} objects and lists inside each other; the limit is"
@@ -105,14 +105,14 @@ class Limits:
         return "too_deep", message
 
     def too_long(self, size: int) -> str:
-        """Words for a string of *size* bytes."""
+        """Message for a string of *size* bytes."""
         return (
             f"a text of {in_mb(size)}; the limit is {in_mb(self.max_string)} (setting"
             " max_string_mb). Shorten it, or raise the setting."
         )
 
     def too_much(self) -> str:
-        """Words for an open record that goes on and on."""
+        """Message for a record that is still open at the limit."""
         return f"beyond {in_mb(self.max_record)} (setting max_record_mb)"
 
     def record_too_large(self, size: int, line: int) -> Problem:
@@ -139,7 +139,7 @@ DEFAULT = Limits()
 LIMIT_CODES = frozenset(
     {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
 )
-"""Of problems that other settings may do away with."""
+"""Codes of problems that may go away under other settings."""
 
 
 def problem_of(excess: Excess, text: str, *, line: int = 1, column: int = 1) -> Problem:

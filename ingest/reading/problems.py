@@ -12,9 +12,10 @@ Severity = Literal["reject", "warning"]
 class Problem:
     """One thing that is wrong with one record of a file.
 
-    A record with a ``reject`` is left out and kept as ``raw_text``; a ``warning`` only
-    tells. ``line`` and ``column`` count from 1 (column in characters), ``pointer`` is a
-    JSON Pointer (RFC 6901) inside the record of a JSONL file, or inside a JSON file.
+    A record with a ``reject`` is left out and kept as ``raw_text``; a ``warning``
+    leaves it in. ``line`` and ``column`` count from 1 (column in characters);
+    ``pointer`` is a JSON Pointer (RFC 6901) inside the record of a JSONL file, or
+    inside a JSON file.
     """
 
     code: str

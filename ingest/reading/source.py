@@ -24,15 +24,15 @@ class Source:
     uri: str
     """Absolute path, as it is kept in the warehouse."""
     modified_at: datetime
-    """Of the file; UTC."""
+    """When the file was last written; UTC."""
     pipelines: Sequence[Pipeline] = ()
-    """Known when the file is read; testsets are checked against their steps."""
+    """Those read before this file; testsets are checked against their steps."""
     blocks: Iterable[Block] | None = None
     """The file in blocks of whole lines, to be read once; `None`: it is one block."""
     size: int = 0
     """Bytes of the file."""
     limits: Limits = DEFAULT
-    """How large what is in it may be."""
+    """How large its records and values may be."""
 
     @property
     def in_blocks(self) -> Iterable[Block]:

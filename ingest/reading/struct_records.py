@@ -31,12 +31,12 @@ Members = dict[str, msgspec.Raw]
 _BOM = b"\xef\xbb\xbf"
 
 BATCH_CHARACTERS = 8 << 20
-"""Of records that are read one by one, as many as one block would hold."""
+"""Size of a batch of records that are read one by one: about that of a block."""
 
 T = TypeVar("T")
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record stands, and how it is written."""
 
     line: int
@@ -45,7 +45,7 @@ class Place(NamedTuple):
     """Where it starts in that line, from 1 and in characters."""
     text: str
     way: tuple[int, ...] = ()
-    """Inside a JSON list, its place there."""
+    """Its position inside a JSON list; empty for JSONL."""
 
 
 def record_batches(
@@ -122,11 +122,13 @@ class StructRecords:
         self._open = msgspec.json.Decoder(struct_of(model))
         self._data = b""
         self._first_line = 1
-        self._places: list[Place | int] = []  # of each struct; or the line it fills
+        self._places: list[
+            RecordPlace | int
+        ] = []  # of each struct; or the line it fills
         self.structs: list[Any] = []
         """The good records."""
         self.unknown: list[Members] = []
-        """Of each struct, the keys that the contract does not know."""
+        """For each struct: the keys that its contract does not know."""
         self.problems: list[Problem] = []
         self.refused = 0
         self.broken = False
@@ -156,7 +158,7 @@ class StructRecords:
             self.problems += record.problems
             self.refused += 1
             return len(record.problems[0].raw_text or "")
-        place = Place(record.line, 1, record.text)
+        place = RecordPlace(record.line, 1, record.text)
         if isinstance(record.value, _Parsed):
             self._keep(place, record.value)
         else:
@@ -211,9 +213,9 @@ class StructRecords:
             line += text.count("\n", before, span.start)
             before = span.start
             column = before - text.rfind("\n", 0, before)
-            self._take(Place(line, column, text[before : span.end], (number,)))
+            self._take(RecordPlace(line, column, text[before : span.end], (number,)))
 
-    def _take(self, place: Place) -> None:
+    def _take(self, place: RecordPlace) -> None:
         excess = self._limits.excess(place.text)
         if excess is not None:
             problem = problem_of(
@@ -228,7 +230,7 @@ class StructRecords:
         except (ValueError, RecursionError) as error:
             self._refuse(place, str(error))
 
-    def _keep(self, place: Place, parsed: _Parsed) -> None:
+    def _keep(self, place: RecordPlace, parsed: _Parsed) -> None:
         self._places.append(place)
         self.structs.append(parsed.struct)
         self.unknown.append(parsed.unknown)
@@ -248,7 +250,7 @@ class StructRecords:
         fields = self._model.model_fields
         return _Parsed(struct, {k: v for k, v in members.items() if k not in fields})
 
-    def _refuse(self, place: Place, reason: str) -> None:
+    def _refuse(self, place: RecordPlace, reason: str) -> None:
         """Name every fault of a record; *reason* is the last resort."""
         self.refused += 1
         for fault in judge(self._model, place.text) or [
@@ -275,16 +277,16 @@ class StructRecords:
     def _lines(self) -> list[bytes]:
         return self._data.split(b"\n")
 
-    def _place(self, row: int) -> Place:
+    def _place(self, row: int) -> RecordPlace:
         place = self._places[row]
         if isinstance(place, int):
             text = self._lines[place - self._first_line].decode(
                 "utf-8", "surrogateescape"
             )
-            return Place(place, 1, text)
+            return RecordPlace(place, 1, text)
         return place
 
-    def _problem(self, at: Place, fault: Fault, severity: Severity) -> Problem:
+    def _problem(self, at: RecordPlace, fault: Fault, severity: Severity) -> Problem:
         line, column = line_column(at.text, locate(at.text, 0, fault.keys))
         is_reject = severity == "reject"
         raw_text = shortened(printable(at.text)) if is_reject else None

@@ -34,7 +34,7 @@ TASK_FIELDS = (
     "testset",
     "pipeline",
 )
-"""What all results of one task have in common; of several values the first counts."""
+"""Fields that all results of one task share; if they differ, the first value counts."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -100,7 +100,7 @@ class ResultRows:
         ).select("task_id", "case_id", "given", pl.col("n") + pl.col("before"))
 
     def twins(self) -> list[int]:
-        """Return the rows whose own round id stood before in their case."""
+        """Return the rows whose round id already stood in their case."""
         key = pl.struct("task_id", "case_id", "given")
         is_twin = pl.col("given").is_not_null() & ~key.is_first_distinct()
         twins = self.ids.select(is_twin.arg_true()).to_series().to_list()
@@ -143,7 +143,7 @@ class ResultRows:
         return texts(ids)
 
     def _numbered(self, named: pl.DataFrame) -> Iterable[tuple[str, ...]]:
-        """Return the ids that are a number of ours, if any could stand before."""
+        """Return the ids numbered here, where earlier batches may hold them."""
         if not self._so_far.tasks:
             return ()
         ours = named.filter(pl.col("given").is_null())
@@ -260,7 +260,7 @@ def _milliseconds(seconds: Sequence[float | None]) -> pl.Series:
 
 
 def _error(error: Any) -> str | None:
-    """Return an error as text; none for what says that there was none."""
+    """Return an error as text; ``None`` for a value that says there was no error."""
     if not error:
         return None
     return error if isinstance(error, str) else _encode(error).decode()

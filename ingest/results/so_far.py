@@ -1,4 +1,4 @@
-"""What the batches of a file of results have in common: its tasks, cases, round ids.
+"""What is remembered between the batches of a results file: tasks, cases, round ids.
 
 A file of any size is read batch by batch; this is all that stays of a batch. A task
 and a case is kept as such, a round only as a digest of its id.
@@ -17,15 +17,15 @@ from ingest.reading.seen_ids import Id, SeenIds
 
 @dataclass
 class TaskSoFar:
-    """What the results of one task had in common until now."""
+    """The common fields of one task's results, as far as the file was read."""
 
     fields: dict[str, str | None]
     created_at: datetime | None
     executed_at: datetime | None
     time_missing: Problem | None
-    """Tells at its first result that the task has no time, unless one comes."""
+    """A warning at the task's first result, unless a time turns up in a later one."""
     warned: set[str] = field(default_factory=set)
-    """Fields of which more than one value was told."""
+    """Fields with more than one value, which were already warned about."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _Zoneless:
 
 
 class ResultsSoFar:
-    """All that is kept of the batches before."""
+    """Everything kept of the batches before."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, TaskSoFar] = {}
@@ -71,7 +71,7 @@ class ResultsSoFar:
         known.count += count
 
     def closing_problems(self) -> list[Problem]:
-        """What can be told only at the end of the file."""
+        """Problems that are known only at the end of the file."""
         return [
             *(
                 replace(each.first, message=zone_message(each.count))

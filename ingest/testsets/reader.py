@@ -158,7 +158,7 @@ class _Batch:
         return True
 
     def reading(self, before: int) -> Reading:
-        """Return what was taken; *before* it there were so many cases."""
+        """Return the records taken; *before* is the number of cases before them."""
         if self._reading.records_loaded:
             self._reading.rows = self._rows.tables(before)
         return self._reading
@@ -280,7 +280,7 @@ class _TestsetRows:
         repeated["tolerance"] += [case.options.tolerance] * count
 
     def tables(self, before: int) -> Rows:
-        """Return the rows of the cases, before which there were so many others."""
+        """Return the rows of the cases; *before* is the number of cases before them."""
         cases = columns_of(_CASE_COLUMNS, self._cases)
         return {
             "test_cases": self._table(

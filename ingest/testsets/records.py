@@ -50,7 +50,7 @@ _HINTS = {
 
 @dataclass(slots=True)
 class CaseRecord:
-    """What a record came to: a case, or the reasons why it is none."""
+    """A record after checking: a case, or the problems that reject it."""
 
     line: int
     """First line of the record, from 1."""
@@ -103,7 +103,7 @@ class CaseRecord:
         self.case = None
 
     def warn(self, code: str, at: str, message: str) -> None:
-        """Tell something about a record that is kept."""
+        """Warn about a record that is kept."""
         self.problems.append(
             Problem(
                 code,
@@ -197,7 +197,7 @@ def _reject_faults(
 
 
 def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
-    """Tell what is allowed and yet likely a slip."""
+    """Warn of what is allowed but probably a slip."""
     if type(value["id"]) is int:
         result.warn(
             "integer_id", "/id", f'the id is a number; read as "{case.id}". Quote it.'
