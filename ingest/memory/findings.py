@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,9 +13,8 @@ from ingest.reading.json_places import (
     Key,
     Lines,
     after_space,
-    elements,
-    members,
     pointer,
+    spans,
 )
 from ingest.reading.problems import Problem
 
@@ -142,8 +141,7 @@ class _Places:
 
     def _walk(self, start: int) -> dict[Key, int]:
         if start not in self._inside:
-            walks: dict[str, Callable[[str, int], Any]] = {"{": members, "[": elements}
-            walk = walks.get(self._text[start : start + 1])
-            spans = walk(self._text, start)[0] if walk else []
-            self._inside[start] = {span.key: span.start for span in spans}
+            is_container = self._text.startswith(("{", "["), start)
+            found = spans(self._text, start)[0] if is_container else []
+            self._inside[start] = {span.key: span.start for span in found}
         return self._inside[start]

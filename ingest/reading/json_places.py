@@ -86,9 +86,6 @@ def spans(
     return [Span(key, at, end) for (key, at), end in found], ends[-1]
 
 
-members = elements = spans
-
-
 def inside(
     text: str,
     start: int,
