@@ -1,5 +1,16 @@
 """Ingest: files → checked records → rows of the raw tables.
 
-One module per input format (``readers.py`` lists them) turns bytes into rows and
-problems and knows no database; ``load.py`` and ``write.py`` put the rows into it.
+The rooms, from where rows are written down to where bytes come in; a room imports only
+from those below it (``make check`` proves it)::
+
+    load, parquet/        planned files into DuckDB; into Parquet
+    file_reader, plan     each file read in batches; which files, in which order
+    formats, kinds        the reader of each kind; the kind of a file from its content
+    foreign/              one module per format of another tool
+    testsets/ pipelines analysis/ results/ scores memory/      one per format of ours
+    checks, raw/          expectations as flat checks; raw tables, load log, writing
+    reading/              bytes to records: limits, JSON, YAML, places, problems
+    files/                files found, cut into blocks, redacted
+
+A format turns bytes into rows and problems, and knows no database.
 """

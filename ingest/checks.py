@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ingest.json_text import dump
+from ingest.reading.json_text import dump
 from promptlab.contracts.testset import TestCase
 from promptlab.patterns import text_check, translate
 
@@ -52,7 +52,7 @@ _Place = tuple[str, str | None, str | None, str, str]
 
 
 class Remark(NamedTuple):
-    """Something to tell about one expected text; its check stands all the same."""
+    """A warning about one expected text; its check is kept."""
 
     scope: str
     step_id: str | None

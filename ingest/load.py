@@ -11,19 +11,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from ingest.file_reading import FileLoad, Files, OnProgress
-from ingest.files import Found
-from ingest.known import Known, known_files, known_pipelines
-from ingest.limits import DEFAULT, Limits
-from ingest.load_rows import ReadFile
-from ingest.readers import Source
-from ingest.reading import Key, Reading
-from ingest.write import Writer
+from ingest.file_reader import FileLoad, FileReader, OnProgress
+from ingest.files.finding import FoundFile
+from ingest.raw.batch import ReadBatch
+from ingest.raw.load_log import Known, known_files, known_pipelines
+from ingest.raw.rows import Key, Reading
+from ingest.raw.write import Writer
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.source import Source
 
 if TYPE_CHECKING:
     import duckdb
 
-    from ingest.redaction_rules import Mode
+    from ingest.files.redaction_rules import Mode
 
 __all__ = ["FileLoad", "ingest", "read_files"]
 
@@ -32,7 +32,7 @@ BATCH_FILES = 1000
 
 
 def read_files(
-    planned: Iterable[tuple[Found, str | None]],
+    planned: Iterable[tuple[FoundFile, str | None]],
     *,
     limits: Limits = DEFAULT,
     redact: Mode = "off",
@@ -42,16 +42,16 @@ def read_files(
     Yields:
         What was read of each, in as many batches as it is large.
     """
-    files = Files(Known(), [], None, limits, redact)
+    reader = FileReader(Known(), [], None, limits, redact)
     for found, kind in planned:
         if kind is not None or found.fault:
-            for one in files.read(found, kind):
+            for one in reader.read(found, kind):
                 yield one.source, one.reading
 
 
 def ingest(
     con: duckdb.DuckDBPyConnection,
-    planned: Sequence[tuple[Found, str | None]],
+    planned: Sequence[tuple[FoundFile, str | None]],
     *,
     ingest_version: str,
     testset: str | None = None,
@@ -76,12 +76,12 @@ def ingest(
         One ``FileLoad`` per file, in the order they were read.
     """
     known = known_files(con, purged_too=purged_too)
-    files = Files(known, known_pipelines(con), testset, limits, redact)
+    reader = FileReader(known, known_pipelines(con), testset, limits, redact)
     writer = Writer(con, ingest_version)
     with ThreadPoolExecutor(max_workers=1) as thread:
         writing: Future[None] | None = None
         try:
-            for batch in _batches(files.read_all(planned, on_progress)):
+            for batch in _batches(reader.read_all(planned, on_progress)):
                 if writing is not None:
                     writing.result()
                 writing = thread.submit(writer.write, batch)
@@ -90,15 +90,15 @@ def ingest(
         except BaseException:
             thread.submit(writer.give_up)
             raise
-    return files.loads
+    return reader.loads
 
 
-def _batches(pending: Iterator[ReadFile]) -> Iterator[list[ReadFile]]:
+def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
     """Batches of bounded size in which no object appears twice.
 
     A file that comes in batches of its own stays alone.
     """
-    batch: list[ReadFile] = []
+    batch: list[ReadBatch] = []
     size, keys = 0, set[Key]()
     is_open, stays_alone = False, False
     for one in pending:

@@ -8,13 +8,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest.faults import faults, nearest, shown
-from ingest.json_places import pointer
-from ingest.json_text import dump
-from ingest.problems import Problem, Severity
-from ingest.reading import Reading
-from ingest.rows import Rows, columns_of
-from ingest.yaml_text import Keys, YamlText, read_yaml
+from ingest.raw.rows import Reading, Rows, columns_of
+from ingest.reading.contract_faults import faults, nearest, shown
+from ingest.reading.json_places import pointer
+from ingest.reading.json_text import dump
+from ingest.reading.problems import Problem, Severity
+from ingest.reading.yaml_text import Keys, YamlText, read_yaml
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.errors import InputError
 
@@ -92,7 +91,7 @@ def load_pipeline_config(
 def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
     if text.problems:
         return None, text.problems
-    check = _Check(text, name)
+    check = _PipelineCheck(text, name)
     return check.pipeline(), check.problems
 
 
@@ -121,7 +120,7 @@ def _try(path: Path) -> Pipeline | None:
         return None
 
 
-class _Check:
+class _PipelineCheck:
     """Checks what a file holds against the contract, and what spans its fields."""
 
     def __init__(self, text: YamlText, name: str) -> None:

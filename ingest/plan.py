@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ingest.files import Found, find_files
+from ingest.files.finding import FoundFile, find_files
+from ingest.formats import KINDS
 from ingest.kinds import HEAD_BYTES, recognise
-from ingest.readers import KINDS
 from promptlab.errors import InputError, UsageError
 
 
-def plan(paths: Sequence[Path], kind: str = "auto") -> list[tuple[Found, str | None]]:
+def plan(
+    paths: Sequence[Path], kind: str = "auto"
+) -> list[tuple[FoundFile, str | None]]:
     """The files below ``paths`` and their kinds, in the order they are to be read.
 
     Pipelines come first, so that testsets can be checked against their steps.
@@ -24,7 +26,7 @@ def plan(paths: Sequence[Path], kind: str = "auto") -> list[tuple[Found, str | N
     """
     if kind not in {"auto", *KINDS}:
         raise UsageError(f"--kind {kind}: there is no such kind; {', '.join(KINDS)}")
-    planned: list[tuple[Found, str | None]] = []
+    planned: list[tuple[FoundFile, str | None]] = []
     for found in find_files(paths):
         if found.fault:
             planned.append((found, None))
@@ -34,7 +36,7 @@ def plan(paths: Sequence[Path], kind: str = "auto") -> list[tuple[Found, str | N
     return sorted(planned, key=lambda one: order.get(one[1] or "", len(order)))
 
 
-def _with_kind(found: Found, kind: str) -> tuple[Found, str | None]:
+def _with_kind(found: FoundFile, kind: str) -> tuple[FoundFile, str | None]:
     if kind != "auto":
         return found, kind
     try:
@@ -48,7 +50,7 @@ def _with_kind(found: Found, kind: str) -> tuple[Found, str | None]:
     return found, _recognise(found, head)
 
 
-def _recognise(found: Found, head: bytes) -> str | None:
+def _recognise(found: FoundFile, head: bytes) -> str | None:
     kind = recognise(head)
     if kind is None and found.named:
         what = "is empty" if not head.strip() else "is of no known kind"

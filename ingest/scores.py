@@ -8,8 +8,9 @@ from typing import cast
 
 import polars as pl
 
-from ingest.blocks import Block
-from ingest.columns import (
+from ingest.files.blocks import Block
+from ingest.raw.rows import Columns, Key, Reading, joined
+from ingest.reading.checked_columns import (
     Doubtful,
     doubles,
     integers,
@@ -17,14 +18,12 @@ from ingest.columns import (
     names,
     texts,
 )
-from ingest.faults import Fault, nearest, shown
-from ingest.garbage import no_garbage_collection
-from ingest.limits import DEFAULT, Limits
-from ingest.problems import Problem
-from ingest.reading import Key, Reading, joined
-from ingest.results_so_far import SeenIds
-from ingest.rows import Columns
-from ingest.struct_records import StructRecords, Table, record_batches
+from ingest.reading.contract_faults import Fault, nearest, shown
+from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.problems import Problem
+from ingest.reading.seen_ids import SeenIds
+from ingest.reading.struct_records import StructRecords, Table, record_batches
 from promptlab.contracts.scores import ScoreRecord
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")

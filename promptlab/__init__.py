@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ingest.pipelines import load_pipeline_config
-    from ingest.testset_api import filter_by_tags, load_testset, validate_testset
+    from ingest.testsets.api import filter_by_tags, load_testset, validate_testset
     from promptlab.contracts.analysis_input import AnalysisInput
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.testset import TestCase
@@ -35,10 +35,10 @@ _HOMES = {
     "TestCase": "promptlab.contracts.testset",
     "UnifiedEvaluator": "promptlab.evaluator",
     "Warehouse": "promptlab.pipeline",
-    "filter_by_tags": "ingest.testset_api",
+    "filter_by_tags": "ingest.testsets.api",
     "load_pipeline_config": "ingest.pipelines",
-    "load_testset": "ingest.testset_api",
-    "validate_testset": "ingest.testset_api",
+    "load_testset": "ingest.testsets.api",
+    "validate_testset": "ingest.testsets.api",
 }
 
 __all__ = [

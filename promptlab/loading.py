@@ -77,8 +77,8 @@ def load(
     **options: Any,
 ) -> Ingested:
     """Load files and folders; ``Warehouse.ingest`` says what each argument means."""
-    from ingest.limits import Limits
     from ingest.plan import plan
+    from ingest.reading.limits import Limits
 
     planned = plan(paths, kind)
     if not planned:

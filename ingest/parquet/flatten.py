@@ -9,21 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ingest.file_reading import FileLoad, Files
-from ingest.files import Found
-from ingest.known import Known
-from ingest.limits import Limits
-from ingest.load_rows import (
-    ReadFile,
+from ingest.file_reader import FileLoad, FileReader
+from ingest.files.finding import FoundFile
+from ingest.files.redaction_rules import Mode
+from ingest.parquet.layer import ParquetLayer, frame_of
+from ingest.raw.batch import (
+    ReadBatch,
     added,
     redaction_columns,
     reject_columns,
     with_load,
 )
-from ingest.parquet.layer import ParquetLayer, frame_of
-from ingest.reading import Reading
-from ingest.redaction_rules import Mode
-from ingest.rows import height
+from ingest.raw.load_log import Known
+from ingest.raw.rows import Reading, height
+from ingest.reading.limits import Limits
 from promptlab.contracts.pipeline import Pipeline
 
 SHARD_BYTES = 64 << 20
@@ -35,7 +34,7 @@ class ShardFile:
     """A file of a shard and the load that it becomes."""
 
     load_id: int
-    found: Found
+    found: FoundFile
     kind: str | None
 
 
@@ -54,14 +53,14 @@ class Shard:
 
 @dataclass(frozen=True)
 class Flattened:
-    """What became of a shard."""
+    """A shard after it was read: its loads, and what was written of them."""
 
     loads: list[FileLoad]
     """One per file."""
-    written: list[tuple[int, ReadFile]]
+    written: list[tuple[int, ReadBatch]]
     """Load id and file, without its rows and problems, of each that was written."""
     pipelines: list[Pipeline]
-    """Those that were known, and those that were read."""
+    """Those known before the shard, then those read in it."""
 
 
 def shards_of(
@@ -89,15 +88,15 @@ def shards_of(
 
 def flatten(shard: Shard) -> Flattened:
     """Read every file of a shard that is not known and write its rows."""
-    files = Files(
+    reader = FileReader(
         shard.known, list(shard.pipelines), shard.testset, shard.limits, shard.redact
     )
-    written: list[tuple[int, ReadFile]] = []
+    written: list[tuple[int, ReadBatch]] = []
     for file in shard.files:
-        files.loads.append(FileLoad(file.found.path, file.kind or "unknown"))
+        reader.loads.append(FileLoad(file.found.path, file.kind or "unknown"))
         before: Reading | None = None
         part = 0
-        for one in files.read(file.found, file.kind):
+        for one in reader.read(file.found, file.kind):
             if one.abandoned:
                 shard.layer.discard(file.load_id)
                 before, part = None, 0
@@ -108,10 +107,10 @@ def flatten(shard: Shard) -> Flattened:
                 source = replace(one.source, data=b"", blocks=None, pipelines=())
                 whole = replace(one, reading=before, source=source)
                 written.append((file.load_id, whole))
-    return Flattened(files.loads, written, files.pipelines)
+    return Flattened(reader.loads, written, reader.pipelines)
 
 
-def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadFile) -> None:
+def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadBatch) -> None:
     tables = {
         table: with_load(table, columns, load_id, one.source.uri)
         for table, columns in one.reading.rows.items()
@@ -120,5 +119,5 @@ def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadFile) -> None:
     if not one.more:
         tables["redactions"] = redaction_columns([(load_id, one)])
     for table, columns in tables.items():
-        if height(dict(columns)):
+        if height(columns):
             layer.write(table, load_id, part, frame_of(table, columns))

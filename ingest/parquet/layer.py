@@ -26,14 +26,14 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw import OF_BUILDS, OWNED_TABLES, SCHEMA_VERSION, polars_types
+from ingest.raw.tables import OF_BUILDS, OWNED_TABLES, SCHEMA_VERSION, polars_types
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from ingest.reading import Key
+    from ingest.raw.rows import Key
 
 FORMAT_VERSION = "1.0"
 # 1.0  first version
@@ -41,19 +41,19 @@ FORMAT_VERSION = "1.0"
 SCHEME = "parquet://"
 SNAPSHOTS_KEPT = 10
 KEPT_FOR_S = 24 * 60 * 60
-"""Readers of an older snapshot go on reading it for as long, and for as many more.
+"""An older snapshot stays for its readers this long, and until this many newer ones.
 
 A large ingest makes many.
 """
 
 _ODD = frozenset("*?[]{}'`\\\n")
-"""Engines take these in a path for something else, each engine other ones."""
+"""Characters that some engine reads as a pattern or an option inside a path."""
 
 _LIVE_COLUMNS = ("kind", "id_1", "id_2", "load_id")
 
 
 class ParquetLayer:
-    """One such folder.
+    """A folder with the raw layer as Parquet.
 
     Args:
         folder: where it is; ``open`` makes it.
@@ -91,7 +91,7 @@ class ParquetLayer:
 
     @property
     def manifest_file(self) -> Path:
-        """What names the snapshot that counts."""
+        """The file that names the current snapshot."""
         return self.folder / "manifest.json"
 
     def manifest(self) -> dict[str, Any]:
@@ -153,19 +153,22 @@ class ParquetLayer:
         )
 
     def write(self, table: str, load_id: int, part: int, frame: pl.DataFrame) -> None:
-        """Write such a part, whole or not at all; again gives the same file."""
+        """Write a part of a load's rows, whole or not at all.
+
+        Written again, it replaces the same file.
+        """
         _write(frame.drop("load_id", strict=False), self.path(table, load_id, part))
 
     def discard(self, load_id: int) -> None:
-        """Remove the rows of a load that is not to count."""
+        """Remove the rows of a load that was given up."""
         for folder in (self.folder / "tables").glob(f"*/load_id={load_id}"):
             shutil.rmtree(folder)
 
     def give_out(self, n_loads: int) -> int:
-        """Give out as many load ids; the first of them.
+        """Reserve *n_loads* load ids and return the first.
 
-        Never one that an ingest had before, not even one that was killed: a worker may
-        outlive it and still write.
+        No id is given out twice, not even after a killed ingest: one of its workers may
+        still be writing.
         """
         file = self.folder / ".given_out"
         newest = self.loads()["load_id"].max()
@@ -316,7 +319,9 @@ def _columns() -> dict[str, dict[str, str]]:
     import duckdb
 
     with duckdb.connect() as con:
-        con.execute(resources.files("ingest").joinpath("raw.sql").read_text("utf-8"))
+        con.execute(
+            resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
+        )
         rows = con.execute(
             "select table_name, column_name, data_type from duckdb_columns()"
             " where schema_name = 'raw' order by table_name, column_index"

@@ -10,19 +10,19 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.file_reading import FileLoad, OnProgress
-from ingest.files import Found
-from ingest.known import known_files, known_pipelines
-from ingest.limits import DEFAULT, Limits
-from ingest.load_rows import ReadFile, load_columns
+from ingest.file_reader import FileLoad, OnProgress
+from ingest.files.finding import FoundFile
 from ingest.parquet.flatten import Flattened, Shard, ShardFile, flatten, shards_of
 from ingest.parquet.layer import ParquetLayer, frame_of
+from ingest.raw.batch import ReadBatch, load_columns
+from ingest.raw.load_log import known_files, known_pipelines
+from ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from ingest.reading import Key
-    from ingest.redaction_rules import Mode
+    from ingest.files.redaction_rules import Mode
+    from ingest.raw.rows import Key
 
 COMMIT_EVERY_S = 60
 """Every commit writes the list of live objects anew; a killed ingest reads again what
@@ -36,7 +36,7 @@ MapShards = Callable[
 
 def ingest(
     layer: ParquetLayer,
-    planned: Sequence[tuple[Found, str | None]],
+    planned: Sequence[tuple[FoundFile, str | None]],
     *,
     ingest_version: str,
     testset: str | None = None,
@@ -66,7 +66,7 @@ def ingest(
         DatabaseLocked: another process writes there.
     """
     done: list[FileLoad] = []
-    waiting: list[tuple[int, ReadFile]] = []
+    waiting: list[tuple[int, ReadBatch]] = []
     with layer.locked():
         with layer.connect() as con:
             known = known_files(con, purged_too=purged_too)
@@ -116,7 +116,7 @@ def _size(load: FileLoad) -> int:
 
 
 def _commit(
-    layer: ParquetLayer, written: Sequence[tuple[int, ReadFile]], ingest_version: str
+    layer: ParquetLayer, written: Sequence[tuple[int, ReadBatch]], ingest_version: str
 ) -> None:
     if not written:
         return
@@ -134,7 +134,7 @@ def _commit(
 
 
 def _log(loads: Sequence[pl.DataFrame], live: dict[Key, int]) -> pl.DataFrame:
-    """The load log; a load that owns nothing any more is history."""
+    """The load log; a load that no longer owns any object is marked as replaced."""
     import polars as pl
 
     owns_nothing = ~pl.col("load_id").is_in(sorted(set(live.values())))

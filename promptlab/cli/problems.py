@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from promptlab import messages
 
 if TYPE_CHECKING:
-    from ingest.problems import Problem
+    from ingest.reading.problems import Problem
 
 SHOWN_PER_FILE = 20
 

@@ -19,9 +19,9 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
     One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
     any record would be rejected.
     """
-    from ingest.limits import Limits
     from ingest.load import read_files
     from ingest.plan import plan
+    from ingest.reading.limits import Limits
     from promptlab.cli.output import print_rows
     from promptlab.cli.problems import line_of
 

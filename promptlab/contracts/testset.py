@@ -1,7 +1,7 @@
 """A test case of a pipeline testset (``testset-format.md``), version 2.0 of the format.
 
-Records of version 1.0 become this shape when they are read (``ingest.testsets``). Types
-are checked here; what spans fields or needs the file is checked there.
+Records of version 1.0 become this shape when ``ingest.testsets.records`` reads them.
+Types are checked here; what spans fields or needs the file is checked there.
 """
 
 from __future__ import annotations

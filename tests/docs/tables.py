@@ -19,7 +19,7 @@ from promptlab.contracts import analysis_input, evaluation, memory, pipeline, te
 from promptlab.contracts.scores import ScoreRecord
 
 ROOT = Path(__file__).resolve().parents[2]
-RAW_SQL = ROOT / "ingest" / "raw.sql"
+RAW_SQL = ROOT / "ingest" / "raw" / "raw.sql"
 DBT = ROOT / "dbt_project"
 
 GROUPS = {
@@ -312,6 +312,6 @@ What is decided, not measured: the seeds of the dbt project (`dbt_project/seeds/
 checkout). Change a row, build again, and every task is judged by the new policy."""
 
 _RAW = """\
-Written by `promptlab ingest`, defined by `ingest/raw.sql`. Only live rows are here: a
+Written by `promptlab ingest`, defined by `ingest/raw/raw.sql`. Only live rows are here: a
 task, testset, pipeline or memory file that is loaded again replaces its own rows;
 `raw.loads` and `raw.rejects` keep the history."""

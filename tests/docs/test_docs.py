@@ -163,7 +163,7 @@ def test_the_grades_are_those_of_the_seed(path):
 
 
 def test_every_kind_of_file_is_described():
-    from ingest.readers import KINDS
+    from ingest.formats import KINDS
 
     headings = re.findall(r"^## .*`(\w+)`", read("docs/formats.md"), re.MULTILINE)
     assert sorted(headings) == sorted(KINDS)
@@ -173,9 +173,9 @@ def test_every_kind_of_file_is_described():
     "block", markdown.blocks(read("docs/formats.md"), "jsonl", "yaml")
 )
 def test_every_example_of_a_format_is_read_without_a_fault(block):
+    from ingest.formats import read as read_file
     from ingest.kinds import recognise
-    from ingest.readers import Source
-    from ingest.readers import read as read_file
+    from ingest.reading.source import Source
 
     data = block.text.encode()
     kind = recognise(data)

@@ -300,7 +300,7 @@ def test_every_saved_line_is_the_record_that_ingest_reads():
 
 
 def test_ingest_reads_saved_results_and_changes_nothing():
-    results = pytest.importorskip("ingest.results")
+    results = pytest.importorskip("ingest.results.reader")
     odd = JsonText(ODD.replace('"far": 1e400, ', ""))
     samples = [sample("odd", step_outputs={"summary": odd}), ERROR, FAILING]
     result = PipelineEvaluator(CONFIG).evaluate_pipeline(samples, "v1")

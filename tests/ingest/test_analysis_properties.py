@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ingest import raw
-from ingest.analysis import _read_at_once, read_analysis
-from ingest.analysis_careful import read_carefully
-from ingest.reading import Reading
+from ingest.analysis.careful import read_carefully
+from ingest.analysis.reader import _read_at_once, read_analysis
+from ingest.raw.rows import Reading
 from promptlab.contracts.analysis_input import AnalysisInput
 from tests.ingest.analysis_documents import as_bytes, document
 

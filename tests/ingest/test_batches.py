@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest import struct_records, testsets
-from ingest.blocks import Block, TooLong, blocks
-from ingest.reading import Reading, joined
-from ingest.results import read_results, result_batches
+from ingest.files.blocks import Block, TooLong, blocks
+from ingest.raw.rows import Reading, joined
+from ingest.reading import struct_records
+from ingest.results.reader import read_results, result_batches
 from ingest.scores import read_scores, score_batches
-from ingest.testsets import read_testset
+from ingest.testsets import reader as testsets
+from ingest.testsets.reader import read_testset
 
 WRITTEN_AT = datetime(2025, 1, 2, tzinfo=UTC)
 

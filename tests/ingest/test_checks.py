@@ -17,7 +17,7 @@ from ingest.checks import (
     Flattener,
     Remark,
 )
-from ingest.json_text import dump
+from ingest.reading.json_text import dump
 from promptlab.contracts.testset import TestCase
 
 ODD_KEYS = ["", "*", "a", "0", "a.b", 'q"q', "b\\s", "~", "/", "$ref", "a[0]", "#"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.columns import (
+from ingest.reading.checked_columns import (
     Doubtful,
     json_objects,
     json_objects_or_null,
@@ -17,7 +17,7 @@ from ingest.columns import (
     names,
     times,
 )
-from ingest.garbage import no_garbage_collection
+from ingest.reading.garbage import no_garbage_collection
 from promptlab.contracts.times import in_utc, read_time
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from pydantic import BaseModel, Field
 
-from ingest.fast_structs import struct_of
+from ingest.reading.structs import struct_of
 from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
 from promptlab.contracts.base import JsonObject, NonBlank
 from promptlab.contracts.evaluation import EvaluationRecord

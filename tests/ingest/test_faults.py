@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ingest.faults import judge, text_member
+from ingest.reading.contract_faults import judge, text_member
 from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
 from promptlab.contracts.evaluation import EvaluationRecord
 from promptlab.contracts.scores import ScoreRecord

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ingest.jsonl import read_records
+from ingest.files.redaction import Redactor
+from ingest.formats import KINDS, read
 from ingest.kinds import recognise
-from ingest.readers import KINDS, Source, read
-from ingest.redaction import Redactor
+from ingest.reading.jsonl import read_records
+from ingest.reading.source import Source
 
 ROOT = Path(__file__).parents[2]
 SEEDS = [

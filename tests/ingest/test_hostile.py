@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.file_reading import FileLoad
-from ingest.source_files import InputFile
+from ingest.file_reader import FileLoad
+from ingest.files.input_file import InputFile
 from promptlab.errors import InputError
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
@@ -235,7 +235,7 @@ def test_a_large_file_that_fails_half_way_leaves_the_warehouse_as_it_was(
     tmp_path, monkeypatch
 ):
     from ingest import raw
-    from ingest import write as write_module
+    from ingest.raw import write as write_module
 
     filler = "x" * 500
     file = write(tmp_path / "set.jsonl", GOOD)

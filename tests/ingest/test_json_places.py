@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.json_places import (
+from ingest.reading.json_places import (
     Lines,
     flaws,
     inside,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.json_reader import JsonReader
-from ingest.jsonl import Record, Rejected, read_records
+from ingest.reading.json_reader import JsonReader
+from ingest.reading.jsonl import Record, Rejected, read_records
 
 
 def outcome(data: bytes | str) -> list[tuple]:

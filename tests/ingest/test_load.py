@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from ingest import raw
-from ingest import write as write_module
+from ingest.raw import write as write_module
 from promptlab.errors import InputError, NothingToDo, WarehouseError
 from promptlab.pipeline import Warehouse
 

@@ -11,10 +11,10 @@ from typing import Any
 import duckdb
 import pytest
 
-from ingest.locomo_form import answer_parts, reference_parts, stems
-from ingest.memory import read_memory
-from ingest.memory_paths import run_name
-from ingest.reading import Reading
+from ingest.memory.locomo_form import answer_parts, reference_parts, stems
+from ingest.memory.paths import run_name
+from ingest.memory.reader import read_memory
+from ingest.raw.rows import Reading
 from promptlab.contracts.memory import MemoryResult
 from promptlab.pipeline import Warehouse
 

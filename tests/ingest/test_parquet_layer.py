@@ -16,10 +16,11 @@ import duckdb
 import polars as pl
 import pytest
 
-from ingest import file_reading, struct_records
+from ingest import file_reader
 from ingest.parquet import ParquetLayer, flatten, ingest, sink
 from ingest.parquet import layer as layer_module
 from ingest.plan import plan
+from ingest.reading import struct_records
 from promptlab import history
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
 from promptlab.exported import exported_marts
@@ -268,7 +269,7 @@ def test_snapshots_of_one_large_ingest_are_kept_for_who_reads_them(
 def test_a_task_in_two_files_is_the_later_ones_even_after_a_large_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_reading, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(file_reader, "BLOCK_BYTES", 100)
     monkeypatch.setattr(struct_records, "BATCH_CHARACTERS", 100)
     large = "\n".join(result(f"s{n}", "x", 8) for n in range(50))
     write(tmp_path / "in/a.jsonl", large)

@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from ingest.payload_patterns import spellings
+from ingest.analysis.payload_patterns import spellings
 from promptlab.patterns import translate
 
 

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.redaction import Redactor
-from ingest.redaction_rules import RULES
+from ingest.files.redaction import Redactor
+from ingest.files.redaction_rules import RULES
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
 from tests.ingest.test_load import query, task, write

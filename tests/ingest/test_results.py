@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ingest import raw
-from ingest.reading import Reading
-from ingest.results import read_results
+from ingest.raw.rows import Reading
+from ingest.results.reader import read_results
 from promptlab.contracts.evaluation import EvaluationRecord
 
 WRITTEN_AT = datetime(2025, 1, 2, tzinfo=UTC)

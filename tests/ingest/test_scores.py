@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from ingest import raw
-from ingest.reading import Reading
+from ingest.raw.rows import Reading
 from ingest.scores import read_scores
 from promptlab.contracts.scores import ScoreRecord
 

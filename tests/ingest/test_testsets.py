@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ingest.rows import columns_of, height
-from ingest.testset_api import filter_by_tags, load_testset, validate_testset
-from ingest.testsets import (
+from ingest.raw.rows import columns_of, height
+from ingest.testsets.api import filter_by_tags, load_testset, validate_testset
+from ingest.testsets.reader import (
     NameParts,
     check_step_references,
     pipelines_of,
@@ -549,7 +549,7 @@ def test_a_testset_of_no_known_pipeline_is_not_checked():
 
 def test_the_columns_are_those_of_the_raw_tables():
     con = duckdb.connect()
-    con.execute(resources.files("ingest").joinpath("raw.sql").read_text("utf-8"))
+    con.execute(resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8"))
     given_by_the_loader = {"load_id", "file_uri"}
     for table, columns in read_testset(b'{"id":"a","expected":1}', "t").rows.items():
         schema = {

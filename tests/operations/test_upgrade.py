@@ -7,7 +7,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest import raw, upgrades
+from ingest import raw
+from ingest.raw import upgrades
 from promptlab.errors import WarehouseError
 from promptlab.pipeline import Warehouse
 from tests.ingest.test_load import task, write

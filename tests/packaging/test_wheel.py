@@ -37,7 +37,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_packages_the_models_and_the_examples(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "promptlab/py.typed" in names
-    assert "ingest/raw.sql" in names
+    assert "ingest/raw/raw.sql" in names
     assert "promptlab/_dbt_project/dbt_project.yml" in names
     assert "promptlab/_dbt_project/models/marts/core/dim_tasks.sql" in names
     assert any(name.startswith("reports/templates/") for name in names)

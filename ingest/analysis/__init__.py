@@ -1,0 +1,1 @@
+"""Analysis inputs: one JSON document, the cases and rounds of one task."""

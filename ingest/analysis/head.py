@@ -1,0 +1,138 @@
+"""The head of an analysis input: task, dimensions, extras."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from ingest.raw.rows import Columns, Rows
+from ingest.reading.contract_faults import Fault, faults
+from ingest.reading.json_places import NOT_JSON, flaws, keys_at
+from ingest.reading.limits import DEFAULT, Limits
+from promptlab.contracts.analysis_input import AnalysisInput
+from promptlab.contracts.times import read_time
+
+
+class HeadFaults(Exception):
+    """The file's task, dimensions or extras are not what the contract asks for."""
+
+    def __init__(self, found: list[Fault], task_id: str | None) -> None:
+        super().__init__("; ".join(fault.message for fault in found))
+        self.faults = found
+        self.task_id = task_id
+
+
+@dataclass(frozen=True)
+class AnalysisHead:
+    """What a file says before its cases."""
+
+    task_id: str
+    rows: Rows
+    """The row of ``tasks`` and the rows of ``dimension_configs``."""
+    zoneless: bool
+    """``created_at`` names no zone."""
+    contract: AnalysisInput
+    """The checked file, without its cases."""
+
+
+def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHead:
+    """Check the file's head and turn it into rows.
+
+    Args:
+        parts: Member of the file → its JSON text. ``cases`` stands for itself: it is
+            ``[]`` where the cases are a list.
+        limits: How large each may be.
+
+    Raises:
+        HeadFaults: Everything that is wrong, at once.
+    """
+    found: list[Fault] = []
+    values: dict[str, Any] = {}
+    for key, text in parts.items():
+        is_stored = key in AnalysisInput.model_fields
+        excess = limits.excess(text)
+        if excess is not None:
+            found.append(Fault((key,), excess.code, excess.message))
+            continue
+        for place, code, message in flaws(text):
+            if is_stored or code in NOT_JSON:
+                found.append(Fault((key, *keys_at(text, 0, place)), code, message))
+        try:
+            values[key] = json.loads(text) if is_stored else None
+        except (RecursionError, ValueError):
+            found.append(Fault((key,), "too_deep", "nested too deeply to be read"))
+    try:
+        contract = AnalysisInput.model_validate(values)
+    except ValidationError as error:
+        known = {fault.keys for fault in found}
+        found += [each for each in faults(error, values) if each.keys not in known]
+    if found:
+        raise HeadFaults(found, _task_id(values))
+    task = contract.task
+    return AnalysisHead(
+        task.task_id,
+        {
+            "tasks": _task_rows(contract, parts.get("extras", "{}")),
+            "dimension_configs": _dimension_rows(contract),
+        },
+        zoneless=read_time(values["task"]["created_at"]).tzinfo is None,
+        contract=contract,
+    )
+
+
+def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
+    task = contract.task
+    return {
+        "task_id": [task.task_id],
+        "source_kind": ["analysis"],
+        "title": [task.title],
+        "prompt_version": [task.prompt_version],
+        "model": [task.model],
+        "triggered_by": [task.triggered_by],
+        "env": [_json(task.env)],
+        "created_at": [task.created_at],
+        "extras": [extras],
+        "testset_ref": [
+            _first_text(
+                contract.extras.get("testset"),
+                task.env.get("testset"),
+                task.env.get("dataset"),
+            )
+        ],
+        "pipeline_ref": [
+            _first_text(contract.extras.get("pipeline"), task.env.get("pipeline"))
+        ],
+    }
+
+
+def _dimension_rows(contract: AnalysisInput) -> Columns:
+    dimensions = contract.dimensions
+    return {
+        "task_id": [contract.task.task_id] * len(dimensions),
+        "dimension_id": [each.dimension_id for each in dimensions],
+        "position": list(range(len(dimensions))),
+        "name": [each.name for each in dimensions],
+        "weight": [each.weight for each in dimensions],
+        "target": [_json(each.target) for each in dimensions],
+        "parameters": [_json(each.parameters) for each in dimensions],
+        "scoring_mode": [each.scoring_mode for each in dimensions],
+    }
+
+
+def _first_text(*values: Any) -> str | None:
+    """Return the first of *values* that is a text with something in it."""
+    return next((v for v in values if isinstance(v, str) and v.strip()), None)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _task_id(values: Mapping[str, Any]) -> str | None:
+    task = values.get("task")
+    task_id = task.get("task_id") if isinstance(task, dict) else None
+    return task_id if isinstance(task_id, str) else None

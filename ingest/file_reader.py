@@ -1,0 +1,301 @@
+"""Reads planned files one by one: known ones are passed over, others give batches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ingest.files.blocks import BLOCK_BYTES, Block
+from ingest.files.finding import FoundFile
+from ingest.files.input_file import ChangedWhileRead, InputFile
+from ingest.files.redaction import Redactor
+from ingest.formats import LINE_KINDS, read_batches
+from ingest.raw.batch import ReadBatch
+from ingest.raw.load_log import (
+    MOST_PROBLEMS,
+    Known,
+    Outcome,
+    Version,
+    read_with,
+    versions_of,
+)
+from ingest.raw.rows import Key, Reading
+from ingest.reading.limits import LIMIT_CODES, Limits
+from ingest.reading.problems import Problem
+from ingest.reading.source import Source
+from promptlab.contracts.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from ingest.files.redaction_rules import Mode
+
+OnProgress = Callable[[Path, int], None]
+"""Called after each file with its path and size."""
+
+_ATTEMPTS = 3
+"""How often a file that changes while it is read is read from its start."""
+
+
+@dataclass
+class FileLoad:
+    """One file of an ingest, and what came of it: the line that a user sees."""
+
+    path: Path
+    kind: str
+    status: str = "loaded"
+    """loaded, unchanged, rejected, skipped or purged."""
+    problems: list[Problem] = field(default_factory=list)
+    """The first ``MOST_PROBLEMS`` of a very large file; ``raw.rejects`` has all."""
+    records_loaded: int = 0
+    records_rejected: int = 0
+    keys: list[Key] = field(default_factory=list)
+    message: str | None = None
+    redacted: dict[str, int] = field(default_factory=dict)
+    """Rule → values that were redacted."""
+
+    def add(self, reading: Reading) -> None:
+        """Add the counts, keys and problems of one batch of the file."""
+        room = max(0, MOST_PROBLEMS - len(self.problems)) if self.problems else None
+        self.problems = self.problems + reading.problems[:room]
+        self.records_loaded += reading.records_loaded
+        self.records_rejected += reading.records_rejected
+        self.keys = self.keys + reading.keys
+        if reading.rejected:
+            self.status = "rejected"
+            found = (p.message for p in self.problems if p.severity == "reject")
+            self.message = next(found, "nothing could be read")
+
+
+class FileReader:
+    """Reads the files that the warehouse does not know yet.
+
+    Args:
+        known: versions that are passed over; those read here are added.
+        pipelines: known before; those read here are added.
+        testset: testset of every task, whatever the files say.
+        limits: how large an input may be.
+        redact: which values are replaced before anything else looks at them.
+    """
+
+    def __init__(
+        self,
+        known: Known,
+        pipelines: list[Pipeline],
+        testset: str | None,
+        limits: Limits,
+        redact: Mode,
+    ) -> None:
+        self.loads: list[FileLoad] = []
+        self.known = known
+        self.pipelines = pipelines
+        self.testset = testset
+        self.limits = limits
+        self.redact = redact
+
+    def read_all(
+        self, planned: Iterable[tuple[FoundFile, str | None]], on_progress: OnProgress
+    ) -> Iterator[ReadBatch]:
+        """Read files in their order; ``on_progress`` is called after each."""
+        for found, kind in planned:
+            self.loads.append(FileLoad(found.path, kind or "unknown"))
+            yield from self.read(found, kind)
+            on_progress(found.path, found.size)
+
+    def read(self, found: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
+        """Read one file in batches of bounded size; a known file gives none.
+
+        A file that changes while it is read is read again, and left out if it keeps
+        changing. Its earlier batches are then withdrawn by one that is ``abandoned``.
+        """
+        if found.fault:
+            yield from self._leave_out(found, kind, "unreadable", found.fault)
+            return
+        for _ in range(_ATTEMPTS):
+            given: ReadBatch | None = None
+            try:
+                for given in _Attempt(self, found, kind).batches():
+                    yield given
+                return
+            except (ChangedWhileRead, OSError) as error:
+                if given is not None:
+                    yield replace(given, more=False, abandoned=True)
+                if isinstance(error, OSError):
+                    reason = error.strerror or str(error)
+                    yield from self._leave_out(found, kind, "unreadable", reason)
+                    return
+        reason = "it changed each time while it was read. Ingest it when it is done"
+        yield from self._leave_out(found, kind, "changed_while_read", reason)
+
+    def _leave_out(
+        self, found: FoundFile, kind: str | None, code: str, reason: str
+    ) -> Iterator[ReadBatch]:
+        problem = Problem(code, f"cannot be read: {reason}")
+        reading = Reading(rows={}, problems=[problem], rejected=True)
+        yield from _Attempt(self, found, kind).left_out(reading)
+
+
+class _Attempt:
+    """One attempt to read one file."""
+
+    def __init__(self, reader: FileReader, found: FoundFile, kind: str | None) -> None:
+        self._reader = reader
+        self._found = found
+        self._kind = kind
+        self._started_at = datetime.now(UTC)
+        self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
+        self._sha256 = ""  # of a file that cannot be read
+        self._load = FileLoad(found.path, kind or "unknown")
+        if reader.loads and reader.loads[-1].path == found.path:
+            reader.loads[-1] = self._load
+
+    def batches(self) -> Iterator[ReadBatch]:
+        """Read the file.
+
+        Raises:
+            ChangedWhileRead: it was written while it was read.
+            OSError: it cannot be read.
+        """
+        file = InputFile(self._found.path)
+        source = self._source(file)
+        is_whole = self._is_read_whole(file)
+        is_too_large = is_whole and file.size > self._reader.limits.max_file
+        if is_whole and not is_too_large and self._kind is not None:
+            source = replace(source, data=file.whole())
+            self._sha256 = hashlib.sha256(source.data).hexdigest()
+        else:
+            self._sha256 = file.sha256()
+        if self._is_known(source):
+            return
+        if is_too_large:
+            problem = self._reader.limits.file_too_large(file.size)
+            reading = Reading(rows={}, problems=[problem], rejected=True)
+            yield from self._as_batches(iter([reading]), source)
+        elif self._kind is None:
+            self._load.status, self._load.message = "skipped", "of no known kind"
+            yield from self._as_batches(iter([Reading(rows={})]), source)
+        else:
+            if is_whole:
+                data = self._redactor.redact(source.data)
+                source = replace(source, data=data)
+            else:
+                blocks = file.blocks(self._reader.limits.max_record)
+                source = replace(source, blocks=self._redacted(blocks))
+            yield from self._as_batches(read_batches(self._kind, source), source)
+
+    def left_out(self, reading: Reading) -> Iterator[ReadBatch]:
+        """Give the one batch that says why the file was left out, unless known."""
+        source = self._source(None)
+        if not self._is_known(source):
+            yield from self._as_batches(iter([reading]), source)
+
+    def _is_read_whole(self, file: InputFile) -> bool:
+        if self._kind not in LINE_KINDS or file.size <= BLOCK_BYTES:
+            return True
+        if self._kind == "testset":
+            return False
+        # a JSON list has no lines to go by
+        return file.head().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+
+    def _redacted(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        for block in blocks:
+            if isinstance(block, bytes):
+                yield self._redactor.redact(block)
+            else:
+                yield block
+
+    def _as_batches(
+        self, readings: Iterator[Reading], source: Source
+    ) -> Iterator[ReadBatch]:
+        load = self._load
+        reading = next(readings)
+        while True:
+            following = next(readings, None)
+            is_last = following is None
+            if is_last and self._kind == "testset" and self._redactor.counts:
+                reading.problems.append(_redacted_expectations(self._redactor))
+            load.add(reading)
+            self._reader.pipelines += _pipelines_in(reading)
+            settings = self._read_with(load.problems)
+            versions = self._versions(source, settings)
+            if is_last:
+                load.redacted = dict(self._redactor.counts)
+                self._reader.known.add(
+                    versions,
+                    Outcome(
+                        load.status,
+                        load.problems,
+                        load.records_loaded,
+                        load.records_rejected,
+                    ),
+                )
+            yield ReadBatch(
+                kind=load.kind,
+                status=load.status,
+                message=load.message,
+                source=source,
+                reading=reading,
+                sha256=self._sha256,
+                testset=versions[0].testset,
+                read_with=settings,
+                redacted=load.redacted,
+                started_at=self._started_at,
+                finished_at=datetime.now(UTC),
+                more=not is_last,
+            )
+            if following is None:
+                return
+            reading = following
+
+    def _is_known(self, source: Source) -> bool:
+        any_excess = [Problem(code, "") for code in LIMIT_CODES]
+        before = self._reader.known.find(
+            *self._versions(source, self._read_with()),
+            *self._versions(source, self._read_with(any_excess)),
+        )
+        if before is None:
+            return False
+        load = self._load
+        told_again = before.status in {"rejected", "skipped", "purged"}
+        load.status = before.status if told_again else "unchanged"
+        load.problems = before.problems
+        load.records_loaded = before.records_loaded
+        load.records_rejected = before.records_rejected
+        return True
+
+    def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
+        testset = self._reader.testset
+        return versions_of(self._load.kind, source, self._sha256, testset, settings)
+
+    def _read_with(self, problems: Iterable[Problem] = ()) -> str:
+        return read_with(self._reader.redact, self._reader.limits, problems)
+
+    def _source(self, file: InputFile | None) -> Source:
+        modified = file.modified if file else 0
+        return Source(
+            data=b"",
+            name=self._found.name,
+            path=self._found.path,
+            uri=self._found.uri,
+            modified_at=datetime.fromtimestamp(modified, UTC),
+            pipelines=self._reader.pipelines,
+            size=file.size if file else 0,
+            limits=self._reader.limits,
+        )
+
+
+def _redacted_expectations(redactor: Redactor) -> Problem:
+    count = redactor.counts.total()
+    message = (
+        f"{count} value(s) of this testset were redacted: a check that expects one of"
+        " them passes for every value that is redacted by the same rule. Set redact to"
+        " off to compare the values themselves."
+    )
+    return Problem("redacted_expectation", message, severity="warning", line=1)
+
+
+def _pipelines_in(reading: Reading) -> list[Pipeline]:
+    written = reading.rows.get("pipelines", {}).get("raw_data", ())
+    return [Pipeline.model_validate_json(raw_data) for raw_data in written]

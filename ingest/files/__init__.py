@@ -1,0 +1,1 @@
+"""Files as bytes: found, read whole or in blocks of lines, secrets taken out."""

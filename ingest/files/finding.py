@@ -1,0 +1,116 @@
+"""Which files an ingest reads: folders walked, each file once."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from promptlab.errors import InputError
+
+_NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFile:
+    """A file that a path of the command line led to."""
+
+    path: Path
+    name: str
+    """Path below the ingested folder without suffix; a file named itself: its stem."""
+    named: bool
+    """Named on the command line, so that an unknown kind is an error, not a skip."""
+    fault: str | None = None
+    """Why it cannot be read, where the walk through the folders found out."""
+
+    @property
+    def size(self) -> int:
+        """Size in bytes; 0 where the file system does not say."""
+        try:
+            return 0 if self.fault else self.path.stat().st_size
+        except OSError:
+            return 0
+
+    @property
+    def uri(self) -> str:
+        """Absolute path, links followed."""
+        try:
+            return self.path.resolve().as_posix()
+        except (OSError, RuntimeError):  # a loop of links
+            return self.path.absolute().as_posix()
+
+
+def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
+    """The files below these paths, folders walked in order of name, hidden ones too.
+
+    Links to folders are not followed, and what is no regular file is never opened, so
+    a loop, a socket or a pipe among the inputs stops nothing. Each file comes once.
+
+    Yields:
+        Files; one that lies in a folder and cannot be read has a ``fault``.
+
+    Raises:
+        InputError: a path that does not exist or cannot be read.
+    """
+    seen: set[tuple[int, int]] = set()
+    for path in paths:
+        try:
+            status = path.stat()
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be read: {error.strerror or error}"
+            ) from None
+        if stat.S_ISDIR(status.st_mode):
+            found = _walk(path)
+        elif stat.S_ISREG(status.st_mode):
+            found = iter([FoundFile(path, path.stem, named=True)])
+        else:
+            raise InputError(f"{path}: is neither a file nor a folder")
+        for one in found:
+            if one.fault:
+                yield one
+                continue
+            try:
+                status = one.path.stat()
+            except OSError as error:  # a dangling link; or its folder lets nobody in
+                if not isinstance(error, FileNotFoundError):
+                    yield replace(one, fault=error.strerror or str(error))
+                continue
+            identity = (status.st_dev, status.st_ino)
+            if identity in seen:
+                continue
+            seen.add(identity)
+            if stat.S_ISREG(status.st_mode):
+                yield one
+            elif not stat.S_ISDIR(status.st_mode):
+                yield replace(one, fault=f"it is {_what(status.st_mode)}, no file")
+
+
+def _walk(folder: Path) -> Iterator[FoundFile]:
+    unreadable: list[OSError] = []
+    for root, folders, files in os.walk(folder, onerror=unreadable.append):
+        folders[:] = sorted(f for f in folders if f not in _NEVER_WALKED)
+        for file in sorted(files):
+            yield _found(Path(root, file), folder)
+    for error in unreadable:
+        path = Path(error.filename)
+        if path == folder:
+            raise InputError(f"{path}: cannot be read: {error.strerror}")
+        yield replace(_found(path, folder), fault=error.strerror or str(error))
+
+
+def _found(path: Path, folder: Path) -> FoundFile:
+    name = path.relative_to(folder).with_suffix("").as_posix()
+    return FoundFile(path, name, named=False)
+
+
+def _what(mode: int) -> str:
+    kinds = (
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    return next((name for is_one, name in kinds if is_one(mode)), "something else")

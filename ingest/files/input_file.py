@@ -1,0 +1,75 @@
+"""One input file: its bytes, and whether they stayed the same while they were read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ingest.files.blocks import BLOCK_BYTES, Block, blocks
+
+State = tuple[int, int, int]
+
+
+class ChangedWhileRead(Exception):
+    """The file was written while it was read; what was read may be half of it."""
+
+
+class InputFile:
+    """A file as it was when it was first looked at.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        status = path.stat()
+        self.size = status.st_size
+        self.modified = status.st_mtime
+        self._state = _state(status)
+
+    def whole(self) -> bytes:
+        """All its bytes.
+
+        Raises:
+            ChangedWhileRead: they may be of two versions.
+        """
+        with self.path.open("rb") as file:
+            data = file.read()
+            self._see_unchanged(file.fileno())
+        return data
+
+    def blocks(self, longest: int) -> Iterator[Block]:
+        """Its lines, block by block.
+
+        Args:
+            longest: bytes that a line may have.
+
+        Raises:
+            ChangedWhileRead: at the end; then nothing of it may be kept.
+        """
+        with self.path.open("rb") as file:
+            yield from blocks(file, longest)
+            self._see_unchanged(file.fileno())
+
+    def sha256(self) -> str:
+        """The hash of its bytes, without holding them."""
+        with self.path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def head(self) -> bytes:
+        """Its first bytes, as many as a block has."""
+        with self.path.open("rb") as file:
+            return file.read(BLOCK_BYTES)
+
+    def _see_unchanged(self, descriptor: int) -> None:
+        # The name may stand for another file by now, so both are asked.
+        states = {_state(os.fstat(descriptor)), _state(self.path.stat())}
+        if states != {self._state}:
+            raise ChangedWhileRead(self.path)
+
+
+def _state(status: os.stat_result) -> State:
+    return status.st_ino, status.st_size, status.st_mtime_ns

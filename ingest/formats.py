@@ -1,0 +1,95 @@
+"""One reader per kind of file: the registry that an input format is added to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePath
+
+from ingest.raw.rows import Reading, joined
+from ingest.reading.source import Source
+
+
+def read(kind: str, source: Source) -> Reading:
+    """Read one file of a known kind at once; writes nothing.
+
+    Args:
+        kind: one of ``KINDS``.
+        source: the file.
+    """
+    return joined(read_batches(kind, source))
+
+
+def read_batches(kind: str, source: Source) -> Iterator[Reading]:
+    """Read one file of a known kind, in as many batches as it is large.
+
+    Args:
+        kind: one of ``KINDS``.
+        source: the file.
+
+    Yields:
+        At least one reading; keys are in the first that has rows of theirs.
+    """
+    return iter(_READERS[kind](source))
+
+
+# Imports are lazy: a command that reads nothing pays for none.
+
+
+def _pipeline(source: Source) -> Iterable[Reading]:
+    from ingest.pipelines import read_pipeline
+
+    return [read_pipeline(source.data, source.name)]
+
+
+def _testset(source: Source) -> Iterable[Reading]:
+    from ingest.testsets.reader import testset_batches
+
+    return testset_batches(
+        source.in_blocks,
+        source.name,
+        size=source.size,
+        pipelines=source.pipelines,
+        limits=source.limits,
+    )
+
+
+def _analysis(source: Source) -> Iterable[Reading]:
+    from ingest.analysis.reader import read_analysis
+
+    return [read_analysis(source.data, limits=source.limits)]
+
+
+def _results(source: Source) -> Iterable[Reading]:
+    from ingest.results.reader import result_batches
+
+    return result_batches(
+        source.in_blocks, source.name, source.modified_at, limits=source.limits
+    )
+
+
+def _scores(source: Source) -> Iterable[Reading]:
+    from ingest.scores import score_batches
+
+    return score_batches(source.in_blocks, source.uri, limits=source.limits)
+
+
+def _memory(source: Source) -> Iterable[Reading]:
+    from ingest.memory.reader import read_memory
+
+    return [read_memory(source.data, PurePath(source.uri), limits=source.limits)]
+
+
+_READERS: dict[str, Callable[[Source], Iterable[Reading]]] = {
+    "pipeline": _pipeline,
+    "testset": _testset,
+    "analysis": _analysis,
+    "results": _results,
+    "scores": _scores,
+    "memory": _memory,
+}
+
+KINDS = tuple(_READERS)
+"""In the order they are read: testsets are checked against pipelines' steps."""
+
+LINE_KINDS = frozenset({"testset", "results", "scores"})
+"""Their files may be JSONL, which is read in blocks."""

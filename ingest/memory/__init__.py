@@ -1,0 +1,1 @@
+"""The memory benchmark: one JSON document, the run of one conversation."""

@@ -1,0 +1,201 @@
+"""The memory benchmark: one JSON file, the run of one conversation, into raw rows.
+
+A fault in one answer rejects that answer, a fault in what identifies a round that
+round; a file that is no result at all is rejected whole. Whatever the format does not
+know, or has another type than it should, is kept in `extras` and named in a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+import msgspec
+
+from ingest.memory.answers import AnswerRow
+from ingest.memory.findings import Findings, json_text
+from ingest.memory.head import MemoryHead, read_head
+from ingest.memory.rounds import Rounds
+from ingest.memory.timings import TIMING_COLUMNS, snapshots_by_round, timing_rows
+from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
+from ingest.reading.contract_faults import shown
+from ingest.reading.json_reader import JsonReader
+from ingest.reading.json_text import depth
+from ingest.reading.limits import DEFAULT, Limits, problem_of
+from ingest.reading.problems import Problem
+from promptlab.contracts.memory import RoundHead
+
+
+def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Reading:
+    """Read one file of the memory benchmark.
+
+    Args:
+        data: The file.
+        path: Where it lies, as long as it is known: it names the run (`memory_paths`).
+        limits: How large what is in it may be; one excess rejects the file.
+
+    Returns:
+        Rows of ``memory_runs``, ``memory_tests``, ``memory_answers``,
+        ``memory_invalid_questions`` and ``memory_timings``. Its records are answers.
+    """
+    findings = Findings(data)
+    document = _decode(data, findings)
+    # Counting levels of the value is quicker than looking through the text.
+    if len(data) > limits.max_string or depth(document, limits.max_depth) is None:
+        text = data.decode("utf-8-sig", "surrogateescape")
+        excess = limits.excess(text)
+        if excess is not None:
+            return Reading(rows={}, problems=[problem_of(excess, text)], rejected=True)
+    if findings.problems or not _is_result(document, findings):
+        return Reading(rows={}, problems=findings.close(), rejected=True)
+    head = read_head(document, path, findings)
+    if head is None:
+        return Reading(rows={}, problems=findings.close(), rejected=True)
+    rounds = Rounds(head.task_id, findings)
+    rounds.read(document["test_results"])
+    rows = _rows(document, head, rounds, findings)
+    return Reading(
+        rows=rows,
+        problems=findings.close(),
+        records_loaded=len(rounds.answers),
+        records_rejected=rounds.rejected,
+        keys=[("memory", head.run_id, head.task_id)],
+    )
+
+
+def _decode(data: bytes, findings: Findings) -> Any:
+    """Return the JSON value; ``None``, with its faults, where the text is no JSON."""
+    try:
+        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    reader = JsonReader()
+    for line in data.decode("utf-8-sig", "surrogateescape").split("\n"):
+        if not reader.broken:
+            reader.feed(line)
+    reader.finish()
+    # A key twice is a fault of testsets; here, as in the good case, one of them counts.
+    faulty = [each for each in reader.problems if each.code != "duplicate_key"]
+    findings.problems.extend(faulty or [Problem("not_json", "not a JSON value.")])
+    return None
+
+
+def _is_result(document: Any, findings: Findings) -> bool:
+    if not isinstance(document, dict):
+        findings.reject(
+            "not_a_memory_result",
+            f"expected an object with test_results, found {shown(document)}.",
+        )
+        return False
+    if isinstance(document.get("test_results"), list):
+        return True
+    found = (
+        shown(document["test_results"]) if "test_results" in document else "no such key"
+    )
+    findings.reject(
+        "not_a_memory_result",
+        f"expected test_results, the list of rounds, found {found}."
+        " Write [] for a run without rounds.",
+        ("test_results",),
+    )
+    return False
+
+
+def _rows(
+    document: dict[str, Any], head: MemoryHead, rounds: Rounds, findings: Findings
+) -> Rows:
+    timings, left = timing_rows(
+        document.get("timing_summary"), ("timing_summary",), findings
+    )
+    head.extras["timing_summary"] = left
+    snapshots, left_over = snapshots_by_round(
+        document.get("memory_snapshots"),
+        {one.test_index for one, _, _ in rounds.heads},
+        ("memory_snapshots",),
+        findings,
+    )
+    head.extras["memory_snapshots"] = left_over
+    total = head.summary.total_tests
+    if total is not None and total != len(document["test_results"]):
+        findings.warn(
+            "rounds_missing",
+            f"total_tests says {total} rounds, the file has"
+            f" {len(document['test_results'])}.",
+            ("test_summary", "total_tests"),
+        )
+    tables: Rows = {
+        "memory_runs": _one_row(_run_row(head)),
+        "memory_tests": _test_columns(rounds.heads, snapshots),
+        "memory_answers": columns_of(AnswerRow._fields, rounds.answers),
+        "memory_invalid_questions": columns_of(
+            ("position", "question_index", "question", "reason"),
+            [
+                (place, one.question_index, one.question, one.reason)
+                for place, one in enumerate(head.invalid_questions)
+            ],
+        ),
+        "memory_timings": columns_of(TIMING_COLUMNS, timings),
+    }
+    return {
+        table: {
+            **columns,
+            "run_id": [head.run_id] * height(columns),
+            "task_id": [head.task_id] * height(columns),
+        }
+        for table, columns in tables.items()
+    }
+
+
+def _run_row(head: MemoryHead) -> dict[str, Any]:
+    statistics, summary = head.statistics, head.summary
+    extras = {name: rest for name, rest in head.extras.items() if rest}
+    return {
+        "dataset": head.dataset,
+        "run_timestamp": head.run.stamp,
+        "memory_system": head.run.memory_system,
+        "started_at": head.run.started_at,
+        "total_sessions": statistics.total_sessions,
+        "total_dialogs": statistics.total_dialogs,
+        "total_messages": statistics.total_messages,
+        "total_questions": statistics.total_questions,
+        "valid_questions": statistics.valid_questions,
+        "total_tests": summary.total_tests,
+        "test_segments": summary.test_segments,
+        "test_threshold": summary.test_threshold,
+        "extras": json_text(extras),
+    }
+
+
+def _test_columns(
+    heads: Sequence[tuple[RoundHead, int, Any]], snapshots: dict[int, dict[str, Any]]
+) -> Columns:
+    names = (
+        "test_index",
+        "range_start",
+        "range_end",
+        "dialogs_inserted_count",
+        "questions",
+        "memory_snapshot",
+        "extras",
+    )
+    rows = []
+    for head, answers, rest in heads:
+        asked = head.question_range
+        snapshot = snapshots.get(head.test_index)
+        rows.append(
+            (
+                head.test_index,
+                asked.start if asked else None,
+                asked.end if asked else None,
+                head.dialogs_inserted_count,
+                answers,
+                None if snapshot is None else json_text(snapshot),
+                json_text(rest),
+            )
+        )
+    return columns_of(names, rows)
+
+
+def _one_row(row: dict[str, Any]) -> Columns:
+    return {name: [value] for name, value in row.items()}

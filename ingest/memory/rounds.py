@@ -1,0 +1,131 @@
+"""The rounds of a memory-benchmark file and the answers in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from ingest.memory.answers import AnswerRow, AnswerRows, Identity
+from ingest.memory.findings import Findings, Keys
+from ingest.memory.tolerance import tolerant
+from ingest.reading.contract_faults import faults, shown
+from promptlab.contracts.memory import Question, RoundHead
+
+
+@dataclass
+class Rounds:
+    """The rounds of a file: their own fields, and the answers that could be read."""
+
+    task_id: str
+    findings: Findings
+    heads: list[tuple[RoundHead, int, Any]] = field(default_factory=list)
+    """Frame, number of answers, and what is not understood of the frame."""
+    answers: list[AnswerRow] = field(default_factory=list)
+    rejected: int = 0
+
+    def read(self, rounds: Sequence[Any]) -> None:
+        """Read all rounds, in the order of the file."""
+        makes = AnswerRows(self.task_id, self.findings)
+        seen: set[int] = set()
+        for place, one in enumerate(rounds):
+            keys: Keys = ("test_results", place)
+            why = _fault_of_round(one, seen)
+            if why:
+                code, message, below = why
+                self.findings.reject(code, message, keys + below, record=one)
+                self.rejected += _answers_in(one)
+                continue
+            frame = {name: one[name] for name in one if name != "questions"}
+            head, rest = tolerant(RoundHead, frame, keys, self.findings)
+            seen.add(head.test_index)
+            before = len(self.answers)
+            self._read_answers(makes, head.test_index, one["questions"], keys)
+            self.heads.append((head, len(self.answers) - before, rest))
+        if not rounds:
+            self.findings.warn(
+                "no_rounds",
+                "the run has no rounds: nothing to score.",
+                ("test_results",),
+            )
+
+    def _read_answers(
+        self, makes: AnswerRows, test_index: int, questions: Sequence[Any], keys: Keys
+    ) -> None:
+        seen: set[int] = set()
+        twins: Counter[Identity] = Counter()
+        for place, raw in enumerate(questions):
+            here = (*keys, "questions", place)
+            try:
+                question = Question.model_validate(raw)
+            except ValidationError as error:
+                self._reject_answer(error, raw, test_index, here)
+                continue
+            if question.question_index in seen:
+                self.findings.reject(
+                    "duplicate_answer",
+                    f"question_index {question.question_index} stands twice in round"
+                    f" {test_index}; the first one is kept. Give each its own.",
+                    (*here, "question_index"),
+                    record_id=self._record_id(test_index, question.question_index),
+                    record=raw,
+                )
+                self.rejected += 1
+                continue
+            seen.add(question.question_index)
+            self.answers.append(makes.row(test_index, place, question, twins, here))
+
+    def _reject_answer(
+        self, error: ValidationError, raw: Any, test_index: int, here: Keys
+    ) -> None:
+        index = raw.get("question_index") if isinstance(raw, dict) else None
+        for fault in faults(error, raw):
+            self.findings.reject(
+                fault.code,
+                f"{fault.message}; the answer is left out.",
+                here + fault.keys,
+                record_id=self._record_id(test_index, index),
+                record=raw,
+            )
+        self.rejected += 1
+
+    def _record_id(self, test_index: int, question_index: Any) -> str:
+        return f"{self.task_id}/{test_index}/{_as_id(question_index)}"
+
+
+def _as_id(question_index: Any) -> str:
+    """Return a question's number for a message, whatever the file has there."""
+    return "?" if question_index is None else shown(question_index)
+
+
+def _fault_of_round(one: Any, seen: set[int]) -> tuple[str, str, Keys] | None:
+    """Say why a round cannot be read at all: code, message, and where in it."""
+    if not isinstance(one, dict):
+        return "bad_round", f"expected a round, an object, found {shown(one)}.", ()
+    try:
+        RoundHead.model_validate({"test_index": one.get("test_index")})
+    except ValidationError as error:
+        message = faults(error, one)[0].message
+        return "bad_round", f"{message}; the round is left out.", ("test_index",)
+    if one["test_index"] in seen:
+        message = (
+            f"test_index {one['test_index']} stands twice; the first round is kept."
+            " Number the rounds from 1."
+        )
+        return "duplicate_round", message, ("test_index",)
+    if not isinstance(one.get("questions"), list):
+        message = (
+            f"expected a list of questions, found {shown(one.get('questions'))};"
+            " the round is left out. Write [] for none."
+        )
+        return "bad_round", message, ("questions",)
+    return None
+
+
+def _answers_in(one: Any) -> int:
+    """Return how many answers go with a rejected round; at least the round itself."""
+    questions = one.get("questions") if isinstance(one, dict) else None
+    return max(1, len(questions)) if isinstance(questions, list) else 1

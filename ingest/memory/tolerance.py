@@ -1,0 +1,68 @@
+"""Tolerant reading of a memory-benchmark file: values that do not fit are put aside.
+
+A conversation's answers are worth keeping even where its statistics are odd; so a value
+of the wrong type becomes an extra with a warning, and only what identifies a record is
+required.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ingest.memory.findings import Findings, Keys
+from ingest.reading.contract_faults import faults, shown
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def tolerant(
+    model: type[Model], value: Any, keys: Keys, findings: Findings
+) -> tuple[Model, Any]:
+    """Read an object by its contract and put aside what the contract refuses.
+
+    Args:
+        model: A contract without required fields, or whose required fields are there.
+        value: The object; null and missing are an empty one.
+        keys: The way to it in the file.
+        findings: Gets a warning for everything that is put aside.
+
+    Returns:
+        What was understood, and the rest as JSON: an object, empty if there is none.
+    """
+    if value is None:
+        return model(), {}
+    if not isinstance(value, dict):
+        _refuse(f"expected an object, found {shown(value)}", keys, findings)
+        return model(), value
+    try:
+        read = model.model_validate(value)
+        refused = {}
+    except ValidationError as error:
+        found = faults(error, value)
+        for fault in found:
+            _refuse(fault.message, (*keys, *fault.keys), findings)
+        names = {fault.keys[0] for fault in found}
+        refused = {name: value[name] for name in value if name in names}
+        kept = {name: value[name] for name in value if name not in names}
+        read = model.model_validate(kept)
+    return read, refused | unknown_keys(read, keys, findings)
+
+
+def unknown_keys(read: BaseModel, keys: Keys, findings: Findings) -> dict[str, Any]:
+    """Return what the contract does not know, inside too, with a warning for each."""
+    rest: dict[str, Any] = dict(read.model_extra or {})
+    for name in rest:
+        findings.unknown((*keys, name))
+    for name in type(read).model_fields:
+        inner = getattr(read, name)
+        if isinstance(inner, BaseModel):
+            inner_rest = unknown_keys(inner, (*keys, name), findings)
+            if inner_rest:
+                rest[name] = inner_rest
+    return rest
+
+
+def _refuse(message: str, keys: Keys, findings: Findings) -> None:
+    findings.count("unreadable_value", f"{message}; it is kept in extras.", keys)

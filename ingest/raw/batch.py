@@ -1,0 +1,137 @@
+"""One batch of a file that was read, and the rows that its load adds to the raw layer.
+
+The same rows go into DuckDB's tables and into Parquet files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from ingest.raw.rows import Reading, columns_of
+
+if TYPE_CHECKING:
+    from ingest.raw.rows import Columns, Key
+    from ingest.reading.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBatch:
+    """What was read of one file, or one part of a large file, ready to be written."""
+
+    kind: str
+    status: str
+    """loaded, rejected or skipped."""
+    message: str | None
+    source: Source
+    reading: Reading
+    sha256: str
+    testset: str | None
+    """The testset named on the command line, where the kind takes one."""
+    read_with: str
+    """The settings that decided what was read of the file."""
+    redacted: Mapping[str, int]
+    """Rule → redacted values in the whole file; only its last batch has it."""
+    started_at: datetime
+    finished_at: datetime
+    more: bool = False
+    """More batches of this file follow."""
+    abandoned: bool = False
+    """The file was given up: its earlier batches must not be kept."""
+
+
+def added(before: Reading | None, reading: Reading) -> Reading:
+    """Add up the keys and counts of a file's batches, without rows and problems."""
+    before = before or Reading(rows={})
+    return Reading(
+        rows={},
+        records_loaded=before.records_loaded + reading.records_loaded,
+        records_rejected=before.records_rejected + reading.records_rejected,
+        keys=before.keys + reading.keys,
+    )
+
+
+def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
+    """Rows of a raw table with ``load_id``, and ``file_uri`` where the table has it."""
+    n = len(next(iter(columns.values())))
+    file_uri = {"file_uri": [uri] * n} if table in {"testsets", "pipelines"} else {}
+    return {"load_id": [load_id] * n, **file_uri, **columns}
+
+
+def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
+    """Rows of ``raw.rejects``: every problem of these files, by load."""
+    rows = [
+        (load_id, one.source.uri, p)
+        for load_id, one in numbered
+        for p in one.reading.problems
+    ]
+    return {
+        "load_id": [load_id for load_id, _, _ in rows],
+        "file_uri": [uri for _, uri, _ in rows],
+        **{
+            name: [getattr(p, name) for _, _, p in rows]
+            for name in (
+                "line",
+                "column",
+                "record_id",
+                "pointer",
+                "severity",
+                "code",
+                "message",
+                "raw_text",
+            )
+        },
+    }
+
+
+def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
+    """Rows of ``raw.redactions``: how many values each rule replaced, by load."""
+    rows = [
+        (load_id, rule, count)
+        for load_id, one in numbered
+        for rule, count in sorted(one.redacted.items())
+    ]
+    return columns_of(("load_id", "rule", "n_values"), rows)
+
+
+def load_columns(
+    numbered: Sequence[tuple[int, ReadBatch]],
+    readings: Sequence[Reading],
+    replaced: set[Key],
+    ingest_version: str,
+) -> Columns:
+    """Rows of ``raw.loads``, one per file.
+
+    Args:
+        numbered: load id and file.
+        readings: keys and counts of each whole file.
+        replaced: objects that had live rows before.
+        ingest_version: of promptlab.
+    """
+
+    def ids(keys: Iterable[Key]) -> str:
+        return json.dumps(["|".join(key[1:]) for key in keys], ensure_ascii=False)
+
+    files = [one for _, one in numbered]
+    return {
+        "load_id": [load_id for load_id, _ in numbered],
+        "file_uri": [one.source.uri for one in files],
+        "kind": [one.kind for one in files],
+        "source_name": [one.source.name for one in files],
+        "sha256": [one.sha256 for one in files],
+        "bytes": [one.source.size for one in files],
+        "status": [one.status for one in files],
+        "rows_loaded": [reading.records_loaded for reading in readings],
+        "rows_rejected": [reading.records_rejected for reading in readings],
+        "replaced": [ids(k for k in r.keys if k in replaced) for r in readings],
+        "testset_override": [one.testset for one in files],
+        "message": [one.message for one in files],
+        "started_at": [one.started_at for one in files],
+        "finished_at": [one.finished_at for one in files],
+        "ingest_version": [ingest_version] * len(files),
+        "read_with": [one.read_with for one in files],
+        "objects": [ids(reading.keys) for reading in readings],
+    }

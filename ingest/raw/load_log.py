@@ -1,0 +1,169 @@
+"""The load log: which versions of files were read before, and what came of each.
+
+A file that is ingested again with the same bytes changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from ingest.reading.limits import LIMIT_CODES, Limits
+from ingest.reading.problems import Problem
+from promptlab.contracts.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ingest.files.redaction_rules import Mode
+    from ingest.reading.source import Source
+
+MOST_PROBLEMS = 1000
+"""How many problems of one load are held in memory, and shown again when the same
+file is ingested again."""
+
+# Kinds of files whose content means the same wherever the file lies.
+_SAME_ANYWHERE = {"analysis", "scores", "pipeline"}
+_TAKES_TESTSET = {"analysis", "results"}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Everything that decides what would be loaded of a file."""
+
+    kind: str
+    place: str
+    sha256: str
+    testset: str | None
+    read_with: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a version of a file when it was read."""
+
+    status: str
+    problems: list[Problem]
+    records_loaded: int
+    records_rejected: int
+
+
+@dataclass
+class Known:
+    """Versions that need not be read again, and what came of each.
+
+    A version is known while its rows are live or its rejects are kept. It is also known
+    while it is the last one read from its path: of two files that describe one task
+    the later one wins, and reading the same folder again must not undo that.
+    Of a purged file only the hash is left; that file is known wherever it lies.
+    """
+
+    versions: dict[Version, Outcome] = field(default_factory=dict)
+    purged: set[str] = field(default_factory=set)
+    """SHA-256 of purged files, which are not loaded again."""
+
+    def find(self, *versions: Version) -> Outcome | None:
+        """The outcome of the first known one of these versions, if any is known."""
+        for version in versions:
+            if version in self.versions:
+                return self.versions[version]
+        if any(version.sha256 in self.purged for version in versions):
+            return Outcome("purged", [], 0, 0)
+        return None
+
+    def add(self, versions: tuple[Version, ...], outcome: Outcome) -> None:
+        """Note the outcome of versions that were just read."""
+        self.versions.update(dict.fromkeys(versions, outcome))
+
+
+def versions_of(
+    kind: str, source: Source, sha256: str, testset: str | None, read_with: str
+) -> tuple[Version, Version]:
+    """A file's version by its content, and its version by its path."""
+    testset = testset if kind in _TAKES_TESTSET else None
+    place = _place(kind, source.name, source.uri)
+    return (
+        Version(kind, place, sha256, testset, read_with),
+        Version(kind, f"path:{source.uri}", sha256, testset, read_with),
+    )
+
+
+def read_with(mode: Mode, limits: Limits, problems: Iterable[Problem] = ()) -> str:
+    """The settings that decide what of a file is read, as the load log keeps them.
+
+    Limits count only where one was exceeded: a file within all limits is the same
+    version under other limits, one that exceeds a limit is read again when they change.
+    """
+    words = [f"redact={mode}"]
+    if any(problem.code in LIMIT_CODES for problem in problems):
+        words += [f"{name}={value}" for name, value in asdict(limits).items()]
+    return " ".join(words)
+
+
+def _place(kind: str, name: str, uri: str) -> str:
+    """The part of a file's path that decides what its bytes mean."""
+    if kind in _SAME_ANYWHERE:
+        return "anywhere"
+    # a memory file's run is named by the folders above it
+    return f"path:{uri}" if kind in {"memory", "unknown"} else f"name:{name}"
+
+
+def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
+    """Read the load log; with ``purged_too`` purged files do not count as known."""
+    problems = _first_problems(con)
+    known = Known()
+    for (
+        load_id,
+        kind,
+        name,
+        uri,
+        sha256,
+        testset,
+        settings,
+        status,
+        loaded,
+        rejected,
+        is_last,
+    ) in con.execute(
+        "select load_id, kind, source_name, file_uri, sha256, testset_override,"
+        " coalesce(read_with, 'redact=off'), status, rows_loaded, rows_rejected,"
+        " load_id = max(load_id) over (partition by file_uri)"
+        " from raw.loads order by load_id"
+    ).fetchall():
+        if status == "purged":
+            if not purged_too:
+                known.purged.add(sha256)
+            continue
+        outcome = Outcome(status, problems.get(load_id, []), loaded, rejected)
+        if status != "replaced":
+            place = _place(kind, name, uri)
+            version = Version(kind, place, sha256, testset, settings)
+            known.add((version,), outcome)
+        if is_last:
+            version = Version(kind, f"path:{uri}", sha256, testset, settings)
+            known.add((version,), outcome)
+    return known
+
+
+def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:
+    """The first ``MOST_PROBLEMS`` problems of each load, by load id."""
+    problems: dict[int, list[Problem]] = {}
+    rows = con.execute(
+        'select load_id, code, message, severity, "line", "column", record_id, pointer'
+        " from raw.rejects order by load_id, rowid"
+    )
+    while some := rows.fetchmany(10_000):
+        for load_id, *fields in some:
+            of_load = problems.setdefault(load_id, [])
+            if len(of_load) < MOST_PROBLEMS:
+                of_load.append(Problem(*fields))
+    return problems
+
+
+def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:
+    """The pipelines that testsets are checked against."""
+    rows = con.execute(
+        "select raw_data from raw.pipelines order by pipeline_id"
+    ).fetchall()
+    return [Pipeline.model_validate_json(raw_data) for (raw_data,) in rows]

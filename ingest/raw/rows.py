@@ -1,0 +1,98 @@
+"""What every format hands back: rows for the raw tables, and the problems of a file.
+
+Rows are kept column by column. Column names are those of ``raw.sql``, which stays the
+only schema; ``load_id``, and ``file_uri`` where a table has it, are added when the rows
+are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from ingest.reading.problems import Problem
+
+Columns = Mapping[str, Sequence[Any]]
+"""Column → its values, a list or polars series, one per row; all of one length."""
+
+Rows = dict[str, Columns]
+"""Raw table → its columns. A table without rows may be absent."""
+
+
+Key = tuple[str, ...]
+"""What identifies a live object: its kind, then its id, in as many parts as it has."""
+
+
+@dataclass
+class Reading:
+    """What was read of one file: rows of its good records, problems of its bad ones.
+
+    The loader adds ``load_id`` (and ``file_uri`` where a table has it) to the rows.
+    """
+
+    rows: Rows
+    """Raw table → its columns, as ``raw.sql`` names them, without ``load_id``."""
+
+    problems: list[Problem] = field(default_factory=list)
+    """In the order of the file; a rejected record has at least one ``reject``."""
+
+    records_loaded: int = 0
+    """Records (cases, results, scores, answers) whose rows are in ``rows``."""
+
+    records_rejected: int = 0
+    """Records left out; ``problems`` says why."""
+
+    rejected: bool = False
+    """The whole file is unusable: ``rows`` is empty, nothing may be loaded."""
+
+    keys: list[Key] = field(default_factory=list)
+    """The live objects that this file owns, as (kind, id, …): ``("task", "run-1")``,
+    ``("testset", "x")``, ``("pipeline", "p")``, ``("memory", "run", "task")``,
+    ``("scores", uri)``. Loading the file replaces their earlier rows.
+    """
+
+
+def joined(batches: Iterable[Reading]) -> Reading:
+    """Join all batches of one file."""
+    first, *others = batches
+    for each in others:
+        for table, columns in each.rows.items():
+            before = first.rows.setdefault(table, dict.fromkeys(columns, ()))
+            first.rows[table] = {
+                name: _longer(before[name], columns[name]) for name in columns
+            }
+        first.problems += each.problems
+        first.records_loaded += each.records_loaded
+        first.records_rejected += each.records_rejected
+        first.rejected = first.rejected or each.rejected
+        first.keys += each.keys
+    return first
+
+
+def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
+    """Turn rows into columns.
+
+    Args:
+        names: The columns, in the order of each row's values.
+        rows: One sequence of values per row.
+
+    Raises:
+        ValueError: A row does not have one value per name.
+    """
+    table = list(rows)
+    if any(len(row) != len(names) for row in table):
+        raise ValueError(f"a row does not have the {len(names)} values of {names}")
+    if not table:
+        return {name: [] for name in names}
+    return dict(zip(names, map(list, zip(*table, strict=True)), strict=True))
+
+
+def height(columns: Columns) -> int:
+    """Return how many rows the columns have."""
+    return len(next(iter(columns.values()))) if columns else 0
+
+
+def _longer(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    return list(chain(one, other))

@@ -1,0 +1,312 @@
+"""The raw layer in the database: its tables, and the one way rows get into them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ingest.raw.upgrades import UPGRADES
+from promptlab.copies import file_of, write_copy
+from promptlab.errors import SettingsError, UsageError, WarehouseError
+from promptlab.messages import say
+
+if TYPE_CHECKING:
+    import duckdb
+    import polars as pl
+
+    from ingest.raw.rows import Columns
+
+SCHEMA_VERSION = 2
+# 1  first version
+# 2  requested comparisons, what was built, what each load brought, purged loads
+
+# What a reader's key replaces: the tables that hold the object, and their id columns.
+OWNED_TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "testset": (("testsets", "test_cases", "expectations"), ("testset_id",)),
+    "pipeline": (("pipelines", "pipeline_steps"), ("pipeline_id",)),
+    "task": (
+        ("tasks", "cases", "rounds", "baselines", "dimension_configs"),
+        ("task_id",),
+    ),
+    "memory": (
+        (
+            "memory_runs",
+            "memory_tests",
+            "memory_answers",
+            "memory_invalid_questions",
+            "memory_timings",
+        ),
+        ("run_id", "task_id"),
+    ),
+}
+
+
+def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
+    """Create the raw tables that are not there yet, even those that stay empty.
+
+    A file of an older version is upgraded in one transaction, after a copy of it was
+    put beside it.
+
+    Raises:
+        WarehouseError: the file was written by a newer version of promptlab, or there
+            is no room for the copy.
+    """
+    found = schema_version(con)
+    if found == SCHEMA_VERSION:
+        return
+    if found is None:
+        check_not_foreign(con)
+    else:
+        check_not_newer(found)
+        backup = _copy_before_upgrade(con, found)
+    con.begin()
+    try:
+        for version in range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
+            for step in UPGRADES[version]:
+                con.execute(step)
+        con.execute(
+            resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
+        )
+        con.execute(
+            "insert into raw.schema_versions values (?, now(), ?)",
+            [SCHEMA_VERSION, ingest_version],
+        )
+        con.commit()
+    except BaseException:
+        roll_back(con)
+        raise
+    if found is not None:
+        say(
+            f"upgraded the warehouse from schema version {found} to {SCHEMA_VERSION};"
+            f" as it was before: {backup}",
+            "schema_upgraded",
+            before=found,
+            after=SCHEMA_VERSION,
+            backup=backup,
+        )
+
+
+def roll_back(con: duckdb.DuckDBPyConnection) -> None:
+    """Undo what is not committed; a commit that failed has undone it already."""
+    import duckdb
+
+    with contextlib.suppress(duckdb.Error):
+        con.rollback()
+
+
+def check_not_newer(found: int) -> None:
+    """Check that this promptlab knows the schema version of a file.
+
+    Raises:
+        WarehouseError: the file was written by a newer version of promptlab.
+    """
+    if found > SCHEMA_VERSION:
+        raise WarehouseError(
+            f"this warehouse has schema version {found}, this promptlab knows"
+            f" {SCHEMA_VERSION}: install a newer promptlab (nothing was changed)"
+        )
+
+
+def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
+    """Check that a file without our tables has no others either.
+
+    Raises:
+        SettingsError: it is somebody else's database.
+    """
+    row = con.execute(
+        "select schema_name || '.' || table_name from duckdb_tables()"
+        " where database_name = current_database() and not internal limit 1"
+    ).fetchone()
+    if row is not None:
+        raise SettingsError(
+            f"{file_of(con)}: is a database of something else: it has {row[0]} and no"
+            " warehouse; name another file with --db (nothing was changed)"
+        )
+
+
+def check_current(con: duckdb.DuckDBPyConnection) -> None:
+    """Check that a file can be read as it is; one without raw tables can.
+
+    Raises:
+        WarehouseError: its schema version is older or newer than ours.
+    """
+    found = schema_version(con)
+    if found == SCHEMA_VERSION:
+        return
+    if found is None:
+        check_not_foreign(con)
+        return
+    check_not_newer(found)
+    raise WarehouseError(
+        f"this warehouse has schema version {found}, this promptlab works with"
+        f" {SCHEMA_VERSION}: `promptlab build` upgrades it, and puts a copy of it"
+        " beside it before (nothing was changed)"
+    )
+
+
+# What builds write: tables of the warehouse wherever the others are.
+OF_BUILDS = frozenset(
+    {
+        "schema_versions",
+        "builds",
+        "task_builds",
+        "comparison_builds",
+        "memory_builds",
+        "reported_runs",
+    }
+)
+
+
+def check_not_views(
+    con: duckdb.DuckDBPyConnection,
+    instead: str = "ingest there (--sink parquet://DIR), and build with --raw",
+) -> None:
+    """Check that the raw tables are in this file.
+
+    Args:
+        con: a connection.
+        instead: what to do where they are not.
+
+    Raises:
+        UsageError: they are Parquet files, which it only reads.
+    """
+    there = con.execute(
+        "select 1 from duckdb_tables()"
+        " where schema_name = 'raw' and table_name = 'loads'"
+    ).fetchone()
+    if there is None:
+        raise UsageError(
+            f"{file_of(con)}: reads its raw tables from Parquet; {instead}"
+            " (nothing was changed)"
+        )
+
+
+def give_way(con: duckdb.DuckDBPyConnection) -> None:
+    """Drop the empty raw tables, so that views on Parquet files can take their names.
+
+    Raises:
+        UsageError: a raw table of the warehouse holds rows.
+    """
+    tables = [
+        name
+        for (name,) in con.execute(
+            "select table_name from duckdb_tables() where schema_name = 'raw'"
+        ).fetchall()
+        if name not in OF_BUILDS
+    ]
+    for table in tables:
+        if con.execute(f"select 1 from raw.{table} limit 1").fetchone():
+            raise UsageError(
+                f"{file_of(con)}: has raw tables of its own (rows in raw.{table});"
+                " name another warehouse with --db, or build without --raw"
+            )
+    for table in tables:
+        con.execute(f"drop table raw.{table}")
+
+
+def _copy_before_upgrade(con: duckdb.DuckDBPyConnection, found: int) -> Path:
+    file = file_of(con)
+    backup = file.with_name(f"{file.name}.v{found}.bak")
+    write_copy(con, backup)
+    return backup
+
+
+def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
+    """Version of the raw tables in this file; ``None`` where there are none."""
+    there = con.execute(
+        "select 1 from duckdb_tables()"
+        " where schema_name = 'raw' and table_name = 'schema_versions'"
+    ).fetchone()
+    if there is None:
+        return None
+    row = con.execute("select max(version) from raw.schema_versions").fetchone()
+    return None if row is None else row[0]
+
+
+class _ArrowStream:
+    """Only what DuckDB needs of a frame; a polars frame makes it ask for pyarrow."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._frame.__arrow_c_stream__(requested_schema)
+
+
+def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns]) -> int:
+    """Append column-wise rows to ``raw.<table>`` in one statement; returns how many."""
+    import polars as pl
+
+    schema = _polars_schema(con, table)
+    frames = [
+        pl.DataFrame(part, schema={name: schema[name] for name in part})
+        for part in parts
+    ]
+    if not frames:
+        return 0
+    frame = pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
+    if frame.is_empty():
+        return 0
+    # Found by its name. A registered one is a view, which an open transaction keeps
+    # alive, rows and all, until it ends.
+    incoming_rows = _ArrowStream(frame)  # noqa: F841
+    con.execute(f"insert into raw.{table} by name select * from incoming_rows")
+    return frame.height
+
+
+def delete_owned(
+    con: duckdb.DuckDBPyConnection, kind: str, ids: Sequence[tuple[str, ...]]
+) -> list[tuple[str, ...]]:
+    """Delete the live rows of these objects; returns the ids that had any."""
+    if not ids:
+        return []
+    tables, columns = OWNED_TABLES[kind]
+    keys = ", ".join(columns)
+    con.execute(
+        f"create or replace temp table owned_keys as select {keys} from raw.{tables[0]}"
+        " limit 0"
+    )
+    con.executemany(
+        f"insert into owned_keys values ({', '.join('?' * len(columns))})", list(ids)
+    )
+    found = con.execute(
+        f"select distinct {keys} from raw.{tables[0]} semi join owned_keys"
+        f" using ({keys}) order by all"
+    ).fetchall()
+    if found:
+        for table in tables:
+            con.execute(
+                f"delete from raw.{table} where ({keys})"
+                f" in (select ({keys}) from owned_keys)"
+            )
+    con.execute("drop table owned_keys")
+    return found
+
+
+@cache
+def polars_types() -> dict[str, Any]:
+    """Type of ``raw.sql`` → polars type; JSON is text."""
+    import polars as pl
+
+    return {
+        "VARCHAR": pl.String,
+        "JSON": pl.String,
+        "BIGINT": pl.Int64,
+        "INTEGER": pl.Int32,
+        "DOUBLE": pl.Float64,
+        "BOOLEAN": pl.Boolean,
+        "TIMESTAMP WITH TIME ZONE": pl.Datetime("us", "UTC"),
+    }
+
+
+def _polars_schema(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, Any]:
+    columns = con.execute(
+        "select column_name, data_type from duckdb_columns()"
+        " where schema_name = 'raw' and table_name = ? order by column_index",
+        [table],
+    ).fetchall()
+    return {name: polars_types()[data_type] for name, data_type in columns}

@@ -1,0 +1,145 @@
+"""Batches of readings into the raw tables, each in one transaction."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ingest import raw
+from ingest.raw.batch import (
+    ReadBatch,
+    added,
+    load_columns,
+    redaction_columns,
+    reject_columns,
+    with_load,
+)
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from ingest.raw.rows import Columns, Key, Reading
+
+
+class Writer:
+    """Writes batches of files; a batch is one transaction.
+
+    A file that is read in batches of its own keeps its transaction open until the last,
+    so that it is written whole or not at all.
+
+    Args:
+        con: a connection that may write; used by one thread at a time.
+        ingest_version: of promptlab, kept with every load.
+    """
+
+    def __init__(self, con: duckdb.DuckDBPyConnection, ingest_version: str) -> None:
+        self._con = con
+        self._ingest_version = ingest_version
+        self._first_load_id = 0
+        self._before: Reading | None = None  # batches of an open file, without rows
+        self._replaced: set[Key] = set()
+
+    def write(self, batch: Sequence[ReadBatch]) -> None:
+        """Write all files of a batch, or none.
+
+        Rows of an object that was there before are replaced, and the load log says so.
+        """
+        if batch[-1].abandoned:
+            self.give_up()
+            return
+        if self._before is None:
+            self._con.begin()
+        try:
+            self._write(batch)
+        except BaseException:
+            raw.roll_back(self._con)
+            self._before = None
+            raise
+
+    def give_up(self) -> None:
+        """Drop what was written of a file whose last batch did not come."""
+        if self._before is not None:
+            raw.roll_back(self._con)
+            self._before = None
+
+    def _write(self, batch: Sequence[ReadBatch]) -> None:
+        if self._before is None:
+            row = self._con.execute("select max(load_id) from raw.loads").fetchone()
+            self._first_load_id = (row[0] if row and row[0] else 0) + 1
+            self._replaced = set()
+        numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
+        self._replaced |= _replace(self._con, numbered)
+        _write_rows(self._con, numbered)
+        if batch[-1].more:
+            self._before = added(self._before, batch[-1].reading)
+            return
+        totals = [added(self._before, one.reading) for one in batch]
+        loads = load_columns(numbered, totals, self._replaced, self._ingest_version)
+        if self._replaced:
+            _mark_replaced(self._con)
+        raw.append(self._con, "loads", [loads])
+        raw.append(self._con, "redactions", [redaction_columns(numbered)])
+        self._con.commit()
+        self._before = None
+
+
+def _write_rows(
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+) -> None:
+    tables: dict[str, list[Columns]] = {}
+    for load_id, one in numbered:
+        for table, columns in one.reading.rows.items():
+            rows = with_load(table, columns, load_id, one.source.uri)
+            tables.setdefault(table, []).append(rows)
+    for table, parts in tables.items():
+        raw.append(con, table, parts)
+    raw.append(con, "rejects", [reject_columns(numbered)])
+
+
+def _replace(
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+) -> set[Key]:
+    """Delete what the batch replaces; return the keys that had live rows."""
+    ids: dict[str, list[Key]] = {}
+    replaced: set[Key] = set()
+    for _, one in numbered:
+        for kind, *parts in one.reading.keys:
+            if kind == "scores":
+                if _replace_scores(con, one.source.uri):
+                    replaced.add((kind, *parts))
+            else:
+                ids.setdefault(kind, []).append(tuple(parts))
+    return replaced | {
+        (kind, *found)
+        for kind, wanted in ids.items()
+        for found in raw.delete_owned(con, kind, wanted)
+    }
+
+
+def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> bool:
+    """Delete the live rows of a file of scores; return whether it had any."""
+    deleted = con.execute(
+        "delete from raw.scores where load_id in"
+        " (select load_id from raw.loads where kind = 'scores' and file_uri = ?)",
+        [uri],
+    ).fetchall()
+    con.execute(
+        "update raw.loads set status = 'replaced'"
+        " where kind = 'scores' and status = 'loaded' and file_uri = ?",
+        [uri],
+    )
+    return bool(deleted[0][0])
+
+
+def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
+    """Mark loads that no longer own any object as replaced."""
+    owners = " union all ".join(
+        f"select load_id from raw.{tables[0]}"
+        for tables, _ in raw.OWNED_TABLES.values()
+    )
+    con.execute(
+        "update raw.loads set status = 'replaced' where status = 'loaded'"
+        " and kind not in ('scores', 'unknown')"
+        f" and load_id not in ({owners})"
+    )

@@ -1,0 +1,173 @@
+"""Whole columns at once: JSON slices, times, numbers, checked as they are built.
+
+A column with anything unusual in it raises `Doubtful` with the rows in question; the
+reader then asks the contract about the records they belong to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+import polars as pl
+
+from promptlab.contracts.times import in_utc, read_time
+
+# Times that polars and the contract read alike, the quickest and commonest first; any
+# other is read one by one.
+_SECONDS = r"^[12][0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
+_NO_ZONE = "%Y-%m-%dT%H:%M:%S%.f"
+_TIMES = (
+    (_SECONDS + "Z$", "%Y-%m-%dT%H:%M:%SZ"),
+    (_SECONDS + r"(\.[0-9]{1,6})?(Z|[+-][01][0-9]:[0-5][0-9])$", "%+"),
+    (_SECONDS + r"(\.[0-9]{1,6})?$", _NO_ZONE),
+)
+_UTC = pl.Datetime("us", "UTC")
+
+
+class Doubtful(Exception):
+    """Some rows of a column need a closer look."""
+
+    def __init__(self, rows: Sequence[int]) -> None:
+        super().__init__(f"{len(rows)} rows need a closer look")
+        self.rows = rows
+
+
+def texts(values: Sequence[str | None]) -> pl.Series:
+    """Return a text column."""
+    return pl.Series(values, dtype=pl.String)
+
+
+def names(values: Sequence[str | None]) -> pl.Series:
+    """Return a column of texts that are not blank, where they are there.
+
+    Raises:
+        Doubtful: A blank one.
+    """
+    column = texts(values)
+    # The contract's own pattern, in the same dialect.
+    has_text = column.str.contains(r"\S")
+    if not has_text.all():
+        raise Doubtful((~has_text).arg_true().to_list())
+    return column
+
+
+def integers(values: Sequence[int | None]) -> pl.Series:
+    """Return a column of 64-bit integers."""
+    return pl.Series(values, dtype=pl.Int64)
+
+
+def doubles(values: Sequence[float | None]) -> pl.Series:
+    """Return a column of doubles; integers become doubles."""
+    return pl.Series(values, dtype=pl.Float64, strict=False)
+
+
+def booleans(values: Sequence[bool | None]) -> pl.Series:
+    """Return a column of truth values."""
+    return pl.Series(values, dtype=pl.Boolean)
+
+
+def json_values(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON as text.
+
+    Raises:
+        Doubtful: Bytes that are not UTF-8.
+    """
+    slices = pl.Series(list(map(bytes, raws)), dtype=pl.Binary)
+    try:
+        column = slices.cast(pl.String)
+    except pl.exceptions.PolarsError:
+        raise Doubtful(_not_utf8(slices)) from None
+    return column
+
+
+def json_objects(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON objects as text.
+
+    Raises:
+        Doubtful: As `json_values`, or something that is no object.
+    """
+    column = json_values(raws)
+    objects = column.str.starts_with("{")
+    if not objects.all():
+        raise Doubtful((~objects).arg_true().to_list())
+    return column
+
+
+def json_values_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON as text, null for JSON null.
+
+    Raises:
+        Doubtful: As `json_values`.
+    """
+    column = json_values(raws)
+    return column.set(column == "null", None)
+
+
+def json_objects_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
+    """Return JSON objects as text, null for JSON null.
+
+    Raises:
+        Doubtful: As `json_objects`.
+    """
+    column = json_values_or_null(raws)
+    objects = column.str.starts_with("{")
+    if not objects.all():  # nulls are left out
+        raise Doubtful((~objects).arg_true().to_list())
+    return column
+
+
+def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
+    """Return a column of times in UTC, and the rows whose time names no zone.
+
+    Raises:
+        Doubtful: A text that is no time.
+    """
+    written = texts(values)
+    column = pl.Series([None], dtype=_UTC).new_from_index(0, len(written))
+    zoneless: list[int] = []
+    rest = written.is_not_null()
+    for shape, form in _TIMES:
+        if not rest.any():
+            return column, zoneless
+        plain = written.set(~written.str.contains(shape), None)
+        read = plain.str.to_datetime(form, time_unit="us", strict=False, cache=False)
+        if read.dtype != _UTC:
+            read = read.dt.replace_time_zone("UTC")
+        column = column.fill_null(read)
+        if form == _NO_ZONE:
+            zoneless += (rest & read.is_not_null()).arg_true().to_list()
+        rest = column.is_null() & written.is_not_null()
+    # No plain time, or a day that does not exist.
+    moments, wrong = {}, []
+    for row in rest.arg_true():
+        try:
+            moment = read_time(written[row])
+        except ValueError:
+            wrong.append(row)
+            continue
+        moments[row] = in_utc(moment)
+        if moment.tzinfo is None:
+            zoneless.append(row)
+    if wrong:
+        raise Doubtful(wrong)
+    column = column.scatter(
+        list(moments), pl.Series(list(moments.values()), dtype=_UTC)
+    )
+    return column, sorted(zoneless)
+
+
+def zone_message(count: int) -> str:
+    """Tell of *count* times without a zone; the place is that of the first."""
+    what = "a time" if count == 1 else f"{count} times, this one first,"
+    return f"{what} without a zone, read as UTC: write 2024-10-24T12:30:00Z"
+
+
+def _not_utf8(slices: pl.Series) -> list[int]:
+    wrong = []
+    for row, each in enumerate(slices):
+        try:
+            each.decode()
+        except UnicodeDecodeError:
+            wrong.append(row)
+    return wrong

@@ -1,0 +1,158 @@
+"""What a contract rejects, in sentences that say what was found and what was expected.
+
+A fault says where it is inside a record; with the record's place it becomes a problem.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from ingest.reading.json_messages import printable
+from ingest.reading.json_places import Key, flaws, keys_at, locate, value_end
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_EXPECTED = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "list_type": "a list",
+    "datetime_type": "a time as text, such as 2024-10-24T12:30:00Z",
+    "none_required": "null",
+}
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that a contract does not accept."""
+
+    keys: tuple[Key, ...]
+    """Keys and list positions on the way to it, from the top of the checked value."""
+    code: str
+    message: str
+
+
+def faults(error: ValidationError, value: Any) -> list[Fault]:
+    """Return every fault once, in the order of the contract's fields.
+
+    Args:
+        error: What the contract raised.
+        value: What it was given; tells real keys from pydantic's names of branches.
+    """
+    found: dict[tuple[tuple[Key, ...], str], list[str]] = {}
+    for details in error.errors(include_url=False):
+        keys = _real_keys(details, value)
+        code, message = _say(details)
+        found.setdefault((keys, code), []).append(message)
+    return [
+        Fault(keys, code, _joined(messages)) for (keys, code), messages in found.items()
+    ]
+
+
+def judge(model: type[BaseModel], text: str) -> list[Fault]:
+    """Return all that is wrong with a record, none if its contract accepts it.
+
+    Args:
+        model: The contract.
+        text: The record's JSON, decoded with `surrogateescape`; its grammar is right.
+    """
+    found = [
+        Fault(tuple(keys_at(text, 0, place)), code, message)
+        for place, code, message in flaws(text)
+    ]
+    try:
+        value = json.loads(text)
+    except (RecursionError, ValueError):
+        return found or [Fault((), "too_deep", "nested too deeply to be read")]
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        known = {fault.keys for fault in found}
+        found += [each for each in faults(error, value) if each.keys not in known]
+    return found
+
+
+def text_member(text: str, key: str) -> str | None:
+    """Return a member of the object in *text*, if there is one and it is a text."""
+    place = locate(text, 0, (key,))
+    if place == 0 or not text.startswith('"', place):
+        return None
+    return printable(str(json.loads(text[place : value_end(text, place)])))
+
+
+def shown(value: Any) -> str:
+    """Write a value for a message: as JSON, cut where it is long."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def nearest(word: str, words: Sequence[str]) -> str:
+    """Return a question that names the nearest of *words*, or nothing."""
+    close = get_close_matches(word, words, n=1)
+    return f"; did you mean {shown(close[0])}?" if close else ""
+
+
+def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
+    keys: list[Key] = []
+    for key in details["loc"]:
+        inside = (isinstance(value, dict) and key in value) or (
+            isinstance(value, list) and isinstance(key, int) and key < len(value)
+        )
+        if inside:
+            value = value[key]
+            keys.append(key)
+        elif details["type"] == "missing":
+            keys.append(key)
+    return (*keys, *details.get("ctx", {}).get("below", ()))
+
+
+def _say(details: ErrorDetails) -> tuple[str, str]:
+    kind, context = details["type"], details.get("ctx", {})
+    found = shown(details["input"])
+    if kind == "missing":
+        keys = list(details["input"]) if isinstance(details["input"], dict) else []
+        message = "required, but missing"
+        return "missing", message + nearest(str(details["loc"][-1]), keys)
+    if kind in _EXPECTED:
+        return "wrong_type", f"expected {_EXPECTED[kind]}, found {found}"
+    if kind in _BOUNDS:
+        words, key = _BOUNDS[kind]
+        return "out_of_range", f"expected {words} {context[key]}, found {found}"
+    if kind == "string_pattern_mismatch":
+        return "blank", f"expected text that is not blank, found {found}"
+    if kind == "literal_error":
+        words = context["expected"].replace(" or ", ", ").replace("'", "")
+        known = words.split(", ")
+        message = f"expected one of {', '.join(known)}, found {found}"
+        return "unknown_value", message + nearest(str(details["input"]), known)
+    if kind == "value_error":
+        return "bad_value", f"{context['error']}, found {found}"
+    return kind, details["msg"]
+
+
+def _joined(messages: list[str]) -> str:
+    """Join what the branches of a union say: ``expected text or null, found 5``."""
+    first = messages[0]
+    head, middle, tail = first.partition(", found ")
+    others = [each.partition(", found ")[0] for each in messages[1:]]
+    words = [each.removeprefix("expected ") for each in others if each != head]
+    return " or ".join([head, *dict.fromkeys(words)]) + middle + tail

@@ -1,0 +1,236 @@
+"""Where things stand in a JSON text: spans of values, lines, columns, and flaws.
+
+Used only once something is wrong: the good case never pays for it. Places are indices
+into the text; a text from bytes that are not UTF-8 is decoded with `surrogateescape`,
+so that the record with the bad bytes can be told from the others.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from json import JSONDecodeError
+from typing import Literal
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
+_TOKEN = re.compile(
+    r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)|-?[0-9][0-9.eE+-]*', re.DOTALL
+)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+# Numbers are only stepped over: one with a million digits need not become an int.
+_STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
+
+Key = str | int
+FlawCode = Literal["bad_utf8", "lone_surrogate", "not_a_number"]
+NOT_JSON = ("lone_surrogate", "not_a_number")
+"""Flaws that no reader lets through, even where the value is not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One member or element: its key, and where its value starts and ends."""
+
+    key: Key
+    start: int
+    end: int
+
+
+def value_end(text: str, start: int) -> int:
+    """Return where the value that starts at *start* ends.
+
+    Raises:
+        JSONDecodeError: No JSON value starts there.
+    """
+    try:
+        return int(_STEP.raw_decode(text, start)[1])
+    except RecursionError:
+        return _end_by_brackets(text, start)
+
+
+def _end_by_brackets(text: str, start: int) -> int:
+    depth = 0
+    for match in _BRACKET.finditer(text, start):
+        if match[0] in "[{":
+            depth += 1
+        elif match[0] in "]}":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    raise JSONDecodeError("Unterminated array or object", text, start)
+
+
+def spans(
+    text: str, start: int, step: Callable[[Key, int], int] | None = None
+) -> tuple[list[Span], int]:
+    """Return what is in the object or array at *start*, and where that ends.
+
+    Args:
+        text: The JSON text.
+        start: Where the value starts; one that is neither holds nothing.
+        step: Given key and start of a value inside, finds its end.
+
+    Raises:
+        JSONDecodeError: The text is broken, around the values inside or in them.
+    """
+    ends: list[int] = []
+    starts = list(inside(text, start, step, ends))
+    if not ends:
+        return [], value_end(text, start)
+    found = zip(starts, ends[:-1], strict=True)
+    return [Span(key, at, end) for (key, at), end in found], ends[-1]
+
+
+def inside(
+    text: str,
+    start: int,
+    step: Callable[[Key, int], int] | None = None,
+    ends: list[int] | None = None,
+) -> Iterator[tuple[Key, int]]:
+    """Yield key and start of every value in the object or array at *start*.
+
+    Nothing is read further than asked for. The other arguments are those of `spans`;
+    *ends* takes the end of every value inside, and last that of the whole.
+
+    Raises:
+        JSONDecodeError: As `spans`.
+    """
+    closing = {"{": "}", "[": "]"}.get(text[start : start + 1])
+    if closing is None:
+        return
+    ends = [] if ends is None else ends
+    count = 0
+    at = after_space(text, start + 1)
+    while count or not text.startswith(closing, at):
+        key: Key = count
+        if closing == "}":
+            key, at = _key(text, at)
+        yield key, at
+        ends.append(step(key, at) if step else value_end(text, at))
+        count += 1
+        at = after_space(text, ends[-1])
+        if text.startswith(closing, at):
+            break
+        if not text.startswith(",", at):
+            raise JSONDecodeError("Expecting ',' delimiter", text, at)
+        at = after_space(text, at + 1)
+    ends.append(at + 1)
+
+
+def _key(text: str, at: int) -> tuple[str, int]:
+    """Return the key at *at*, and where its value starts."""
+    if not text.startswith('"', at):
+        message = "Expecting property name enclosed in double quotes"
+        raise JSONDecodeError(message, text, at)
+    key, at = _STEP.raw_decode(text, at)
+    at = after_space(text, at)
+    if not text.startswith(":", at):
+        raise JSONDecodeError("Expecting ':' delimiter", text, at)
+    return str(key), after_space(text, at + 1)
+
+
+def after_space(text: str, start: int) -> int:
+    """Return the place of the first character from *start* that is no white space."""
+    match = _SPACE.match(text, start)
+    return start if match is None else match.end()
+
+
+def locate(text: str, start: int, keys: Sequence[Key]) -> int:
+    """Return where the value below *keys* starts, or the deepest one on the way."""
+    for wanted in keys:
+        found = next(
+            (at for key, at in inside(text, start) if str(key) == str(wanted)), None
+        )
+        if found is None:
+            break
+        start = found
+    return start
+
+
+def keys_at(text: str, start: int, place: int) -> list[Key]:
+    """Return the keys on the way from the value at *start* to the one at *place*."""
+    keys: list[Key] = []
+    while True:
+        before = None
+        for key, at in inside(text, start):
+            if at > place:
+                break
+            before = key, at
+        if before is None:
+            return keys
+        keys.append(before[0])
+        start = before[1]
+
+
+def line_column(text: str, place: int) -> tuple[int, int]:
+    """Return line and column, both from 1 and in characters, of one place."""
+    line = text.count("\n", 0, place) + 1
+    return line, place - text.rfind("\n", 0, place)
+
+
+def pointer(keys: Sequence[Key]) -> str:
+    """Write *keys* as a JSON Pointer (RFC 6901); "" is the whole document."""
+    return "".join("/" + str(key).replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def keys(pointer: str) -> list[str]:
+    """Read a JSON Pointer, the other way round than `pointer`."""
+    return [
+        part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]
+    ]
+
+
+class Lines:
+    """Finds line and column of many places, as `line_column` does of one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @cached_property
+    def _breaks(self) -> list[int]:
+        return [match.start() for match in re.finditer("\n", self._text)]
+
+    def place(self, index: int) -> tuple[int, int]:
+        """Return (line, column) of the character at *index*."""
+        line = bisect_left(self._breaks, index)
+        before = self._breaks[line - 1] if line else -1
+        return line + 1, index - before
+
+
+def flaws(text: str) -> Iterator[tuple[int, FlawCode, str]]:
+    """Yield what JSON readers let through but a database does not keep.
+
+    Yields:
+        Place, code and a sentence of each.
+    """
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token[0] == '"':
+            yield from _text_flaws(token, match.start())
+        elif token[-1] in "Ny":
+            message = f"{token} is no JSON number: write null"
+            yield match.start(), "not_a_number", message
+
+
+def _text_flaws(token: str, start: int) -> Iterator[tuple[int, FlawCode, str]]:
+    if not token.isascii():
+        try:
+            token.encode()
+        except UnicodeEncodeError as error:
+            message = "bytes that are not UTF-8: save the file as UTF-8"
+            yield start + error.start, "bad_utf8", message
+            return
+    if _SURROGATE.search(token):
+        try:
+            json.loads(token).encode()
+        except UnicodeEncodeError:
+            message = (
+                "half of a surrogate pair: write the character itself,"
+                " or both halves as \\uD83D\\uDE00"
+            )
+            yield start, "lone_surrogate", message

@@ -1,0 +1,362 @@
+"""JSONL: a file's bytes cut into records, exactly as semantics section 2 says.
+
+- Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
+- Blank lines, and lines whose first non-blank is ``//``, are skipped, also inside a
+  record that spans lines.
+- A line is a record of its own, or opens one that goes on in the next lines: only if
+  its text ran out outside a string. Any other fault rejects the line.
+- An open record is rejected at its first line when a later line alone is an object
+  with an ``id``, when the file ends, or when its text goes wrong further down. Reading
+  resumes after that first line. Lines that cannot begin a record belong to the
+  rejected one; a record can begin with an object that has an ``id`` in one line, or
+  with ``{`` that is indented no deeper than the rejected record was.
+- A record that opens with ``[`` is no open record in this sense: a whole file that is
+  one JSON list stays one record, for the reader to reject with one sentence.
+
+Linear time: each open record is read once, line by line, by a reader that keeps its
+state. When it fails, that reader has noted which whole objects on lines of their own it
+passed; only those are read again, each once. All other candidates before the failure
+would run into the same failure, and reading goes on behind it. So no line is read more
+than four times, whatever the file holds.
+
+Memory is bounded by a block of the file and by one record, which has a limit.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ingest.files.blocks import Block, TooLong
+from ingest.reading.json_messages import printable
+from ingest.reading.json_places import keys, line_column, locate
+from ingest.reading.json_reader import JsonReader, LineSpan
+from ingest.reading.json_text import parse_fast
+from ingest.reading.limits import DEFAULT, Limits, problem_of
+from ingest.reading.problems import Problem
+
+Parse = Callable[[str], Any]
+"""Reads the text of one line fast; ``ValueError`` or ``RecursionError`` where it will
+not, and the exact reader takes over."""
+
+
+LONGEST_RAW_TEXT = 1 << 20
+"""Characters that are kept of a rejected record."""
+
+
+class Record(NamedTuple):
+    """One record of a file."""
+
+    line: int
+    """Its first line, from 1."""
+
+    text: str
+    """As written, without skipped lines and outer white space."""
+
+    value: Any
+    """What it holds; any JSON value."""
+
+    lines: Sequence[int] = ()
+    """Numbers of its lines; skipped ones (comments) are not among them."""
+
+    indent: int = 0
+    """Characters before it in its first line."""
+
+    def place(self, pointer: str) -> tuple[int, int]:
+        """Line and column of a value, or of the deepest one that is there on the way.
+
+        Args:
+            pointer: JSON Pointer inside the record.
+        """
+        line, column = line_column(self.text, locate(self.text, 0, keys(pointer)))
+        number = self.lines[line - 1] if self.lines else self.line
+        return number, column + (self.indent if line == 1 else 0)
+
+
+class Rejected(NamedTuple):
+    """A record that is left out."""
+
+    line: int
+    """Its first line, from 1."""
+
+    problems: list[Problem]
+    """All its faults, each with line, column (in characters), pointer and its text."""
+
+
+class _Line(NamedTuple):
+    number: int
+    text: str
+    too_long: int = 0
+    """Its bytes, where it is longer than a record may be; then it has no text."""
+
+
+def read_records(
+    data: bytes | Iterable[Block],
+    *,
+    parse: Parse = parse_fast,
+    strict: bool = True,
+    limits: Limits = DEFAULT,
+    first_line: int = 1,
+) -> Iterator[Record | Rejected]:
+    """Read the records of a JSONL file, in the order of the file.
+
+    Args:
+        data: The file's bytes, or blocks of whole lines.
+        parse: How to read a line that is a whole record; it must refuse what
+            *strict* forbids.
+        strict: Whether a key twice in one object and a number beyond a double reject
+            the record too; if not, the first of two equal keys counts.
+        limits: How large a record may be.
+        first_line: Number of the first line of *data*.
+
+    Yields:
+        A ``Record`` for each good record, a ``Rejected`` for each bad one.
+    """
+    blocks = iter([data] if isinstance(data, bytes) else data)
+    first = next(blocks, b"")
+    if isinstance(first, bytes):
+        if first.startswith((b"\xff\xfe", b"\xfe\xff")):
+            message = "the file is UTF-16, not UTF-8. Save it as UTF-8."
+            yield Rejected(1, [Problem("bad_utf8", message, line=1, column=1)])
+            return
+        first = first.removeprefix(b"\xef\xbb\xbf")
+    lines = _Lines(itertools.chain([first], blocks), limits.max_record, first_line)
+    yield from _Splitter(lines, parse, strict, limits).records()
+
+
+@dataclass
+class _Splitter:
+    lines: _Lines
+    parse: Parse
+    strict: bool
+    limits: Limits
+
+    def records(self) -> Iterator[Record | Rejected]:
+        for line in self.lines:
+            if line.too_long:
+                problem = self.limits.record_too_large(line.too_long, line.number)
+                yield Rejected(line.number, [problem])
+                continue
+            try:
+                value = self.parse(line.text)
+                text = line.text.strip()
+                yield self._checked(
+                    Record(
+                        line.number,
+                        text,
+                        value,
+                        (line.number,),
+                        line.text.index(text[0]),
+                    )
+                )
+                continue
+            except (ValueError, RecursionError):
+                pass
+            reader = self._reader(line.number)
+            reader.feed(line.text)
+            if reader.complete or reader.broken:
+                yield self._result(reader, [line])
+            else:
+                yield from self._open_record(reader, line, self.lines)
+
+    def _reader(self, line: int = 1) -> JsonReader:
+        return JsonReader(line, self.strict, max_depth=self.limits.max_depth)
+
+    def _checked(self, record: Record) -> Record | Rejected:
+        """Return the record, or the reject where it breaks a limit."""
+        excess = self.limits.excess(record.text)
+        if excess is None:
+            return record
+        problem = problem_of(excess, record.text, column=record.indent + 1)
+        place = problem.line or 1
+        found = replace(
+            problem,
+            line=record.lines[place - 1],
+            record_id=_id_of(record.value),
+            raw_text=shortened(record.text),
+        )
+        return Rejected(record.line, [found])
+
+    def _result(self, reader: JsonReader, block: list[_Line]) -> Record | Rejected:
+        """Return what a reader that is at an end has read, or what it found wrong."""
+        if reader.problems:
+            return _rejected(reader, block, "")
+        text = _text(block)
+        numbers = [line.number for line in block]
+        indent = block[0].text.index(text[0])
+        return self._checked(Record(numbers[0], text, reader.value, numbers, indent))
+
+    def _open_record(
+        self, reader: JsonReader, first: _Line, lines: _Lines
+    ) -> Iterator[Record | Rejected]:
+        """Read on until the record that opens in line *first* is whole, or fails."""
+        block = [first]
+        is_list = first.text.lstrip().startswith("[")
+        stopped_by = ""
+        room = self.limits.max_record - len(first.text)
+        for line in lines:
+            room -= len(line.text)
+            if line.too_long or room < 0:
+                stopped_by = f"with line {line.number} it is {self.limits.too_much()}"
+                if line.too_long:
+                    lines.push_back(line)
+                break
+            if not is_list and _is_object_with_id(line):
+                stopped_by = f"line {line.number} is a record of its own"
+                lines.push_back(line)
+                break
+            # Numbers of skipped lines are skipped by the reader too.
+            reader.line = line.number
+            reader.feed(line.text)
+            block.append(line)
+            if reader.complete:
+                yield self._result(reader, block)
+                return
+            if reader.broken:
+                break
+        yield from self._give_up(reader, block, stopped_by, lines)
+
+    def _give_up(
+        self, reader: JsonReader, block: list[_Line], stopped_by: str, lines: _Lines
+    ) -> Iterator[Record | Rejected]:
+        """Reject an open record and go on with the next one inside or behind it."""
+        column = len(block[0].text) - len(block[0].text.lstrip())
+        if reader.broken and len(block) > 1 and _may_begin(block[-1], column):
+            lines.push_back(block.pop())
+        own, inner = _split(block, reader.spans)
+        kept = sum(len(line.text) for line in own)
+        for line in lines:
+            is_next = _may_begin(line, column) or _is_object_with_id(line)
+            if line.too_long or is_next:
+                lines.push_back(line)
+                break
+            kept += len(line.text)
+            if kept <= LONGEST_RAW_TEXT:
+                own.append(line)
+        yield _rejected(reader, own, stopped_by)
+        for whole in inner:
+            again = self._reader()
+            for line in whole:
+                again.line = line.number
+                again.feed(line.text)
+            yield self._result(again, whole)
+
+
+class _Lines:
+    """The lines of a file that are neither blank nor comments; one can be put back."""
+
+    def __init__(self, blocks: Iterable[Block], longest: int, first_line: int) -> None:
+        self._source = self._read(blocks, longest, first_line)
+        self._back: _Line | None = None
+
+    def __iter__(self) -> Iterator[_Line]:
+        return self
+
+    def __next__(self) -> _Line:
+        if self._back is not None:
+            line, self._back = self._back, None
+            return line
+        return next(self._source)
+
+    def push_back(self, line: _Line) -> None:
+        self._back = line
+
+    @staticmethod
+    def _read(
+        blocks: Iterable[Block], longest: int, first_line: int
+    ) -> Iterator[_Line]:
+        number = first_line - 1
+        for block in blocks:
+            if isinstance(block, TooLong):
+                number += 1
+                yield _Line(number, "", block.size)
+                continue
+            for line in io.BytesIO(block):
+                number += 1
+                content = line.strip()
+                if len(content) > longest:
+                    yield _Line(number, "", len(content))
+                elif content and not content.startswith(b"//"):
+                    text = line.decode("utf-8", "surrogateescape")
+                    yield _Line(number, text.rstrip("\r\n"))
+
+
+def _split(
+    block: list[_Line], spans: list[LineSpan]
+) -> tuple[list[_Line], list[list[_Line]]]:
+    """Part a failed block: its own lines, and those of each whole object inside it."""
+    own: list[_Line] = []
+    inner: list[list[_Line]] = [[] for _ in spans]
+    at = 0
+    for line in block:
+        while at < len(spans) and spans[at].last_line < line.number:
+            at += 1
+        inside = at < len(spans) and spans[at].first_line <= line.number
+        (inner[at] if inside else own).append(line)
+    return own, inner
+
+
+def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Rejected:
+    first = block[0]
+    if not (reader.broken or reader.complete):
+        reader.finish()
+        fault = reader.problems.pop()
+        why = stopped_by or "the file ends"
+        reader.problems.append(
+            replace(
+                fault,
+                code="unclosed_record",
+                message=f"the record that opens here is not closed: {why}, and "
+                f"{fault.message}",
+                line=first.number,
+                column=len(first.text) - len(first.text.lstrip()) + 1,
+            )
+        )
+    record_id = _id_of(reader.root)
+    text = shortened(_text(block))
+    problems = []
+    for problem in reader.problems:
+        message = problem.message
+        if problem.line != first.number:
+            message = f"in the record that opens in line {first.number}: {message}"
+        problems.append(
+            replace(problem, message=message, record_id=record_id, raw_text=text)
+        )
+    return Rejected(first.number, problems)
+
+
+def shortened(text: str) -> str:
+    """Cut what is kept of a rejected record, and say so."""
+    if len(text) <= LONGEST_RAW_TEXT:
+        return text
+    return f"{text[:LONGEST_RAW_TEXT]}… ({len(text)} characters in all)"
+
+
+def _text(block: list[_Line]) -> str:
+    return printable("\n".join(line.text for line in block).strip())
+
+
+def _id_of(value: Any) -> str | None:
+    found = value.get("id") if isinstance(value, dict) else None
+    return printable(found) if isinstance(found, str) else None
+
+
+def _may_begin(line: _Line, column: int) -> bool:
+    """Say whether a line begins with ``{``, indented by no more than *column*."""
+    content = line.text.lstrip()
+    return content.startswith("{") and len(line.text) - len(content) <= column
+
+
+def _is_object_with_id(line: _Line) -> bool:
+    """Say whether a line alone is a JSON object that has the key ``id``."""
+    content = line.text.strip()
+    if not (content.startswith("{") and content.endswith("}") and '"id"' in content):
+        return False
+    try:
+        value = parse_fast(content)
+    except (ValueError, RecursionError):
+        return False
+    return "id" in value

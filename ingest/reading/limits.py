@@ -1,0 +1,165 @@
+"""How large an input may be: each limit is a setting, each excess a reject.
+
+Sizes are of UTF-8 bytes, in MB of 1,000,000. Nothing here reads a value: a text is
+looked through only where its length makes an excess possible at all, so that ordinary
+records cost one comparison.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ingest.reading.json_places import line_column
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from promptlab.settings import Settings
+
+MB = 1_000_000
+
+# A whole string, or one bracket. Possessive, so that a string of any length takes one
+# step and no memory.
+_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """Where a text breaks a limit."""
+
+    place: int
+    """Index of the character."""
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of one ingest."""
+
+    max_file: int = 512 * MB
+    """Bytes of a file that is one JSON document; JSONL has no such limit."""
+
+    max_record: int = 64 * MB
+    """Bytes of one record of a JSONL file."""
+
+    max_string: int = 16 * MB
+    """Bytes of one text inside a record."""
+
+    max_depth: int = 500
+    """Objects and lists inside each other."""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Limits:
+        """The limits that the settings name."""
+        return cls(
+            max_file=settings.max_file_mb * MB,
+            max_record=settings.max_record_mb * MB,
+            max_string=settings.max_string_mb * MB,
+            max_depth=settings.max_depth,
+        )
+
+    @property
+    def harmless(self) -> int:
+        """Characters of a text that cannot break a limit, whatever it holds."""
+        return min(2 * self.max_depth, self.max_string // 4)
+
+    def excess(self, text: str) -> Excess | None:
+        """Where a JSON text is nested too deeply, or holds too long a string."""
+        if len(text) <= self.harmless:
+            return None
+        brackets = text.count("{") + text.count("[")
+        if brackets <= self.max_depth and len(text) <= self.max_string // 4:
+            return None
+        return self._look_through(text)
+
+    def _look_through(self, text: str) -> Excess | None:
+        depth = deepest = 0
+        first = None  # place that is too deep
+        for match in _TOKEN.finditer(text):
+            at = match.start()
+            if text[at] == '"':
+                if match.end() - at > self.max_string // 4:
+                    size = _size(match[0])
+                    if size > self.max_string:
+                        return Excess(at, "string_too_long", self.too_long(size))
+            elif text[at] in "{[":
+                depth += 1
+                deepest = max(deepest, depth)
+                if depth > self.max_depth and first is None:
+                    first = at
+            else:
+                depth -= 1
+        return None if first is None else Excess(first, *self.too_deep(deepest))
+
+    def too_deep(self, found: int | None = None) -> tuple[str, str]:
+        """Code and message for too deep nesting; *found* is the depth, if counted."""
+        levels = f"more than {self.max_depth}" if found is None else str(found)
+        message = (
+            f"{levels} objects and lists inside each other; the limit is"
+            f" {self.max_depth} (setting max_depth). Flatten the value."
+        )
+        return "too_deep", message
+
+    def too_long(self, size: int) -> str:
+        """Message for a string of *size* bytes."""
+        return (
+            f"a text of {in_mb(size)}; the limit is {in_mb(self.max_string)} (setting"
+            " max_string_mb). Shorten it, or raise the setting."
+        )
+
+    def too_much(self) -> str:
+        """Message for a record that is still open at the limit."""
+        return f"beyond {in_mb(self.max_record)} (setting max_record_mb)"
+
+    def record_too_large(self, size: int, line: int) -> Problem:
+        """The reject of a JSONL record of *size* bytes or more that opens in *line*."""
+        message = (
+            f"the record that opens here has {in_mb(size)}; the limit is"
+            f" {in_mb(self.max_record)} (setting max_record_mb). Split it, or raise the"
+            " setting."
+        )
+        return Problem("record_too_large", message, line=line, column=1)
+
+    def file_too_large(self, size: int) -> Problem:
+        """The reject of a file of *size* bytes that would have to be read whole."""
+        message = (
+            f"the file is one JSON document of {in_mb(size)}; the limit is"
+            f" {in_mb(self.max_file)} (setting max_file_mb). Split it, write JSONL, or"
+            " raise the setting. Nothing of the file was loaded."
+        )
+        return Problem("file_too_large", message)
+
+
+DEFAULT = Limits()
+
+LIMIT_CODES = frozenset(
+    {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
+)
+"""Codes of problems that may go away under other settings."""
+
+
+def problem_of(excess: Excess, text: str, *, line: int = 1, column: int = 1) -> Problem:
+    """The reject of a record whose text starts at *line* and *column* of its file."""
+    down, right = line_column(text, excess.place)
+    return Problem(
+        excess.code,
+        excess.message,
+        line=line + down - 1,
+        column=right + (column - 1 if down == 1 else 0),
+    )
+
+
+def in_mb(size: int) -> str:
+    """Write a size for a message."""
+    return f"{size / MB:,.1f} MB".replace(".0 MB", " MB")
+
+
+def _size(token: str) -> int:
+    """UTF-8 bytes of a string, given as it is written."""
+    with contextlib.suppress(ValueError):  # broken: as long as it is written
+        token = json.loads(token, strict=False)
+    return len(token.encode("utf-8", "surrogatepass"))

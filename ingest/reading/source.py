@@ -1,0 +1,40 @@
+"""A file on its way to its reader: its bytes, and what its place says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ingest.files.blocks import Block
+from ingest.reading.limits import DEFAULT, Limits
+from promptlab.contracts.pipeline import Pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file's bytes, and what its place says of it."""
+
+    data: bytes
+    """The whole file; empty where it is given in blocks."""
+    name: str
+    """Path below the ingested folder without suffix; a file named itself: its stem."""
+    path: Path
+    uri: str
+    """Absolute path, as it is kept in the warehouse."""
+    modified_at: datetime
+    """When the file was last written; UTC."""
+    pipelines: Sequence[Pipeline] = ()
+    """Those read before this file; testsets are checked against their steps."""
+    blocks: Iterable[Block] | None = None
+    """The file in blocks of whole lines, to be read once; `None`: it is one block."""
+    size: int = 0
+    """Bytes of the file."""
+    limits: Limits = DEFAULT
+    """How large its records and values may be."""
+
+    @property
+    def in_blocks(self) -> Iterable[Block]:
+        """The file in blocks of whole lines."""
+        return [self.data] if self.blocks is None else self.blocks

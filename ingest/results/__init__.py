@@ -1,0 +1,1 @@
+"""Evaluation results: JSONL or a JSON list, each a round of a case."""

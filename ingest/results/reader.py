@@ -1,0 +1,176 @@
+"""Evaluation results (pipeline-evaluation.md): each becomes a round of a case.
+
+A file holds one or more tasks; results of one task id belong together, whatever their
+order. Their dimensions are the same for all and come from a seed, so none are here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, cast
+
+import msgspec
+
+from ingest.files.blocks import Block
+from ingest.raw.rows import Reading, Rows, joined
+from ingest.reading.contract_faults import Fault, shown
+from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.problems import Problem
+from ingest.reading.struct_records import Members, StructRecords, record_batches
+from ingest.results.rows import TASK_FIELDS, ResultRows, case_columns, task_columns
+from ingest.results.so_far import ResultsSoFar, TaskSoFar
+from promptlab.contracts.evaluation import EvaluationRecord
+
+
+def read_results(
+    data: bytes, name: str, modified_at: datetime, *, limits: Limits = DEFAULT
+) -> Reading:
+    """Read a file of evaluation results at once, as `result_batches` does."""
+    return joined(result_batches([data], name, modified_at, limits=limits))
+
+
+def result_batches(
+    blocks: Iterable[Block],
+    name: str,
+    modified_at: datetime,
+    *,
+    limits: Limits = DEFAULT,
+) -> Iterator[Reading]:
+    """Read a file of evaluation results.
+
+    Args:
+        blocks: The file in blocks of whole lines: JSONL, one JSON object, or a JSON
+            list; UTF-8.
+        name: Path below the ingested folder; its last part up to the first dot is in
+            the id of tasks without ``run_id``.
+        modified_at: When the file was last written, UTC: the time of a task where
+            none of its results has any.
+        limits: How large a record may be.
+
+    Yields:
+        Batch by batch, rows of ``rounds``, and with the last one those of ``tasks`` and
+        ``cases``; a result that its contract refuses, or whose round id stood before in
+        its case, is left out by name.
+    """
+    stem = name.rsplit("/", 1)[-1].split(".", 1)[0]
+    so_far = ResultsSoFar()
+    for records in record_batches(EvaluationRecord, "sample_id", blocks, limits):
+        with no_garbage_collection():
+            reading = _read_batch(records, stem, so_far, modified_at)
+        yield reading
+
+
+def _read_batch(
+    records: StructRecords, stem: str, so_far: ResultsSoFar, modified_at: datetime
+) -> Reading:
+    def build() -> ResultRows:
+        return records.build(lambda good: ResultRows(good, stem, so_far))
+
+    _keep_unknown_keys(records)
+    rows = build()
+    twins = rows.twins()
+    if twins:
+        _drop_twins(records, twins)
+        rows = build()
+    rounds = rows.rounds()
+    tasks = rows.tasks()
+    known_before = set(so_far.tasks)
+    _note_zoneless(records, rows, so_far)
+    for task in tasks.iter_rows(named=True):
+        _add_task(records, task, so_far, modified_at)
+    rows.remember(rounds["round_id"])
+    tables = {"rounds": rounds}
+    if records.is_last:
+        tables["tasks"] = task_columns(so_far, modified_at)
+        tables["cases"] = case_columns(so_far)
+        records.problems += so_far.closing_problems()
+    return Reading(
+        rows={} if records.broken else cast("Rows", tables),
+        problems=records.sorted_problems(),
+        records_loaded=len(records.structs),
+        records_rejected=records.refused,
+        rejected=records.broken,
+        keys=[("task", each) for each in so_far.tasks if each not in known_before],
+    )
+
+
+def _keep_unknown_keys(records: StructRecords) -> None:
+    """Put what the contract does not know into ``metadata``, so that it is kept."""
+    for one, unknown in zip(records.structs, records.unknown, strict=True):
+        if unknown and bytes(one.metadata).startswith(b"{"):
+            known = msgspec.json.decode(one.metadata, type=Members)
+            one.metadata = msgspec.Raw(msgspec.json.encode({**unknown, **known}))
+
+
+def _drop_twins(records: StructRecords, rows: list[int]) -> None:
+    for row in rows:
+        round_id = shown(records.structs[row].round_id)
+        message = (
+            f"round_id {round_id} stands twice for this sample: the first is kept,"
+            " this one is left out"
+        )
+        records.note(row, Fault(("round_id",), "duplicate_round", message))
+    records.drop(rows)
+
+
+def _note_zoneless(
+    records: StructRecords, rows: ResultRows, so_far: ResultsSoFar
+) -> None:
+    for name, zoneless in (
+        ("created_at", rows.created_zoneless),
+        ("executed_at", rows.executed_zoneless),
+    ):
+        if zoneless:
+            first = records.problem(
+                zoneless[0], Fault((name,), "time_without_zone", "")
+            )
+            so_far.add_zoneless(name, len(zoneless), first)
+
+
+def _add_task(
+    records: StructRecords,
+    task: dict[str, Any],
+    so_far: ResultsSoFar,
+    modified_at: datetime,
+) -> None:
+    """Add what a batch says of one task to what is known of it, and tell of slips."""
+    known = so_far.tasks.get(task["task_id"])
+    if known is None:
+        known = so_far.tasks[task["task_id"]] = TaskSoFar(
+            {name: task[name] for name in TASK_FIELDS},
+            task["created_at"],
+            task["executed_at"],
+            _time_missing(records, task, modified_at),
+        )
+    for time in ("created_at", "executed_at"):
+        times = [each for each in (getattr(known, time), task[time]) if each]
+        setattr(known, time, min(times, default=None))
+    for name in TASK_FIELDS:
+        first = known.fields[name]
+        row = task[f"{name}_differs"]
+        if first is None:
+            known.fields[name] = task[name]
+        elif task[name] not in (None, first):
+            row = task[f"{name}_row"]
+        if row is not None and name not in known.warned:
+            known.warned.add(name)
+            message = (
+                f"task {shown(task['task_id'])} has more than one {name}: the"
+                f" first, {shown(known.fields[name])}, counts. Give each run its own"
+                " run_id"
+            )
+            records.note(row, Fault((name,), "task_field_differs", message))
+
+
+def _time_missing(
+    records: StructRecords, task: dict[str, Any], modified_at: datetime
+) -> Problem | None:
+    if task["created_at"] or task["executed_at"]:
+        return None
+    message = (
+        f"task {shown(task['task_id'])} has neither created_at nor"
+        f" executed_at: the file's own time, {modified_at.isoformat()}, is used"
+    )
+    return records.problem(task["row"], Fault((), "time_missing", message))

@@ -1,0 +1,270 @@
+"""The rows of evaluation results: which task, case and round each belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from ingest.reading.checked_columns import (
+    booleans,
+    doubles,
+    integers,
+    json_objects,
+    json_values_or_null,
+    names,
+    texts,
+    times,
+)
+from ingest.reading.struct_records import StructRecords, Table
+from ingest.results.so_far import ResultsSoFar
+
+TASK_FIELDS = (
+    "entity_type",
+    "entity_id",
+    "variant",
+    "title",
+    "prompt_version",
+    "model",
+    "triggered_by",
+    "testset",
+    "pipeline",
+)
+"""Fields that all results of one task share; if they differ, the first value counts."""
+
+_encode = msgspec.json.Encoder().encode
+
+
+class ResultRows:
+    """The columns of a batch of results, in the order of the file.
+
+    Args:
+        records: Of ``EvaluationRecord``.
+        stem: The file's name up to its first dot.
+        so_far: What the batches before had; not changed before ``remember``.
+
+    Raises:
+        Doubtful: Some value is not what the contract asks for.
+    """
+
+    def __init__(self, records: StructRecords, stem: str, so_far: ResultsSoFar) -> None:
+        each = records.each
+        self._records = records
+        self._so_far = so_far
+        for field in ("run_id", "entity_id", "variant"):
+            names(each(field))
+        self.executed_at, self.executed_zoneless = times(each("executed_at"))
+        self.created_at, self.created_zoneless = times(each("created_at"))
+        self.ids = pl.DataFrame(
+            {
+                "task_id": [_task_id(one, stem) for one in records.structs],
+                "case_id": names(each("sample_id")),
+                "given": names(each("round_id")),
+            },
+            schema={"task_id": pl.String, "case_id": pl.String, "given": pl.String},
+        ).with_columns(
+            pl.int_range(1, pl.len() + 1).over("task_id", "case_id").alias("n")
+        )
+        if so_far.tasks:
+            self._count_on()
+        self._values: Table = {
+            "raw_output": texts(each("raw_output")),
+            "input_tokens": integers(each("input_tokens")),
+            "output_tokens": integers(each("output_tokens")),
+            "latency_ms": _milliseconds(each("execution_time")),
+            "metadata": json_objects(each("metadata")),
+            "executed_at": self.executed_at,
+            "error": texts([_error(one.error) for one in records.structs]),
+            "final_output": json_values_or_null(each("final_output")),
+            "step_outputs": json_objects(each("step_outputs")),
+            "failed_steps": _lists(each("failed_steps")),
+            "rule_violations": _lists(each("rule_violations")),
+            "judge_feedback": texts(each("judge_feedback")),
+            "overall_score": doubles(each("overall_score")),
+            "reported_must_have_pass": booleans(each("must_have_pass")),
+        }
+
+    def _count_on(self) -> None:
+        """Number the results of each case on from the batches before."""
+        pairs = self.ids.select("task_id", "case_id").unique()
+        before = [self._so_far.count(*pair) for pair in pairs.rows()]
+        self.ids = self.ids.join(
+            pairs.with_columns(integers(before).alias("before")),
+            on=("task_id", "case_id"),
+            how="left",
+            maintain_order="left",
+        ).select("task_id", "case_id", "given", pl.col("n") + pl.col("before"))
+
+    def twins(self) -> list[int]:
+        """Return the rows whose round id already stood in their case."""
+        key = pl.struct("task_id", "case_id", "given")
+        is_twin = pl.col("given").is_not_null() & ~key.is_first_distinct()
+        twins = self.ids.select(is_twin.arg_true()).to_series().to_list()
+        if not self._so_far.tasks:
+            return twins
+        own = self.ids.select("task_id", "case_id", "given").rows()
+        known = self._so_far.rounds
+        earlier = [row for row, each in enumerate(own) if each[2] and each in known]
+        return sorted({*twins, *earlier})
+
+    def rounds(self) -> Table:
+        """Return a row per result."""
+        return {
+            "task_id": self.ids["task_id"],
+            "case_id": self.ids["case_id"],
+            "round_id": self._round_ids(),
+            "position": self.ids["n"] - 1,
+            "run_index": self.ids["n"],
+            **self._values,
+        }
+
+    def _round_ids(self) -> pl.Series:
+        named = self.ids.with_columns(
+            pl.coalesce("given", pl.format("{}-{}", "case_id", "n")).alias("round_id")
+        )
+        key = pl.struct("task_id", "case_id", "round_id")
+        if named.select(key.n_unique()).item() == named.height and not any(
+            map(self._so_far.rounds.__contains__, self._numbered(named))
+        ):
+            return named["round_id"]
+        # A number of ours is another round's own id: take the next free one.
+        taken = set(named.select("task_id", "case_id", "given").iter_rows())
+        known = self._so_far.rounds
+        ids = []
+        for task_id, case_id, given, n in self.ids.iter_rows():
+            options = ((task_id, case_id, f"{case_id}-{k}") for k in count(n))
+            free = (one for one in options if one not in taken and one not in known)
+            ids.append(given or next(free)[2])
+            taken.add((task_id, case_id, ids[-1]))
+        return texts(ids)
+
+    def _numbered(self, named: pl.DataFrame) -> Iterable[tuple[str, ...]]:
+        """Return the ids numbered here, where earlier batches may hold them."""
+        if not self._so_far.tasks:
+            return ()
+        ours = named.filter(pl.col("given").is_null())
+        return ours.select("task_id", "case_id", "round_id").rows()
+
+    def remember(self, round_ids: pl.Series) -> None:
+        """Add the batch's cases to what is known of the file, and its rounds.
+
+        Args:
+            round_ids: Those of ``rounds``; nothing is kept of the last batch's.
+        """
+        so_far = self._so_far
+        counts = self.ids.group_by("task_id", "case_id", maintain_order=True).len()
+        for task_id, case_id, results in counts.iter_rows():
+            so_far.add_case(task_id, case_id, results)
+        for row, one in enumerate(self._records.structs):
+            if one.tags:
+                task_id, case_id, *_ = self.ids.row(row)
+                so_far.add_tags(task_id, case_id, one.tags)
+        if not self._records.is_last:
+            for pair, round_id in zip(
+                self.ids.select("task_id", "case_id").iter_rows(),
+                round_ids,
+                strict=True,
+            ):
+                so_far.rounds.add((*pair, round_id))
+
+    def tasks(self) -> pl.DataFrame:
+        """Return a row per task: its first row, its common fields, its times.
+
+        ``<field>`` is the first value, ``<field>_row`` its row, ``<field>_differs`` the
+        row of the first other one; of both times it is the earliest.
+        """
+        frame = self.ids.select(
+            "task_id",
+            created_at=self.created_at,
+            executed_at=self.executed_at,
+            **{name: texts(self._records.each(name)) for name in TASK_FIELDS},
+        ).with_row_index("row")
+        times = frame.group_by("task_id").agg(pl.col("created_at", "executed_at").min())
+        first = {name: pl.col(name).drop_nulls().first() for name in TASK_FIELDS}
+        differs = {
+            f"{name}_differs": pl.col("row").filter(pl.col(name) != first[name]).first()
+            for name in TASK_FIELDS
+        } | {
+            f"{name}_row": pl.col("row").filter(pl.col(name).is_not_null()).first()
+            for name in TASK_FIELDS
+        }
+        # Very many results, but few that differ in what is their task's.
+        common = ["task_id", *TASK_FIELDS]
+        if frame.select(pl.max_horizontal(pl.col(common).n_unique()) > 1).item():
+            few = frame.unique(common, keep="first", maintain_order=True)
+        else:
+            few = frame.head(1)
+        return (
+            few.group_by("task_id", maintain_order=True)
+            .agg(pl.col("row").first(), **first, **differs)
+            .join(times, on="task_id", how="left", maintain_order="left")
+        )
+
+
+def case_columns(so_far: ResultsSoFar) -> Table:
+    """Return a row per sample, in order of its first result, tags of all its rounds."""
+    columns: list[Any] = list(zip(*so_far.cases(), strict=True)) or [[], [], [], []]
+    task_ids, case_ids, positions, tags = columns
+    return {
+        "task_id": texts(task_ids),
+        "case_id": texts(case_ids),
+        "position": integers(positions),
+        "context": texts(["{}"]).new_from_index(0, len(task_ids)),
+        "tags": _lists(tags),
+    }
+
+
+def task_columns(so_far: ResultsSoFar, modified_at: datetime) -> Table:
+    """Return the rows of ``tasks``; *modified_at* is the time of those without any."""
+    tasks = pl.DataFrame(
+        {
+            "task_id": texts(list(so_far.tasks)),
+            "created_at": pl.Series(
+                [each.created_at or each.executed_at for each in so_far.tasks.values()],
+                dtype=pl.Datetime("us", "UTC"),
+            ),
+            **{
+                name: texts([each.fields[name] for each in so_far.tasks.values()])
+                for name in TASK_FIELDS
+            },
+        }
+    )
+    is_pipeline = pl.col("entity_type") == "pipeline"
+    unknown = pl.lit("unknown")
+    columns = tasks.select(
+        "task_id",
+        source_kind=pl.lit("results"),
+        title=pl.coalesce("title", "entity_id"),
+        prompt_version=pl.coalesce("prompt_version", "variant"),
+        model=pl.coalesce("model", unknown),
+        triggered_by=pl.coalesce("triggered_by", unknown),
+        env=pl.lit("{}"),
+        created_at=pl.col("created_at").fill_null(modified_at),
+        testset_ref="testset",
+        pipeline_ref=pl.coalesce("pipeline", pl.when(is_pipeline).then("entity_id")),
+    ).to_dict()
+    whose = tasks.select("entity_type", "entity_id", "variant").iter_rows(named=True)
+    return {**columns, "extras": texts([_encode(each).decode() for each in whose])}
+
+
+def _task_id(one: Any, stem: str) -> str:
+    return one.run_id or f"{one.entity_id}/{one.variant}/{stem}"
+
+
+def _milliseconds(seconds: Sequence[float | None]) -> pl.Series:
+    return (doubles(seconds) * 1000).round(6)
+
+
+def _error(error: Any) -> str | None:
+    """Return an error as text; ``None`` for a value that says there was no error."""
+    if not error:
+        return None
+    return error if isinstance(error, str) else _encode(error).decode()
+
+
+def _lists(lists: Sequence[list[Any]]) -> pl.Series:
+    return texts([_encode(each).decode() if each else "[]" for each in lists])

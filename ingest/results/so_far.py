@@ -1,0 +1,85 @@
+"""What is remembered between the batches of a results file: tasks, cases, round ids.
+
+A file of any size is read batch by batch; this is all that stays of a batch. A task
+and a case is kept as such, a round only as a digest of its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from ingest.reading.checked_columns import zone_message
+from ingest.reading.problems import Problem
+from ingest.reading.seen_ids import Id, SeenIds
+
+
+@dataclass
+class TaskSoFar:
+    """The common fields of one task's results, as far as the file was read."""
+
+    fields: dict[str, str | None]
+    created_at: datetime | None
+    executed_at: datetime | None
+    time_missing: Problem | None
+    """A warning at the task's first result, unless a time turns up in a later one."""
+    warned: set[str] = field(default_factory=set)
+    """Fields with more than one value, which were already warned about."""
+
+
+@dataclass
+class _Zoneless:
+    first: Problem
+    count: int
+
+
+class ResultsSoFar:
+    """Everything kept of the batches before."""
+
+    def __init__(self) -> None:
+        self.tasks: dict[str, TaskSoFar] = {}
+        self.rounds = SeenIds()
+        self._counts: dict[str, dict[str, int]] = {}
+        self._tags: dict[Id, dict[str, None]] = {}
+        self._zoneless: dict[str, _Zoneless] = {}
+
+    def count(self, task_id: str, case_id: str) -> int:
+        """Return how many results of a case there were."""
+        return self._counts.get(task_id, {}).get(case_id, 0)
+
+    def add_case(self, task_id: str, case_id: str, results: int) -> None:
+        """Count results of a case."""
+        counts = self._counts.setdefault(task_id, {})
+        counts[case_id] = counts.get(case_id, 0) + results
+
+    def add_tags(self, task_id: str, case_id: str, tags: list[str]) -> None:
+        """Add tags of one result to its case."""
+        known = self._tags.setdefault((task_id, case_id), {})
+        known.update(dict.fromkeys(tags))
+
+    def cases(self) -> Iterator[tuple[str, str, int, list[str]]]:
+        """Yield task, case, the case's place in the task, and its tags."""
+        for task_id, counts in self._counts.items():
+            for position, case_id in enumerate(counts):
+                tags = self._tags.get((task_id, case_id), ())
+                yield task_id, case_id, position, list(tags)
+
+    def add_zoneless(self, name: str, count: int, first: Problem) -> None:
+        """Count times without a zone in one field."""
+        known = self._zoneless.setdefault(name, _Zoneless(first, 0))
+        known.count += count
+
+    def closing_problems(self) -> list[Problem]:
+        """Problems that are known only at the end of the file."""
+        return [
+            *(
+                replace(each.first, message=zone_message(each.count))
+                for each in self._zoneless.values()
+            ),
+            *(
+                each.time_missing
+                for each in self.tasks.values()
+                if each.time_missing and not (each.created_at or each.executed_at)
+            ),
+        ]

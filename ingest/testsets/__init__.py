@@ -1,0 +1,1 @@
+"""Testsets: JSONL of test cases, and the checks of what they expect."""

@@ -1,0 +1,90 @@
+"""Testsets for people who write Python: load, validate, filter."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from ingest.reading.problems import Problem
+from ingest.testsets.reader import read_cases
+from ingest.testsets.records import CaseRecord
+from promptlab.contracts.testset import TestCase
+from promptlab.errors import InputError
+
+
+def load_testset(path: str | Path) -> list[TestCase]:
+    """Read a testset file (JSONL, version 1.0 or 2.0 of the format).
+
+    Args:
+        path: The file.
+
+    Returns:
+        Its cases, in the order of the file.
+
+    Raises:
+        InputError: The file cannot be read, or any record is at fault; the message
+            lists every fault as ``file:line:column: pointer: message``.
+    """
+    records = _read(path)
+    rejects = [
+        record.placed(problem)
+        for record in records
+        for problem in record.problems
+        if problem.severity == "reject"
+    ]
+    if rejects:
+        raise InputError("\n".join(_line(path, one) for one in rejects))
+    return [record.case for record in records if record.case is not None]
+
+
+def validate_testset(path: str | Path) -> list[Problem]:
+    """Return every problem of a testset file: rejects and warnings, in file order.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    return [record.placed(p) for record in _read(path) for p in record.problems]
+
+
+def filter_by_tags(
+    cases: Iterable[TestCase],
+    include: Collection[str] | None = None,
+    exclude: Collection[str] | None = None,
+) -> list[TestCase]:
+    """Return the cases that have a tag of *include* and none of *exclude*.
+
+    Args:
+        cases: The cases, in the order that is kept.
+        include: One of these tags is enough; ``None``: every case.
+        exclude: None of these tags; wins over *include*.
+    """
+    wanted = None if include is None else frozenset(_tags(include))
+    unwanted = frozenset(_tags(exclude or ()))
+    return [
+        case
+        for case in cases
+        if (wanted is None or not wanted.isdisjoint(case.tags))
+        and unwanted.isdisjoint(case.tags)
+    ]
+
+
+def _tags(tags: Collection[str]) -> Collection[str]:
+    return [tags] if isinstance(tags, str) else tags
+
+
+def _read(path: str | Path) -> list[CaseRecord]:
+    file = Path(path)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(f"{file}: cannot be read: {reason}") from None
+    return list(read_cases(data))
+
+
+def _line(path: str | Path, problem: Problem) -> str:
+    place = ":".join(
+        str(part) for part in (path, problem.line, problem.column) if part is not None
+    )
+    pointer = f"{problem.pointer}: " if problem.pointer else ""
+    return f"{place}: {pointer}{problem.message}"

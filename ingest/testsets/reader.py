@@ -1,0 +1,342 @@
+"""Testset files: JSONL of test cases in, rows of the raw tables out.
+
+``read_testset`` never stops at a bad record: it alone is left out, with every fault
+named, and the others load. The rules are those of semantics section 2.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ingest.checks import Check, ExpectationTooLargeError, Flattener, Remark
+from ingest.files.blocks import Block
+from ingest.raw.rows import Columns, Reading, Rows, columns_of, height, joined
+from ingest.reading.contract_faults import shown
+from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.json_places import pointer
+from ingest.reading.json_text import canonical, dump
+from ingest.reading.jsonl import Rejected, read_records
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.problems import Problem
+from ingest.testsets.records import CaseRecord, read_case
+from ingest.testsets.step_references import (
+    StepReferences,
+    check_step_references,
+    pipelines_of,
+)
+from promptlab.contracts.pipeline import Pipeline
+from promptlab.contracts.testset import TestCase
+
+__all__ = [
+    "NameParts",
+    "check_step_references",
+    "content_hash",
+    "pipelines_of",
+    "read_cases",
+    "read_testset",
+    "testset_batches",
+]
+
+
+class NameParts(NamedTuple):
+    """What the name of a testset says: ``<feature>_<type>_<version>``."""
+
+    feature: str | None
+    type: str | None
+    version: str | None
+
+    @classmethod
+    def of(cls, testset_id: str) -> NameParts:
+        """Read the last part of a testset id; all ``None`` where it does not fit."""
+        match = _NAME.fullmatch(testset_id.rsplit("/", 1)[-1])
+        return cls(*match.groups()) if match else cls(None, None, None)
+
+
+_NAME = re.compile(r"(.+)_([^_]+)_([vV][0-9]+(?:[._][0-9]+)*)")
+
+# Paths repeat the keys above them, so that flat checks of a deeply nested value are
+# many times its size. No honest testset comes near.
+_LEAST_ROOM = 64 << 20
+_ROOM_PER_BYTE = 50
+
+
+BATCH_CHARACTERS = 4 << 20
+"""Of the records whose rows make a batch; flattened they take some ten times that."""
+
+
+def read_testset(
+    data: bytes,
+    name: str,
+    *,
+    pipelines: Sequence[Pipeline] = (),
+    limits: Limits = DEFAULT,
+) -> Reading:
+    """Read one testset file at once, as `testset_batches` does."""
+    return joined(
+        testset_batches(
+            [data], name, size=len(data), pipelines=pipelines, limits=limits
+        )
+    )
+
+
+def testset_batches(
+    blocks: Iterable[Block],
+    name: str,
+    *,
+    size: int,
+    pipelines: Sequence[Pipeline] = (),
+    limits: Limits = DEFAULT,
+) -> Iterator[Reading]:
+    """Read one testset file.
+
+    Args:
+        blocks: The file in blocks of whole lines.
+        name: The testset's id: the file's path below the ingested folder without
+            suffix, or the stem of a file named directly.
+        size: Bytes of the file.
+        pipelines: All pipelines that are known; steps are checked against those whose
+            ``default_testset`` this is.
+        limits: How large a record may be.
+
+    Yields:
+        Batch by batch, rows of ``test_cases`` and ``expectations``, and with the last
+        one that of ``testsets``; the problems in the order of the file. A file without
+        any good record is rejected as a whole.
+    """
+    batch = _Batch(name)
+    cases = rejected = 0
+    references = StepReferences(pipelines_of(name, pipelines))
+    records = read_cases(blocks, size=size, limits=limits)
+    while True:
+        with no_garbage_collection():
+            is_last = batch.fill(records, references)
+        reading = batch.reading(cases)
+        if not cases and reading.records_loaded:
+            reading.keys = [("testset", name)]
+        cases += reading.records_loaded
+        rejected += reading.records_rejected
+        if is_last:
+            break
+        yield reading
+        batch = _Batch(name)
+    if cases:
+        reading.rows["testsets"] = _testset_row(name, cases)
+    else:
+        reading.rejected = True
+    if not cases and not rejected:
+        message = "the file has no test case. Write one JSON object per line."
+        reading.problems.append(Problem("empty_file", message, line=1))
+    yield reading
+
+
+class _Batch:
+    """As many records as are written at a time."""
+
+    def __init__(self, name: str) -> None:
+        self._reading = Reading({})
+        self._rows = _TestsetRows(name)
+
+    def fill(self, records: Iterator[CaseRecord], references: StepReferences) -> bool:
+        """Take records until the batch is full; say whether they came to an end."""
+        reading = self._reading
+        room = BATCH_CHARACTERS
+        for record in records:
+            reading.problems += map(record.placed, record.problems)
+            if record.case is None:
+                reading.records_rejected += 1
+            else:
+                unknown = references.check(record.case, record.line)
+                reading.problems += map(record.placed, unknown)
+                reading.records_loaded += 1
+                self._rows.add(record.case, record)
+            room -= len(record.text)
+            if room < 0:
+                return False
+        return True
+
+    def reading(self, before: int) -> Reading:
+        """Return the records taken; *before* is the number of cases before them."""
+        if self._reading.records_loaded:
+            self._reading.rows = self._rows.tables(before)
+        return self._reading
+
+
+def read_cases(
+    data: bytes | Iterable[Block], *, size: int | None = None, limits: Limits = DEFAULT
+) -> Iterator[CaseRecord]:
+    """Read the records of a testset file, good and bad, in the order of the file.
+
+    Good ones have an id of their own and their expectations flattened; bad ones have
+    no case, and every fault among their problems.
+
+    Args:
+        data: The file's bytes, or blocks of whole lines.
+        size: Bytes of the file, where it comes in blocks.
+        limits: How large a record may be.
+    """
+    size = len(data) if isinstance(data, bytes) else size or 0
+    flattener = Flattener(_LEAST_ROOM + _ROOM_PER_BYTE * size)
+    lines: dict[str, int] = {}  # of the ids so far
+    for item in read_records(data, limits=limits):
+        if isinstance(item, Rejected):
+            yield CaseRecord(item.line, "", problems=item.problems)
+            continue
+        record = read_case(item)
+        case = record.case
+        if case is not None and case.id in lines:
+            record.reject(
+                "duplicate_id",
+                "/id",
+                f"{shown(case.id)} is already the id of the case in line "
+                f"{lines[case.id]}. Give each case its own.",
+            )
+        elif case is not None:
+            _flatten(case, record, flattener)
+            if record.case is not None:
+                lines[case.id] = record.line
+        yield record
+
+
+def content_hash(case: TestCase) -> str:
+    """Return the SHA-256 of what is asked of a case and what is expected of it.
+
+    Two cases of one hash can be compared: inputs, expectations and the way of judging
+    are equal, whatever the order of keys. Tags and unknown fields are left out.
+    """
+    content = [
+        case.inputs,
+        case.step_inputs,
+        case.batch_items,
+        case.expected_outputs,
+        case.expected_aggregation,
+        case.intermediate_expectations,
+        case.evaluation_config,
+    ]
+    return hashlib.sha256(canonical(content)).hexdigest()
+
+
+_CASE_COLUMNS = (
+    "case_id",
+    "line",
+    "position",
+    "format_version",
+    "tags",
+    "inputs",
+    "step_inputs",
+    "batch_items",
+    "expected_outputs",
+    "expected_aggregation",
+    "intermediate_expectations",
+    "evaluation_config",
+    "raw_data",
+    "content_hash",
+)
+
+
+class _TestsetRows:
+    """Collects the rows of one testset."""
+
+    def __init__(self, testset_id: str) -> None:
+        self._testset_id = testset_id
+        self._cases: list[tuple[Any, ...]] = []
+        self._checks: list[Check] = []
+        self._of_checks: dict[str, list[Any]] = {
+            "case_id": [],
+            "line": [],
+            "check_no": [],
+            "tolerance": [],
+        }
+
+    def add(self, case: TestCase, record: CaseRecord) -> None:
+        """Add a case and its checks."""
+        aggregation = case.expected_aggregation
+        self._cases.append(
+            (
+                case.id,
+                record.line,
+                0,  # its position, known when the batch is full
+                record.format_version,
+                _json(case.tags, "[]"),
+                _json(case.inputs),
+                _json(case.step_inputs),
+                None if case.batch_items is None else dump(case.batch_items),
+                _json(case.expected_outputs),
+                None if aggregation is None else dump(aggregation),
+                _json(case.intermediate_expectations),
+                _json(case.evaluation_config),
+                record.text,
+                content_hash(case),
+            )
+        )
+        self._checks += record.checks
+        count = len(record.checks)
+        repeated = self._of_checks
+        repeated["case_id"] += [case.id] * count
+        repeated["line"] += [record.line] * count
+        repeated["check_no"] += range(count)
+        repeated["tolerance"] += [case.options.tolerance] * count
+
+    def tables(self, before: int) -> Rows:
+        """Return the rows of the cases; *before* is the number of cases before them."""
+        cases = columns_of(_CASE_COLUMNS, self._cases)
+        return {
+            "test_cases": self._table(
+                {**cases, "position": list(range(before, before + len(self._cases)))}
+            ),
+            "expectations": self._table(
+                {**self._of_checks, **columns_of(Check._fields, self._checks)}
+            ),
+        }
+
+    def _table(self, columns: Columns) -> Columns:
+        return {"testset_id": [self._testset_id] * height(columns), **columns}
+
+
+def _testset_row(name: str, cases: int) -> Columns:
+    """Return the row of ``testsets``."""
+    names = ("testset_id", *NameParts._fields, "cases")
+    return columns_of(names, [(name, *NameParts.of(name), cases)])
+
+
+def _flatten(case: TestCase, record: CaseRecord, flattener: Flattener) -> None:
+    try:
+        record.checks, remarks = flattener.flatten(case)
+    except ExpectationTooLargeError:
+        record.reject(
+            "expectation_too_large",
+            "",
+            "flattened, the expectations up to here are far larger than the file. "
+            "Nest them less deeply.",
+        )
+        return
+    for remark in remarks:
+        record.warn(remark.code, _place_of(remark, record), remark.message)
+
+
+_SOURCES = {
+    "intermediate": "intermediate_expectations",
+    "aggregation": "expected_aggregation",
+    "final": "expected_outputs",
+}
+
+
+def _place_of(remark: Remark, record: CaseRecord) -> str:
+    """Return the JSON Pointer, in the record as written, of what a remark is about."""
+    keys = [_SOURCES[remark.scope]]
+    below = remark.pointer
+    if remark.step_id is not None:
+        keys.append(remark.step_id)
+    if remark.scope == "final":
+        field_name = below[1:].split("/", 1)[0].replace("~1", "/").replace("~0", "~")
+        written_as = record.fields_at.get(field_name)
+        if written_as is not None:
+            keys = [written_as]
+            below = below[len(pointer([field_name])) :]
+    return pointer(keys) + below
+
+
+def _json(value: Any, empty: str = "{}") -> str:
+    return dump(value) if value else empty

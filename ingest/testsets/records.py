@@ -1,0 +1,247 @@
+"""One testset record: from what is written to a checked ``TestCase``.
+
+The pydantic contract owns the types; everything else that can be said of one record
+(format version, short forms, ids, likely slips) is said here. What needs the whole file
+(unique ids) or a pipeline (step ids) is in ``testsets`` and ``step_references``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from functools import lru_cache
+from typing import Any
+
+from pydantic import ValidationError
+
+from ingest.checks import Check
+from ingest.reading.contract_faults import faults
+from ingest.reading.json_places import pointer
+from ingest.reading.jsonl import Record
+from ingest.reading.problems import Problem
+from promptlab.contracts.testset import EvaluationOptions, TestCase
+
+PIPELINE_FIELDS = (
+    "inputs",
+    "step_inputs",
+    "batch_items",
+    "expected_outputs",
+    "expected_aggregation",
+    "intermediate_expectations",
+    "evaluation_config",
+)
+"""The fields that make a record one of version 2.0."""
+
+_PIPELINE_FIELDS = frozenset(PIPELINE_FIELDS)
+_KNOWN = _PIPELINE_FIELDS | {"id", "tags", "expected_output"}
+_OPTIONS = frozenset(EvaluationOptions.model_fields)
+
+_HINTS = {
+    "id": 'Give the case an id such as "refund_basic_1".',
+    "tags": 'Write a list of texts such as ["smoke"].',
+    "inputs": 'Write an object such as {"text": "…"}.',
+    "step_inputs": 'Write {"step id": {"input": "…"}}.',
+    "batch_items": 'Write a list of objects such as [{"text": "…"}], or null.',
+    "expected_outputs": 'Write an object such as {"output": "…"}.',
+    "intermediate_expectations": 'Write {"step id": {"field": "…"}}.',
+    "evaluation_config": "Correct it, or leave the key out for the default.",
+}
+
+
+@dataclass(slots=True)
+class CaseRecord:
+    """A record after checking: a case, or the problems that reject it."""
+
+    line: int
+    """First line of the record, from 1."""
+
+    text: str
+    """The record as written."""
+
+    case: TestCase | None = None
+    format_version: str = ""
+    """``1.0`` or ``2.0``."""
+
+    checks: list[Check] = field(default_factory=list)
+    """What is expected, flattened; empty where that was not asked for."""
+
+    problems: list[Problem] = field(default_factory=list)
+    """Rejects if there is no case, else warnings."""
+
+    fields_at: dict[str, str] = field(default_factory=dict)
+    """Field of ``expected_outputs`` → the record's own key, where a short form or
+    version 1.0 gave it."""
+
+    source: Record | None = None
+    """The record as it was read; ``None`` where it could not be."""
+
+    def placed(self, problem: Problem) -> Problem:
+        """The problem with line and column of what its pointer names."""
+        if problem.column is not None or problem.pointer is None or not self.source:
+            return problem
+        line, column = self.source.place(problem.pointer)
+        return replace(problem, line=line, column=column)
+
+    @property
+    def record_id(self) -> str | None:
+        """The case's id, once it is known."""
+        return self.case.id if self.case else None
+
+    def reject(self, code: str, at: str, message: str) -> None:
+        """Leave the record out."""
+        self.problems = [p for p in self.problems if p.severity == "reject"]
+        self.problems.append(
+            Problem(
+                code,
+                message,
+                line=self.line,
+                record_id=self.record_id,
+                pointer=at,
+                raw_text=self.text,
+            )
+        )
+        self.case = None
+
+    def warn(self, code: str, at: str, message: str) -> None:
+        """Warn about a record that is kept."""
+        self.problems.append(
+            Problem(
+                code,
+                message,
+                severity="warning",
+                line=self.line,
+                record_id=self.record_id,
+                pointer=at,
+            )
+        )
+
+
+def read_case(record: Record) -> CaseRecord:
+    """Convert one record to version 2.0 and check it; every fault is named at once."""
+    result = CaseRecord(record.line, record.text, source=record)
+    value = record.value
+    if not isinstance(value, dict):
+        fix = "Write one object per line, without [ ] around them and commas between."
+        result.reject("not_an_object", "", f"a record is a JSON object. {fix}")
+        return result
+    if _PIPELINE_FIELDS.isdisjoint(value):
+        fields = _from_version_1(value, result)
+    else:
+        fields = _from_version_2(value, result)
+    case_id = value.get("id")
+    if type(case_id) is int:
+        fields["id"] = str(case_id)
+    try:
+        result.case = TestCase.model_validate(fields)
+    except ValidationError as error:
+        _reject_faults(error, fields, result)
+        return result
+    _warn(value, result.case, result)
+    return result
+
+
+def _from_version_1(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]:
+    """Read a simple record: expectations by their prefix, all else is input."""
+    result.format_version = "1.0"
+    inputs: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
+    fields = {"inputs": inputs, "expected_outputs": expected, "raw_data": value}
+    for key, item in value.items():
+        if key in ("id", "tags"):
+            fields[key] = item
+            continue
+        name = _expected_output(key, value)
+        if name:
+            expected[name] = item
+            result.fields_at[name] = key
+        else:
+            inputs[key] = item
+    return fields
+
+
+def _expected_output(key: str, value: dict[str, Any]) -> str:
+    """Return the output of which a key of a simple record says what is expected."""
+    if key == "expected":
+        return "" if "expected_output" in value else "output"
+    return key.removeprefix("expected_") if key.startswith("expected_") else ""
+
+
+def _from_version_2(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]:
+    """Read a pipeline record: its known fields, and the short form of an output."""
+    result.format_version = "2.0"
+    fields = {key: item for key, item in value.items() if key in _KNOWN}
+    short_form = fields.pop("expected_output", None)
+    if "expected_output" in value and "expected_outputs" not in value:
+        fields["expected_outputs"] = {"output": short_form}
+        result.fields_at["output"] = "expected_output"
+    fields["raw_data"] = value
+    return fields
+
+
+def _reject_faults(
+    error: ValidationError, fields: dict[str, Any], result: CaseRecord
+) -> None:
+    case_id = fields.get("id")
+    for fault in faults(error, fields):
+        hint = _HINTS.get(str(fault.keys[0]), "") if fault.keys else ""
+        result.problems.append(
+            Problem(
+                fault.code,
+                f"{fault.message}. {hint}".rstrip(),
+                line=result.line,
+                record_id=case_id if isinstance(case_id, str) else None,
+                pointer=pointer(fault.keys),
+                raw_text=result.text,
+            )
+        )
+
+
+def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
+    """Warn of what is allowed but probably a slip."""
+    if type(value["id"]) is int:
+        result.warn(
+            "integer_id", "/id", f'the id is a number; read as "{case.id}". Quote it.'
+        )
+    if result.format_version == "1.0":
+        if "expected" in value and "expected_output" in value:
+            message = "read as an input, because expected_output is there too"
+            result.warn("unused_expectation", "/expected", f"{message}. Keep one.")
+        return
+    if "expected_output" in value and "expected_outputs" in value:
+        result.warn(
+            "unused_expectation",
+            "/expected_output",
+            "not judged, because expected_outputs is there too. Move it in there.",
+        )
+    if case.batch_items and case.expected_aggregation is None:
+        result.warn(
+            "no_expected_aggregation",
+            "/batch_items",
+            "batch items without expected_aggregation: what becomes of the batch is "
+            "not judged. Add one.",
+        )
+    for key in value:
+        meant = None if key in _KNOWN else _slip(key)
+        if meant:
+            result.warn(
+                "unknown_field",
+                pointer([key]),
+                f"unknown, so only kept in raw_data; did you mean {meant}?",
+            )
+    for key in case.evaluation_config:
+        if key in _OPTIONS:
+            continue
+        close = get_close_matches(key, sorted(_OPTIONS), n=1)
+        meant = f"; did you mean {close[0]}?" if close else ""
+        result.warn(
+            "unknown_option",
+            pointer(["evaluation_config", key]),
+            f"no option of evaluation_config, so it does nothing{meant}",
+        )
+
+
+@lru_cache(maxsize=1024)
+def _slip(key: str) -> str | None:
+    """Return the field that an unknown key is likely to mean."""
+    known = ("tags", *PIPELINE_FIELDS)
+    return next(iter(get_close_matches(key, known, n=1, cutoff=0.85)), None)
