@@ -199,7 +199,7 @@ def _record(
 
 
 def _answer(warehouse: Warehouse, statement: str, parameters: Sequence[object]) -> None:
-    """Write down what a person asks for, and build what hangs on it: both or neither."""
+    """Write down what a person asks for and build what hangs on it: both or neither."""
     from promptlab.build import build
 
     build(warehouse, request=(statement, parameters))

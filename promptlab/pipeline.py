@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
+    from promptlab.build.record import LastBuild
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
-    from promptlab.build.record import LastBuild
     from promptlab.loading import Ingested, OnProgress
 
 _NOT_REPORTED = """

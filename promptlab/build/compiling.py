@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import duckdb
 
@@ -101,8 +101,11 @@ class _Graph:
         return list(placed)
 
     def batches(self, key: str) -> list[str]:
-        """The tables of keys that have to be empty for a node to be left out: its own,
-        and those of all that is made of it, which would read what it left before."""
+        """The tables of keys that have to be empty for a node to be left out.
+
+        Its own, and those of all that is made of it, which would read what it left
+        before.
+        """
         if not self._own_batches(key):
             return []
         made_of_it = (k for k in self.nodes if key in self.ancestors(k))
@@ -117,6 +120,7 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
     with duckdb.connect(str(db), read_only=True) as seeds:
         for key in graph.ordered():
             node = graph.nodes[key]
+            kind: Literal["seed", "view", "table", "incremental", "test"]
             if node.resource_type == "seed":
                 kind, sql = "seed", _rows_of_seed(seeds, node)
             elif node.resource_type == "test":
@@ -163,9 +167,7 @@ def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:
         f'cast("{name}" as {data_type}) as "{name}"'
         for name, data_type in zip(table.columns, table.types, strict=True)
     ]
-    rows = ",\n".join(
-        f"({', '.join(map(_literal, row))})" for row in table.fetchall()
-    )
+    rows = ",\n".join(f"({', '.join(map(_literal, row))})" for row in table.fetchall())
     names = ", ".join(f'"{name}"' for name in table.columns)
     return f"select {', '.join(columns)}\nfrom (values\n{rows}\n) as t ({names})"
 

@@ -82,7 +82,7 @@ def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def _is_first(
     con: duckdb.DuckDBPyConnection, plan: Plan, there: dict[str, str]
 ) -> bool:
-    """Whether nothing was built yet; else what is stored has to be of the same logic."""
+    """Whether nothing was built; else what is stored has to be of the same logic."""
     last = con.execute(
         "select project_hash from raw.builds order by built_at desc limit 1"
     ).fetchone()
@@ -132,12 +132,12 @@ def _write(
 
 
 def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
-    row = con.execute(f"select count(*) from ({node.query})").fetchone()
-    if row != (0,):
+    (count,) = con.execute(f"select count(*) from ({node.query})").fetchall()[0]
+    if count:
         rows = _first_rows(con, f"({node.query})", _ROWS_SHOWN)
         raise BuildError(
             "\n".join(
-                [f"data test {node.name} fails for {row[0]} row(s)", *map(str, rows)]
+                [f"data test {node.name} fails for {count} row(s)", *map(str, rows)]
             )
         )
 
@@ -159,6 +159,4 @@ def _remember(
         "build_id": str(uuid.uuid4()),
     }
     for statement in plan.remember:
-        con.execute(
-            statement, {k: v for k, v in facts.items() if f"${k}" in statement}
-        )
+        con.execute(statement, {k: v for k, v in facts.items() if f"${k}" in statement})

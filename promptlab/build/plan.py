@@ -60,8 +60,8 @@ class Plan(msgspec.Struct, frozen=True):
     forget: list[str]
     """Statements after which nothing counts as built."""
     remember: list[str]
-    """Statements that record the build; ``$is_full_refresh``, ``$promptlab_version`` and
-    ``$build_id`` are theirs."""
+    """Statements that record the build, with the parameters ``$is_full_refresh``,
+    ``$promptlab_version`` and ``$build_id``."""
     nodes: list[Node]
 
 
