@@ -111,6 +111,10 @@ class _Graph:
         made_of_it = (k for k in self.nodes if key in self.ancestors(k))
         return sorted(set().union(*map(self._own_batches, made_of_it)))
 
+    def is_of_a_batch(self, key: str) -> bool:
+        """Whether it holds no more than what one build computes."""
+        return key in self._tables or bool(self._own_batches(key))
+
     def _own_batches(self, key: str) -> set[str]:
         before = self.ancestors(key) - {key}
         return {table for k, table in self._tables.items() if k in before}
@@ -134,6 +138,9 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
                 sql=_unqualified(sql).strip().splitlines(),
                 schema=None if kind == "test" else node.schema,
                 batches=graph.batches(key),
+                is_of_one_build=kind == "table"
+                and node.schema == "intermediate"
+                and graph.is_of_a_batch(key),
                 contract=_contract(node) if kind != "test" else [],
                 replaced=words["replaced"].get(node.name),
             )

@@ -66,6 +66,10 @@ def execute(
         if node.relation in plan.batches and _first_rows(con, node.relation, 1):
             filled.add(node.relation)
     _remember(con, plan, full_refresh=full_refresh)
+    # never written to disk: half of the file, and a tenth of the time of a first build
+    for node in plan.nodes:
+        if node.is_of_one_build:
+            con.execute(f"truncate table {node.relation}")
 
 
 def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:

@@ -31,6 +31,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     batches: list[str] = []
     """Tables of keys to build: where all of them are empty, neither it nor what is made
     of it has anything to do. None: it runs in every build."""
+    is_of_one_build: bool = False
+    """Its rows are steps of one build, emptied as that ends."""
     contract: list[str] = []
     """Columns with types and constraints; the query decides where there are none."""
     replaced: str | None = None

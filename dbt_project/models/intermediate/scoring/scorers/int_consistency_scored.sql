@@ -50,7 +50,11 @@ different_answers as (
         answer_hash,
         max(compare) as compare,
         max(answer_text) as answer_text,
-        count(*) as n_rounds
+        count(*) as n_rounds,
+        -- JSON that is equal has it equal, however keys are ordered and numbers written
+        length(translate(
+            max(answer_text), '0123456789.eE+- ' || chr(9) || chr(10) || chr(13), ''
+        )) as n_letters
 
     from answers
     where answer_text is not null
@@ -65,21 +69,42 @@ cases as (
         case_id,
         dimension_id,
         cast(sum(n_rounds) as bigint) as n_measured,
-        count(*) as n_different
+        count(*) as n_different,
+        max(contains(answer_text, chr(92))) as has_escapes
 
     from different_answers
     group by task_id, case_id, dimension_id
 
 ),
 
--- key order is no difference; worth looking at only where texts differ
+answers_alike as (
+
+    select
+        task_id,
+        case_id,
+        dimension_id,
+        n_letters
+
+    from different_answers
+    group by task_id, case_id, dimension_id, n_letters
+    having count(*) > 1
+
+),
+
+-- key order is no difference; worth looking at only where answers may be equal, of which
+-- an escape hides the letters
 canonical_answers as (
 
     select
         different_answers.*,
         cases.n_measured,
         case
-            when cases.n_different > 1 and left(different_answers.answer_text, 5) = 'json '
+            when
+                left(different_answers.answer_text, 5) = 'json '
+                and (
+                    answers_alike.task_id is not null
+                    or (cases.has_escapes and cases.n_different > 1)
+                )
                 then md5({{ canonical_json('substr(different_answers.answer_text, 6)') }})
             else different_answers.answer_hash
         end as canonical_hash
@@ -90,6 +115,12 @@ canonical_answers as (
             different_answers.task_id = cases.task_id
             and different_answers.case_id = cases.case_id
             and different_answers.dimension_id = cases.dimension_id
+    left join answers_alike
+        on
+            different_answers.task_id = answers_alike.task_id
+            and different_answers.case_id = answers_alike.case_id
+            and different_answers.dimension_id = answers_alike.dimension_id
+            and different_answers.n_letters = answers_alike.n_letters
 
 ),
 
