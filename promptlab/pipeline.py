@@ -343,13 +343,36 @@ class Warehouse:
 
     @contextmanager
     def writable(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection that may write into the raw tables."""
+        """A connection that may write into the raw tables.
+
+        A file of an older schema version, or one that only new clients open, is
+        brought up to date first.
+        """
         from ingest import raw
         from promptlab import __version__
 
+        self._write_for_every_client()
         with self._connect(read_only=False) as con:
             raw.ensure_schema(con, ingest_version=__version__)
             yield con
+
+    def _write_for_every_client(self) -> None:
+        """Write a file anew that DuckDB 1 does not open, unless it is not ours."""
+        from ingest import raw
+        from promptlab.copies import only_new_clients_open, write_copy
+        from promptlab.messages import say
+
+        if not self.settings.db.exists():
+            return
+        with self._connect(read_only=False) as con:
+            if only_new_clients_open(con) and raw.schema_version(con) is not None:
+                con.execute("checkpoint")
+                write_copy(con, self.settings.db)
+                say(
+                    f"{self.settings.db} is written anew: any DuckDB since 1.2 opens it"
+                    " now",
+                    "storage_rewritten",
+                )
 
     @contextmanager
     def _connect(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -11,12 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlab.copies import attach_new
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 
 if TYPE_CHECKING:
     import duckdb
 
 _RETRY_EVERY_S = 0.1
+
 
 
 @contextmanager
@@ -137,7 +139,8 @@ def _create(db: Path) -> None:
 
     beside = db.with_name(f".{db.name}.{os.getpid()}.new")
     try:
-        duckdb.connect(str(beside)).close()
+        with duckdb.connect() as con:
+            attach_new(con, beside, "fresh")
         with contextlib.suppress(FileExistsError):
             os.link(beside, db)
     except duckdb.Error as error:

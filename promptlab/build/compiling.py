@@ -141,7 +141,7 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
                 is_of_one_build=kind == "table"
                 and node.schema == "intermediate"
                 and graph.is_of_a_batch(key),
-                contract=_contract(node) if kind != "test" else [],
+                contract=_contract(node) if kind in {"table", "incremental"} else [],
                 replaced=words["replaced"].get(node.name),
             )
 

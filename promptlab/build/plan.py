@@ -34,7 +34,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     is_of_one_build: bool = False
     """Its rows are steps of one build, emptied as that ends."""
     contract: list[str] = []
-    """Columns with types and constraints; the query decides where there are none."""
+    """Columns of a table with types and constraints; the query decides where there are
+    none."""
     replaced: str | None = None
     """Of an incremental model: the condition on rows that a build replaces or drops."""
 
