@@ -369,7 +369,7 @@ class Warehouse:
                 con.execute("checkpoint")
                 write_copy(con, self.settings.db)
                 say(
-                    f"{self.settings.db} is written anew: any DuckDB since 1.2 opens it"
+                    f"{self.settings.db} is written anew: any DuckDB since 1.3 opens it"
                     " now",
                     "storage_rewritten",
                 )
