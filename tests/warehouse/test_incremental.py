@@ -55,9 +55,9 @@ def differences(one: Path, other: Path) -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def changed(example_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+def waiting(example_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The examples with a task and a memory run added, a task replaced and a task gone,
-    another testset, a baseline named and a pair asked for; built once after all that.
+    another testset, a baseline named and a pair asked for; not built since.
     """
     folder = tmp_path_factory.mktemp("changed")
     db = Path(shutil.copy(example_db, folder / "changed.duckdb"))
@@ -94,26 +94,53 @@ def changed(example_db: Path, tmp_path_factory: pytest.TempPathFactory) -> Wareh
             con.execute(
                 f"delete from raw.{table} where task_id = 'review-sentiment-baseline'"
             )
+    return db
+
+
+@pytest.fixture(scope="module")
+def changed(waiting: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """The same, built."""
+    warehouse = Warehouse(
+        shutil.copy(waiting, tmp_path_factory.mktemp("built") / "built.duckdb")
+    )
     warehouse.build()
     return warehouse
 
 
-def test_only_what_is_new_changed_or_gone_is_built(changed):
-    with changed.examining() as con:
+def test_only_what_is_new_changed_or_gone_is_built(waiting, tmp_path):
+    """Every other row stays as it was, be it wrong."""
+    warehouse = Warehouse(shutil.copy(waiting, tmp_path / "marked.duckdb"))
+    with warehouse.writable() as con:
+        con.execute("update marts.fct_rounds set latency_ms = 4242")
+        con.execute("update marts.fct_memory_answers set token_f1 = 0.4242")
+    warehouse.build()
+    with warehouse.examining() as con:
         tasks = con.execute(
-            "select task_id, fingerprint is null from intermediate.int_tasks_to_build"
+            "select distinct task_id from marts.fct_rounds where latency_ms = 4242"
             " order by all"
         ).fetchall()
         runs = con.execute(
-            "select run_id from intermediate.int_memory_runs_to_build"
+            "select distinct run_id from marts.fct_memory_answers"
+            " where token_f1 = 0.4242 order by all"
         ).fetchall()
-    assert tasks == [
-        ("cs-new", False),
-        ("cs-regression-v3.1", False),
-        ("cs-regression-v3.1", True),
-        ("review-sentiment-baseline", True),
-    ]
-    assert runs == [("travel_diary/250620_2100",)]
+        there = con.execute("select task_id from marts.dim_tasks order by all")
+        assert there.fetchall() == [
+            ("cs-new",),
+            ("cs-regression-v3.1",),
+            ("cs-regression-v3.2",),
+            ("review-sentiment-improved",),
+        ]
+    assert tasks == [("cs-regression-v3.2",), ("review-sentiment-improved",)]
+    assert runs == [("travel_diary/250601_2100",), ("travel_diary/250615_2100",)]
+
+
+def test_steps_of_a_build_leave_no_rows_in_the_file(changed):
+    with changed.examining() as con:
+        for (table,) in con.execute(
+            "select table_name from duckdb_tables() where schema_name = 'intermediate'"
+            " and table_name like 'int_round%'"
+        ).fetchall():
+            assert con.execute(f"from intermediate.{table} limit 1").fetchall() == []
 
 
 def test_a_full_refresh_gives_the_same_tables(changed, tmp_path):
