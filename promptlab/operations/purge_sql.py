@@ -1,14 +1,20 @@
-"""What a purge keeps of each table, found by the table's key columns.
+"""What a purge keeps of each table: ids are equal to those that go, or they stay.
 
-Only those tables are named whose rows change instead of going, or hang on more than a
-key: the load log, rejected records, named baselines, the notes of what was built.
+Which column of a table says whose its rows are is declared: of raw tables here, of
+models by the models themselves (``keys.json``). What other tasks were told of one that
+goes is theirs, and goes by the build's own batches: the next build compares them again.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import TYPE_CHECKING
 
+from ingest.raw import OWNED_TABLES
 from promptlab.copies import Table, tables_of
 
 if TYPE_CHECKING:
@@ -22,8 +28,83 @@ RUNS_BEFORE = (
     " having max(started_at) < cast($1 as date)"
 )
 
-# Loads that brought nothing but what is purged now, or nothing that is still there and
-# from the same path; and score files that are left with no score.
+Owner = tuple[str, str]
+"""A column, and the temporary table of the ids whose rows go."""
+
+_OF_TASKS = (*OWNED_TABLES["task"][0], "scores")
+
+OF_RAW: dict[str, tuple[Owner, ...]] = {
+    **dict.fromkeys(_OF_TASKS, (("task_id", "purged_tasks"),)),
+    **dict.fromkeys(OWNED_TABLES["memory"][0], (("run_id", "purged_runs"),)),
+    "requested_comparisons": (
+        ("baseline_task_id", "purged_tasks"),
+        ("candidate_task_id", "purged_tasks"),
+    ),
+    "named_baselines": (("title", "emptied_titles"),),
+    "redactions": (("load_id", "purged_loads"),),
+    "task_builds": (("task_id", "tasks_to_build"),),
+    "comparison_builds": (("candidate_task_id", "tasks_to_compare"),),
+    "memory_builds": (("run_id", "runs_to_compare"),),
+    # by more than a key, below
+    "rejects": (),
+    "loads": (),
+    # of no task and no run
+    **dict.fromkeys(OWNED_TABLES["testset"][0], ()),
+    **dict.fromkeys(OWNED_TABLES["pipeline"][0], ()),
+    "schema_versions": (),
+    "builds": (),
+    "reported_runs": (),
+}
+
+# Batch and key of a model → the ids whose rows go.
+_OF_BATCHES = {
+    ("tasks", "task_id"): "purged_tasks",
+    ("titles", "title"): "touched_titles",
+    ("comparisons", "task_id"): "tasks_to_compare",
+    ("comparisons", "candidate_task_id"): "tasks_to_compare",
+    ("memory_runs", "run_id"): "purged_runs",
+    ("memory_runs", "candidate_run_id"): "runs_to_compare",
+}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a model says of its table."""
+
+    batch: str
+    """What of it a build computes at once: tasks, titles, comparisons, memory_runs."""
+    key: str
+    """The column that says whose a row is."""
+    mentions: tuple[str, ...] = ()
+    """Columns with ids of others: tasks where the batch is not memory_runs, else runs."""
+
+    @property
+    def purged(self) -> str:
+        """The temporary table of ids that a mention is looked up in."""
+        return "purged_runs" if self.batch == "memory_runs" else "purged_tasks"
+
+    @property
+    def owners(self) -> tuple[Owner, ...]:
+        """By what its rows go."""
+        return (
+            (self.key, _OF_BATCHES[self.batch, self.key]),
+            *((column, self.purged) for column in self.mentions),
+        )
+
+
+@cache
+def declared() -> dict[str, Declared]:
+    """``schema.table`` → what its model says, of all that outlives a build."""
+    text = resources.files("promptlab.operations").joinpath("keys.json").read_text()
+    return {
+        name: Declared(one["batch"], one["key"], tuple(one.get("mentions", ())))
+        for name, one in json.loads(text).items()
+    }
+
+
+# Loads that brought nothing but what is purged now; those that did once and have no row
+# any more; and of the same files, those of which nobody knows what they brought. Score
+# files that are left with some scores.
 _CHOICE = """
 create or replace temp table purged_loads as
 with purged_objects as (
@@ -57,9 +138,12 @@ earlier as (
     inner join purged_objects using (id)
     where list_contains(kinds, kind)
     union
-    select load_id from raw.loads where file_uri in (
-        select file_uri from raw.loads semi join emptied using (load_id)
-    )
+    select load_id from raw.loads
+    where
+        (kind = 'scores' or coalesce(json_array_length(objects), 0) = 0)
+        and file_uri in (
+            select file_uri from raw.loads semi join emptied using (load_id)
+        )
 )
 
 select load_id from emptied
@@ -71,16 +155,19 @@ select load_id, count(*) filter (task_id not in (from purged_tasks)) as rows_lef
 from raw.scores group by load_id
 having bool_or(task_id in (from purged_tasks)) and rows_left > 0;
 
-create or replace temp table purged_titles as
-select distinct title from raw.tasks semi join purged_tasks using (task_id)
-where title not in (
+create or replace temp table touched_titles as
+select distinct title from raw.tasks semi join purged_tasks using (task_id);
+
+create or replace temp table emptied_titles as
+from touched_titles where title not in (
     select title from raw.tasks anti join purged_tasks using (task_id)
 );
 
 -- one task left of each title that loses some: what sums up the title is built again
 create or replace temp table tasks_to_build as
-select min(task_id) as task_id from raw.tasks anti join purged_tasks using (task_id)
-where title in (select title from raw.tasks semi join purged_tasks using (task_id))
+from purged_tasks union all
+select min(task_id) from raw.tasks anti join purged_tasks using (task_id)
+where title in (from touched_titles)
 group by title;
 """
 
@@ -99,45 +186,44 @@ def choose(
             [list(ids)],
         )
     con.execute(_CHOICE)
-    for name, key, purged in (
-        ("paired_tasks", "task_id", "purged_tasks"),
-        ("runs_to_build", "run_id", "purged_runs"),
+    for name, purged in (
+        ("tasks_to_compare", "purged_tasks"),
+        ("runs_to_compare", "purged_runs"),
     ):
+        mentioning = [
+            f" union select {model.key} from {table.sql}"
+            f" where {column} in (from {purged})"
+            for table in tables_of(con, "intermediate", "marts")
+            if (model := _model_of(table)) and model.purged == purged
+            for column in model.mentions
+        ]
         con.execute(
             f"create or replace temp table {name} as"
-            f" select distinct id as {key} from ({_pairs(con, key)})"
-            f" where id is not null and other in (from {purged})"
+            f" from {purged}{''.join(mentioning)}"
         )
 
 
-def _pairs(con: duckdb.DuckDBPyConnection, key: str) -> str:
-    """Every id that any row has, beside every other id of that kind in the row."""
-    pairs = [
-        f"select {one} as id, {other} as other from {table.sql}"
-        for table in tables_of(con, "raw", "intermediate", "marts")
-        for one in _keys(table, key)
-        for other in _keys(table, key)
-        if one != other
-    ]
-    return " union all ".join(pairs or ["select '' as id, '' as other where false"])
-
-
 def n_deleted(con: duckdb.DuckDBPyConnection, table: Table) -> int:
-    """Rows of a table that a purge would not keep."""
-    goes = _goes(table)
-    if goes is None:
+    """Rows of a table that a purge would not keep; none of one build's own steps."""
+    if _is_step(table):
         return 0
-    query = f"select count(*) from {table.sql} as t where {goes}"
-    row = con.execute(query).fetchone()
+    row = con.execute(
+        f"select count(*) from {table.sql} where {_goes(table)}"
+    ).fetchone()
     return 0 if row is None else int(row[0])
 
 
 def kept_rows(table: Table) -> str:
     """The query that gives what a purge keeps of a table."""
-    goes = _goes(table)
     changes = _CHANGES.get(str(table), "")
-    where = "" if goes is None else f" where ({goes}) is not true"
-    return f"select *{changes} from {table.sql} as t{where}"
+    return f"select *{changes} from {table.sql} as t where ({_goes(table)}) is not true"
+
+
+def is_unknown(table: Table) -> bool:
+    """Whether nobody has declared whose its rows are: somebody's own table."""
+    if table.schema == "raw":
+        return table.name not in OF_RAW
+    return not (table.schema == "policy" or _is_step(table) or _model_of(table))
 
 
 _CHANGES = {
@@ -185,56 +271,29 @@ _REJECT_GOES = """
     )
 """
 
-# What is said of another task may name its baseline: alerts do.
-_NAMES_IT = """
-    len(list_filter(
-        (select list(task_id) from purged_tasks),
-        lambda id: contains(cast(t as varchar), id)
-    )) > 0
-"""
 
-
-def _goes(table: Table) -> str | None:
-    """The condition that a row is purged; None where no row of the table can be."""
-    if str(table) == "raw.named_baselines":
-        return "title in (from purged_titles)"
+def _goes(table: Table) -> str:
+    """The condition that a row is purged."""
+    if _is_step(table):
+        return "true"
     if str(table) == "raw.rejects":
         return _REJECT_GOES
-    if table.schema not in ("raw", "intermediate", "marts"):
-        return None
-    runs = _keys(table, "run_id")
-    if runs:
-        conditions = [_isin(key, "purged_runs") for key in runs]
-        if str(table) == "raw.memory_builds":
-            conditions.append(_isin("run_id", "runs_to_build"))
-        return " or ".join(conditions)
-    keys = _keys(table, "task_id")
-    if not keys:
-        return _goes_with_others(table)
-    conditions = [_isin(key, "purged_tasks") for key in keys]
-    if str(table) == "raw.task_builds":
-        conditions.append(_isin("task_id", "tasks_to_build"))
-    if keys == ["candidate_task_id"]:
-        conditions.append(_isin("candidate_task_id", "paired_tasks"))
-    if keys == ["task_id"] and table.schema != "raw":
-        said_of_others = f"{_isin('task_id', 'paired_tasks')} and {_NAMES_IT}"
-        conditions.append(f"({said_of_others})")
-    return " or ".join(conditions)
+    if table.schema == "raw":
+        owners = OF_RAW.get(table.name, ())
+    else:
+        model = _model_of(table)
+        owners = model.owners if model else ()
+    conditions = (f"{column} in (from {chosen})" for column, chosen in owners)
+    return " or ".join(conditions) or "false"
 
 
-def _keys(table: Table, key: str) -> list[str]:
-    """Columns that hold ids of this kind: ``task_id``, ``baseline_task_id``."""
-    return [c for c in table.columns if c == key or c.endswith(f"_{key}")]
+def _model_of(table: Table) -> Declared | None:
+    """What its model says; ``None`` where none of this version made the table."""
+    model = declared().get(str(table))
+    is_ours = model and {model.key, *model.mentions} <= set(table.columns)
+    return model if is_ours else None
 
 
-def _goes_with_others(table: Table) -> str | None:
-    """The same for a table that speaks of no single task."""
-    if table.schema != "raw":
-        summed = "title" in table.columns
-        return _isin("title", "purged_titles") if summed else None
-    is_of_a_load = "load_id" in table.columns and table.name != "loads"
-    return _isin("load_id", "purged_loads") if is_of_a_load else None
-
-
-def _isin(column: str, chosen: str) -> str:
-    return f"({column} is not null and {column} in (from {chosen}))"
+def _is_step(table: Table) -> bool:
+    """Whether it holds what one build computed on its way, and every build makes anew."""
+    return table.schema == "intermediate" and _model_of(table) is None

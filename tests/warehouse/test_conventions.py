@@ -13,6 +13,8 @@ from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.settings import Settings
 
+KEYS = Path(__file__).parents[2] / "promptlab/operations/keys.json"
+
 
 @pytest.fixture(scope="module")
 def manifest(example_db: Path) -> dict[str, Any]:
@@ -152,3 +154,43 @@ def test_what_is_kept_says_which_batch_replaces_it(models):
             assert config["unique_key"] in model["columns"] or (
                 model["schema"] == "intermediate"
             ), model["name"]
+
+
+def test_a_purge_goes_by_the_keys_that_the_models_declare(models, request):
+    """``pytest --update-golden`` writes the file that is shipped."""
+    declared = {
+        f"{model['schema']}.{model['name']}": {
+            "batch": model["config"]["meta"]["batch"],
+            "key": model["config"]["unique_key"],
+            **({"mentions": mentions} if mentions else {}),
+        }
+        for model in sorted(models, key=lambda m: (m["schema"], m["name"]))
+        if model["config"]["materialized"] != "view" and model["config"]["unique_key"]
+        for mentions in [model["config"]["meta"].get("mentions")]
+    }
+    lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in declared.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    if request.config.getoption("--update-golden"):
+        KEYS.write_text(text, "utf-8")
+    assert KEYS.read_text("utf-8") == text
+
+
+def test_every_mart_that_is_a_table_says_whose_its_rows_are(models):
+    tables = [m for m in marts(models) if m["config"]["materialized"] != "view"]
+    assert [m["name"] for m in tables if not m["config"]["unique_key"]] == []
+
+
+def test_every_id_of_another_task_or_run_is_a_key_or_said_to_be_a_mention(models):
+    """Of a pair the table of pairs says it for all: they go with their candidate."""
+    for model in marts(models):
+        config = model["config"]
+        if config["materialized"] == "view":
+            continue
+        others = {
+            column
+            for column in model["columns"]
+            if column.endswith(("_task_id", "_run_id")) and column != config["unique_key"]
+        }
+        if config["unique_key"].startswith("candidate_"):
+            others -= {"baseline_task_id", "baseline_run_id"}
+        assert others <= set(config["meta"].get("mentions", ())), model["name"]
