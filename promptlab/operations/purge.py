@@ -9,6 +9,7 @@ other tasks. Docs: docs/operations.md.
 from __future__ import annotations
 
 import difflib
+import glob
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ def _find(
         tasks=tasks,
         runs=runs,
         rows={name: n for name, n in counts.items() if n},
-        backups=sorted(db.parent.glob(f"{db.name}.v*.bak")),
+        backups=sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")),
         unknown=[str(t) for t in tables if purge_sql.is_unknown(t)],
     )
 

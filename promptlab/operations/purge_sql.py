@@ -28,33 +28,47 @@ RUNS_BEFORE = (
     " having max(started_at) < cast($1 as date)"
 )
 
-Owner = tuple[str, str]
-"""A column, and the temporary table of the ids whose rows go."""
+Ids = tuple[str, str]
+"""A column, and the temporary table of the ids that are looked for in it."""
 
-_OF_TASKS = (*OWNED_TABLES["task"][0], "scores")
 
-OF_RAW: dict[str, tuple[Owner, ...]] = {
-    **dict.fromkeys(_OF_TASKS, (("task_id", "purged_tasks"),)),
-    **dict.fromkeys(OWNED_TABLES["memory"][0], (("run_id", "purged_runs"),)),
-    "requested_comparisons": (
-        ("baseline_task_id", "purged_tasks"),
-        ("candidate_task_id", "purged_tasks"),
+@dataclass(frozen=True)
+class Rule:
+    """What of a table goes."""
+
+    owners: tuple[Ids, ...] = ()
+    """Rows go where one of these is among the ids; the table's key is the first."""
+    mentions: tuple[Ids, ...] = ()
+    """Ids of others: in a row that stays they are cleared."""
+
+
+_OF_TASK = Rule((("task_id", "purged_tasks"),))
+_OF_RUN = Rule((("run_id", "purged_runs"),))
+_STAYS = Rule()
+
+OF_RAW = {
+    **dict.fromkeys((*OWNED_TABLES["task"][0], "scores"), _OF_TASK),
+    **dict.fromkeys(OWNED_TABLES["memory"][0], _OF_RUN),
+    **dict.fromkeys(OWNED_TABLES["testset"][0], _STAYS),
+    **dict.fromkeys(OWNED_TABLES["pipeline"][0], _STAYS),
+    # a baseline that is gone is cleared; an earlier one must not come back
+    "named_baselines": Rule(
+        (("title", "emptied_titles"),), (("task_id", "purged_tasks"),)
     ),
-    "named_baselines": (("title", "emptied_titles"),),
-    "redactions": (("load_id", "purged_loads"),),
-    "task_builds": (("task_id", "tasks_to_build"),),
-    "comparison_builds": (("candidate_task_id", "tasks_to_compare"),),
-    "memory_builds": (("run_id", "runs_to_compare"),),
-    # by more than a key, below
-    "rejects": (),
-    "loads": (),
-    # of no task and no run
-    **dict.fromkeys(OWNED_TABLES["testset"][0], ()),
-    **dict.fromkeys(OWNED_TABLES["pipeline"][0], ()),
-    "schema_versions": (),
-    "builds": (),
-    "reported_runs": (),
+    "requested_comparisons": Rule(
+        (("baseline_task_id", "purged_tasks"), ("candidate_task_id", "purged_tasks"))
+    ),
+    "task_builds": Rule((("task_id", "tasks_to_build"),)),
+    "comparison_builds": Rule((("candidate_task_id", "tasks_to_compare"),)),
+    "memory_builds": Rule((("run_id", "runs_to_compare"),)),
+    "redactions": Rule((("load_id", "purged_loads"),)),
+    "rejects": _STAYS,  # _REJECT_GOES says more
+    "loads": _STAYS,  # _LOAD_CHANGES says more
+    "builds": _STAYS,
+    "reported_runs": _STAYS,
+    "schema_versions": _STAYS,
 }
+"""Raw table → what of it goes."""
 
 # Batch and key of a model → the ids whose rows go.
 _OF_BATCHES = {
@@ -67,39 +81,24 @@ _OF_BATCHES = {
 }
 
 
-@dataclass(frozen=True)
-class Declared:
-    """What a model says of its table."""
-
-    batch: str
-    """What of it a build computes at once: tasks, titles, comparisons, memory_runs."""
-    key: str
-    """The column that says whose a row is."""
-    mentions: tuple[str, ...] = ()
-    """Columns with ids of others: tasks where the batch is not memory_runs, else runs."""
-
-    @property
-    def purged(self) -> str:
-        """The temporary table of ids that a mention is looked up in."""
-        return "purged_runs" if self.batch == "memory_runs" else "purged_tasks"
-
-    @property
-    def owners(self) -> tuple[Owner, ...]:
-        """By what its rows go."""
-        return (
-            (self.key, _OF_BATCHES[self.batch, self.key]),
-            *((column, self.purged) for column in self.mentions),
-        )
-
-
 @cache
-def declared() -> dict[str, Declared]:
-    """``schema.table`` → what its model says, of all that outlives a build."""
-    text = resources.files("promptlab.operations").joinpath("keys.json").read_text()
+def of_models() -> dict[str, Rule]:
+    """``schema.table`` → what of it goes, of all tables that outlive a build."""
+    file = resources.files("promptlab.operations").joinpath("keys.json")
     return {
-        name: Declared(one["batch"], one["key"], tuple(one.get("mentions", ())))
-        for name, one in json.loads(text).items()
+        name: Rule(
+            ((model["key"], _OF_BATCHES[model["batch"], model["key"]]),),
+            tuple(
+                (column, f"purged_{_what(model['batch'])}")
+                for column in model.get("mentions", ())
+            ),
+        )
+        for name, model in json.loads(file.read_text("utf-8")).items()
     }
+
+
+def _what(batch: str) -> str:
+    return "runs" if batch == "memory_runs" else "tasks"
 
 
 # Loads that brought nothing but what is purged now; those that did once and have no row
@@ -186,20 +185,18 @@ def choose(
             [list(ids)],
         )
     con.execute(_CHOICE)
-    for name, purged in (
-        ("tasks_to_compare", "purged_tasks"),
-        ("runs_to_compare", "purged_runs"),
-    ):
-        mentioning = [
-            f" union select {model.key} from {table.sql}"
-            f" where {column} in (from {purged})"
+    for what in ("tasks", "runs"):
+        mentioned = "".join(
+            f" union select {rule.owners[0][0]} from {table.sql}"
+            f" where {column} in (from {ids})"
             for table in tables_of(con, "intermediate", "marts")
-            if (model := _model_of(table)) and model.purged == purged
-            for column in model.mentions
-        ]
+            if (rule := _rule(table))
+            for column, ids in rule.mentions
+            if ids == f"purged_{what}"
+        )
         con.execute(
-            f"create or replace temp table {name} as"
-            f" from {purged}{''.join(mentioning)}"
+            f"create or replace temp table {what}_to_compare as"
+            f" from purged_{what}{mentioned}"
         )
 
 
@@ -215,46 +212,38 @@ def n_deleted(con: duckdb.DuckDBPyConnection, table: Table) -> int:
 
 def kept_rows(table: Table) -> str:
     """The query that gives what a purge keeps of a table."""
-    changes = _CHANGES.get(str(table), "")
-    return f"select *{changes} from {table.sql} as t where ({_goes(table)}) is not true"
+    changes = _LOAD_CHANGES if str(table) == "raw.loads" else _cleared(table)
+    replaced = f" replace ({changes})" if changes else ""
+    return (
+        f"select *{replaced} from {table.sql} as t where ({_goes(table)}) is not true"
+    )
 
 
 def is_unknown(table: Table) -> bool:
     """Whether nobody has declared whose its rows are: somebody's own table."""
-    if table.schema == "raw":
-        return table.name not in OF_RAW
-    return not (table.schema == "policy" or _is_step(table) or _model_of(table))
+    return not (table.schema == "policy" or _is_step(table) or _rule(table))
 
 
-_CHANGES = {
-    # the hash stays, so that the file is known when it is found again
-    "raw.loads": """ replace (
-        case when load_id in (from purged_loads) then '' else file_uri end as file_uri,
-        case when load_id in (from purged_loads) then '' else source_name end
-            as source_name,
-        case when load_id in (from purged_loads) then 'purged' else status end
-            as status,
-        case
-            when load_id in (from purged_loads) then 0
-            else coalesce(
-                (select rows_left from thinned_loads
-                    where thinned_loads.load_id = t.load_id),
-                rows_loaded
-            )
-        end as rows_loaded,
-        case when load_id in (from purged_loads) then '[]' else replaced end
-            as replaced,
-        case when load_id not in (from purged_loads) then testset_override end
-            as testset_override,
-        case when load_id not in (from purged_loads) then message end as message,
-        case when load_id in (from purged_loads) then '[]' else objects end as objects
-    )""",
-    # a baseline that is gone is cleared; an earlier one must not come back
-    "raw.named_baselines": """ replace (
-        case when task_id not in (from purged_tasks) then task_id end as task_id
-    )""",
-}
-
+# The hash stays, so that the file is known when it is found again.
+_LOAD_CHANGES = """
+    case when load_id in (from purged_loads) then '' else file_uri end as file_uri,
+    case when load_id in (from purged_loads) then '' else source_name end
+        as source_name,
+    case when load_id in (from purged_loads) then 'purged' else status end as status,
+    case
+        when load_id in (from purged_loads) then 0
+        else coalesce(
+            (select rows_left from thinned_loads
+                where thinned_loads.load_id = t.load_id),
+            rows_loaded
+        )
+    end as rows_loaded,
+    case when load_id in (from purged_loads) then '[]' else replaced end as replaced,
+    case when load_id not in (from purged_loads) then testset_override end
+        as testset_override,
+    case when load_id not in (from purged_loads) then message end as message,
+    case when load_id in (from purged_loads) then '[]' else objects end as objects
+"""
 
 # Of a score file that keeps some scores, whatever is not plainly of another task.
 _REJECT_GOES = """
@@ -278,22 +267,27 @@ def _goes(table: Table) -> str:
         return "true"
     if str(table) == "raw.rejects":
         return _REJECT_GOES
+    rule = _rule(table) or _STAYS
+    return " or ".join(f"{key} in (from {ids})" for key, ids in rule.owners) or "false"
+
+
+def _cleared(table: Table) -> str:
+    rule = _rule(table) or _STAYS
+    return ", ".join(
+        f"case when {column} not in (from {ids}) then {column} end as {column}"
+        for column, ids in rule.mentions
+    )
+
+
+def _rule(table: Table) -> Rule | None:
+    """What of a table goes; ``None`` where it is not one that we make."""
     if table.schema == "raw":
-        owners = OF_RAW.get(table.name, ())
-    else:
-        model = _model_of(table)
-        owners = model.owners if model else ()
-    conditions = (f"{column} in (from {chosen})" for column, chosen in owners)
-    return " or ".join(conditions) or "false"
-
-
-def _model_of(table: Table) -> Declared | None:
-    """What its model says; ``None`` where none of this version made the table."""
-    model = declared().get(str(table))
-    is_ours = model and {model.key, *model.mentions} <= set(table.columns)
-    return model if is_ours else None
+        return OF_RAW.get(table.name)
+    rule = of_models().get(str(table))
+    columns = () if rule is None else (*rule.owners, *rule.mentions)
+    return rule if {column for column, _ in columns} <= set(table.columns) else None
 
 
 def _is_step(table: Table) -> bool:
-    """Whether it holds what one build computed on its way, and every build makes anew."""
-    return table.schema == "intermediate" and _model_of(table) is None
+    """Whether one build computed it on its way: every build makes it anew."""
+    return table.schema == "intermediate" and _rule(table) is None

@@ -180,6 +180,17 @@ def test_every_mart_that_is_a_table_says_whose_its_rows_are(models):
     assert [m["name"] for m in tables if not m["config"]["unique_key"]] == []
 
 
+def test_what_a_mart_of_all_history_reads_says_whose_its_rows_are(models):
+    """A purge empties the other steps: a build of one mart would miss them."""
+    by_id = {model["unique_id"]: model["config"] for model in models}
+    for model in marts(models):
+        if model["config"]["materialized"] == "table":
+            for parent in model["depends_on"]["nodes"]:
+                config = by_id.get(parent)
+                if config and config["materialized"] != "view":
+                    assert config["unique_key"], (model["name"], parent)
+
+
 def test_every_id_of_another_task_or_run_is_a_key_or_said_to_be_a_mention(models):
     """Of a pair the table of pairs says it for all: they go with their candidate."""
     for model in marts(models):
@@ -189,7 +200,8 @@ def test_every_id_of_another_task_or_run_is_a_key_or_said_to_be_a_mention(models
         others = {
             column
             for column in model["columns"]
-            if column.endswith(("_task_id", "_run_id")) and column != config["unique_key"]
+            if column.endswith(("_task_id", "_run_id"))
+            and column != config["unique_key"]
         }
         if config["unique_key"].startswith("candidate_"):
             others -= {"baseline_task_id", "baseline_run_id"}
