@@ -21,6 +21,7 @@ from ingest import raw
 from promptlab.copies import tables_of, write_copy
 from promptlab.errors import NothingToDo
 from promptlab.operations import purge_sql
+from promptlab.operations.ownership import is_unknown
 from promptlab.paths import dbt_target
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _find(
         runs=runs,
         rows={name: n for name, n in counts.items() if n},
         backups=sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")),
-        unknown=[str(t) for t in tables if purge_sql.is_unknown(t)],
+        unknown=[str(t) for t in tables if is_unknown(t)],
     )
 
 

@@ -14,8 +14,8 @@ import pytest
 
 from promptlab import copies
 from promptlab.errors import WarehouseError
+from promptlab.operations.ownership import OF_RAW, of_models
 from promptlab.operations.purge import find, purge
-from promptlab.operations.purge_sql import OF_RAW, of_models
 from promptlab.pipeline import Warehouse
 from tests.operations.conftest import (
     CANARY,
