@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from promptlab.build import plan
 from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.settings import Settings
@@ -180,15 +181,23 @@ def test_every_mart_that_is_a_table_says_whose_its_rows_are(models):
     assert [m["name"] for m in tables if not m["config"]["unique_key"]] == []
 
 
-def test_what_a_mart_of_all_history_reads_says_whose_its_rows_are(models):
-    """A purge empties the other steps: a build of one mart would miss them."""
-    by_id = {model["unique_id"]: model["config"] for model in models}
-    for model in marts(models):
-        if model["config"]["materialized"] == "table":
-            for parent in model["depends_on"]["nodes"]:
-                config = by_id.get(parent)
-                if config and config["materialized"] != "view":
-                    assert config["unique_key"], (model["name"], parent)
+def test_a_step_without_a_key_is_one_that_a_build_empties_as_it_ends(models):
+    """A purge empties them too; all other tables lose rows by their keys."""
+    of_one_build = {node.name for node in plan.load().nodes if node.is_of_one_build}
+    without_key = {
+        model["name"]
+        for model in models
+        if model["schema"] == "intermediate"
+        and model["config"]["materialized"] != "view"
+        and not model["config"]["unique_key"]
+    }
+    assert without_key == of_one_build
+
+
+def test_a_mart_that_is_a_view_is_built_as_one(models, rows):
+    views = {m["name"] for m in marts(models) if m["config"]["materialized"] == "view"}
+    built = rows("select view_name from duckdb_views() where schema_name = 'marts'")
+    assert views == {name for (name,) in built}
 
 
 def test_every_id_of_another_task_or_run_is_a_key_or_said_to_be_a_mention(models):
