@@ -150,16 +150,21 @@ def baseline_of(
 
     Raises:
         UsageError: no such task.
+        NothingToDo: its baseline was purged, and nothing is built since.
     """
+    from promptlab.task_ids import to_compare_again
+
+    task_id = _known(con, task)
     row = con.execute(
         "select task_id, baseline_task_id, baseline_source,"
         " case when is_baseline_changed then 'changed'"
         " when baseline_source = 'gone' then 'gone'"
         " when baseline_source = 'named' then 'ok' end, baseline_set_at"
         " from marts.dim_task_baselines where task_id = ?",
-        [_known(con, task)],
+        [task_id],
     ).fetchone()
-    assert row is not None  # resolved just now
+    if row is None:
+        raise to_compare_again(task_id)
     return row
 
 

@@ -99,7 +99,8 @@ def _baseline(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
         " from marts.dim_task_baselines where task_id = ?",
         [task_id],
     ).fetchone()
-    assert row is not None  # the task is there
+    if row is None:
+        raise to_compare_again(task_id)
     baseline, source, named = row
     if baseline is not None:
         return str(baseline)
@@ -112,4 +113,12 @@ def _baseline(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
     raise NothingToDo(
         f"baseline: {task_id} is the first task of its title and no baseline is named;"
         " compare it with a task of your choice, or `promptlab baseline set TASK`"
+    )
+
+
+def to_compare_again(task_id: str) -> NothingToDo:
+    """What is said of a task whose baseline was purged since the last build."""
+    return NothingToDo(
+        f"baseline: the one of {task_id} was purged; `promptlab build` finds another,"
+        " and compares them"
     )

@@ -89,3 +89,10 @@ def _print(found: Purge, call: Call, *, done: bool = False) -> None:
             "backup_left",
             file=backup,
         )
+    for table in found.unknown:
+        call.say(
+            f"{table}: is no table of this project; it was left as it is, and may hold"
+            " them too",
+            "table_left",
+            table=table,
+        )

@@ -9,6 +9,7 @@ other tasks. Docs: docs/operations.md.
 from __future__ import annotations
 
 import difflib
+import glob
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from ingest import raw
 from promptlab.copies import tables_of, write_copy
 from promptlab.errors import NothingToDo
 from promptlab.operations import purge_sql
+from promptlab.operations.ownership import is_unknown
 from promptlab.paths import dbt_target
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ class Purge:
     """``schema.table`` → rows, only tables that lose some."""
     backups: list[Path]
     """Copies beside the warehouse; they are not touched and may hold the rows too."""
+    unknown: list[str]
+    """Tables that are not the project's own; they are not touched, and may too."""
 
 
 def find(
@@ -113,12 +117,14 @@ def _find(
         raise NothingToDo(f"no task was created before {before}; nothing was changed")
     tasks, runs = sorted(set(tasks)), sorted(set(runs))
     purge_sql.choose(con, tasks, runs)
-    counts = {str(t): purge_sql.n_deleted(con, t) for t in tables_of(con)}
+    tables = tables_of(con)
+    counts = {str(t): purge_sql.n_deleted(con, t) for t in tables}
     return Purge(
         tasks=tasks,
         runs=runs,
         rows={name: n for name, n in counts.items() if n},
-        backups=sorted(db.parent.glob(f"{db.name}.v*.bak")),
+        backups=sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")),
+        unknown=[str(t) for t in tables if is_unknown(t)],
     )
 
 

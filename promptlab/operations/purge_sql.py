@@ -1,15 +1,16 @@
-"""What a purge keeps of each table, found by the table's key columns.
+"""What a purge keeps of each table: ids are equal to those that go, or they stay.
 
-Only those tables are named whose rows change instead of going, or hang on more than a
-key: the load log, rejected records, named baselines, the notes of what was built.
+What others were told of a task that goes is theirs, and goes by the build's batches:
+the next build compares them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from promptlab.copies import Table, tables_of
+from promptlab.operations.ownership import STAYS, is_step, rule_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,8 +23,9 @@ RUNS_BEFORE = (
     " having max(started_at) < cast($1 as date)"
 )
 
-# Loads that brought nothing but what is purged now, or nothing that is still there and
-# from the same path; and score files that are left with no score.
+# Loads that brought nothing but what is purged now; those that did once and have no row
+# any more; and of the same files, those of which nobody knows what they brought. Score
+# files that are left with some scores.
 _CHOICE = """
 create or replace temp table purged_loads as
 with purged_objects as (
@@ -57,9 +59,12 @@ earlier as (
     inner join purged_objects using (id)
     where list_contains(kinds, kind)
     union
-    select load_id from raw.loads where file_uri in (
-        select file_uri from raw.loads semi join emptied using (load_id)
-    )
+    select load_id from raw.loads
+    where
+        (kind = 'scores' or coalesce(json_array_length(objects), 0) = 0)
+        and file_uri in (
+            select file_uri from raw.loads semi join emptied using (load_id)
+        )
 )
 
 select load_id from emptied
@@ -71,16 +76,22 @@ select load_id, count(*) filter (task_id not in (from purged_tasks)) as rows_lef
 from raw.scores group by load_id
 having bool_or(task_id in (from purged_tasks)) and rows_left > 0;
 
-create or replace temp table purged_titles as
-select distinct title from raw.tasks semi join purged_tasks using (task_id)
-where title not in (
+create or replace temp table rows_left as
+from thinned_loads union all select load_id, 0 from purged_loads;
+
+create or replace temp table touched_titles as
+select distinct title from raw.tasks semi join purged_tasks using (task_id);
+
+create or replace temp table emptied_titles as
+from touched_titles where title not in (
     select title from raw.tasks anti join purged_tasks using (task_id)
 );
 
 -- one task left of each title that loses some: what sums up the title is built again
 create or replace temp table tasks_to_build as
-select min(task_id) as task_id from raw.tasks anti join purged_tasks using (task_id)
-where title in (select title from raw.tasks semi join purged_tasks using (task_id))
+from purged_tasks union all
+select min(task_id) from raw.tasks anti join purged_tasks using (task_id)
+where title in (from touched_titles)
 group by title;
 """
 
@@ -99,75 +110,40 @@ def choose(
             [list(ids)],
         )
     con.execute(_CHOICE)
-    for name, key, purged in (
-        ("paired_tasks", "task_id", "purged_tasks"),
-        ("runs_to_build", "run_id", "purged_runs"),
-    ):
+    for what in ("tasks", "runs"):
+        mentioned = "".join(
+            f" union select {rule.owners[0][0]} from {table.sql}"
+            f" where {column} in (from {ids})"
+            for table in tables_of(con, "intermediate", "marts")
+            if (rule := rule_of(table))
+            for column, ids in rule.mentions
+            if ids == f"purged_{what}"
+        )
         con.execute(
-            f"create or replace temp table {name} as"
-            f" select distinct id as {key} from ({_pairs(con, key)})"
-            f" where id is not null and other in (from {purged})"
+            f"create or replace temp table {what}_to_compare as"
+            f" from purged_{what}{mentioned}"
         )
 
 
-def _pairs(con: duckdb.DuckDBPyConnection, key: str) -> str:
-    """Every id that any row has, beside every other id of that kind in the row."""
-    pairs = [
-        f"select {one} as id, {other} as other from {table.sql}"
-        for table in tables_of(con, "raw", "intermediate", "marts")
-        for one in _keys(table, key)
-        for other in _keys(table, key)
-        if one != other
-    ]
-    return " union all ".join(pairs or ["select '' as id, '' as other where false"])
-
-
 def n_deleted(con: duckdb.DuckDBPyConnection, table: Table) -> int:
-    """Rows of a table that a purge would not keep."""
-    goes = _goes(table)
-    if goes is None:
+    """Rows of a table that a purge would not keep; none of one build's own steps."""
+    if is_step(table):
         return 0
-    query = f"select count(*) from {table.sql} as t where {goes}"
-    row = con.execute(query).fetchone()
+    row = con.execute(
+        f"select count(*) from {table.sql} where {_goes(table)}"
+    ).fetchone()
     return 0 if row is None else int(row[0])
 
 
 def kept_rows(table: Table) -> str:
     """The query that gives what a purge keeps of a table."""
-    goes = _goes(table)
-    changes = _CHANGES.get(str(table), "")
-    where = "" if goes is None else f" where ({goes}) is not true"
-    return f"select *{changes} from {table.sql} as t{where}"
-
-
-_CHANGES = {
-    # the hash stays, so that the file is known when it is found again
-    "raw.loads": """ replace (
-        case when load_id in (from purged_loads) then '' else file_uri end as file_uri,
-        case when load_id in (from purged_loads) then '' else source_name end
-            as source_name,
-        case when load_id in (from purged_loads) then 'purged' else status end
-            as status,
-        case
-            when load_id in (from purged_loads) then 0
-            else coalesce(
-                (select rows_left from thinned_loads
-                    where thinned_loads.load_id = t.load_id),
-                rows_loaded
-            )
-        end as rows_loaded,
-        case when load_id in (from purged_loads) then '[]' else replaced end
-            as replaced,
-        case when load_id not in (from purged_loads) then testset_override end
-            as testset_override,
-        case when load_id not in (from purged_loads) then message end as message,
-        case when load_id in (from purged_loads) then '[]' else objects end as objects
-    )""",
-    # a baseline that is gone is cleared; an earlier one must not come back
-    "raw.named_baselines": """ replace (
-        case when task_id not in (from purged_tasks) then task_id end as task_id
-    )""",
-}
+    changes = ", ".join(
+        f"case when {condition} then {value} else {column} end as {column}"
+        for column, value, condition in _changes(table)
+    )
+    replaced = f" replace ({changes})" if changes else ""
+    stays = f"({_goes(table)}) is not true"
+    return f"select *{replaced} from {table.sql} as t where {stays}"
 
 
 # Of a score file that keeps some scores, whatever is not plainly of another task.
@@ -185,56 +161,35 @@ _REJECT_GOES = """
     )
 """
 
-# What is said of another task may name its baseline: alerts do.
-_NAMES_IT = """
-    len(list_filter(
-        (select list(task_id) from purged_tasks),
-        lambda id: contains(cast(t as varchar), id)
-    )) > 0
-"""
 
-
-def _goes(table: Table) -> str | None:
-    """The condition that a row is purged; None where no row of the table can be."""
-    if str(table) == "raw.named_baselines":
-        return "title in (from purged_titles)"
+def _goes(table: Table) -> str:
+    """The condition that a row is purged."""
+    if is_step(table):
+        return "true"
     if str(table) == "raw.rejects":
         return _REJECT_GOES
-    if table.schema not in ("raw", "intermediate", "marts"):
-        return None
-    runs = _keys(table, "run_id")
-    if runs:
-        conditions = [_isin(key, "purged_runs") for key in runs]
-        if str(table) == "raw.memory_builds":
-            conditions.append(_isin("run_id", "runs_to_build"))
-        return " or ".join(conditions)
-    keys = _keys(table, "task_id")
-    if not keys:
-        return _goes_with_others(table)
-    conditions = [_isin(key, "purged_tasks") for key in keys]
-    if str(table) == "raw.task_builds":
-        conditions.append(_isin("task_id", "tasks_to_build"))
-    if keys == ["candidate_task_id"]:
-        conditions.append(_isin("candidate_task_id", "paired_tasks"))
-    if keys == ["task_id"] and table.schema != "raw":
-        said_of_others = f"{_isin('task_id', 'paired_tasks')} and {_NAMES_IT}"
-        conditions.append(f"({said_of_others})")
-    return " or ".join(conditions)
+    rule = rule_of(table) or STAYS
+    return " or ".join(f"{key} in (from {ids})" for key, ids in rule.owners) or "false"
 
 
-def _keys(table: Table, key: str) -> list[str]:
-    """Columns that hold ids of this kind: ``task_id``, ``baseline_task_id``."""
-    return [c for c in table.columns if c == key or c.endswith(f"_{key}")]
+# What stays of a purged load is its hash: the file is known when it comes again.
+_FORGOTTEN = {
+    "file_uri": "''",
+    "source_name": "''",
+    "status": "'purged'",
+    "replaced": "'[]'",
+    "testset_override": "null",
+    "message": "null",
+    "objects": "'[]'",
+}
 
 
-def _goes_with_others(table: Table) -> str | None:
-    """The same for a table that speaks of no single task."""
-    if table.schema != "raw":
-        summed = "title" in table.columns
-        return _isin("title", "purged_titles") if summed else None
-    is_of_a_load = "load_id" in table.columns and table.name != "loads"
-    return _isin("load_id", "purged_loads") if is_of_a_load else None
-
-
-def _isin(column: str, chosen: str) -> str:
-    return f"({column} is not null and {column} in (from {chosen}))"
+def _changes(table: Table) -> Iterator[tuple[str, str, str]]:
+    """Column, its new value, and the condition on rows that get it."""
+    if str(table) == "raw.loads":
+        for column, value in _FORGOTTEN.items():
+            yield column, value, "load_id in (from purged_loads)"
+        left = "(select rows_left from rows_left where rows_left.load_id = t.load_id)"
+        yield "rows_loaded", left, "load_id in (select load_id from rows_left)"
+    for column, ids in (rule_of(table) or STAYS).mentions:
+        yield column, "null", f"{column} in (from {ids})"

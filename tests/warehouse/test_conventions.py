@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
+from promptlab.build import plan
 from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.settings import Settings
+
+KEYS = Path(__file__).parents[2] / "promptlab/operations/keys.json"
 
 
 @pytest.fixture(scope="module")
@@ -152,3 +155,63 @@ def test_what_is_kept_says_which_batch_replaces_it(models):
             assert config["unique_key"] in model["columns"] or (
                 model["schema"] == "intermediate"
             ), model["name"]
+
+
+def test_a_purge_goes_by_the_keys_that_the_models_declare(models, request):
+    """``pytest --update-golden`` writes the file that is shipped."""
+    declared = {
+        f"{model['schema']}.{model['name']}": {
+            "batch": model["config"]["meta"]["batch"],
+            "key": model["config"]["unique_key"],
+            **({"mentions": mentions} if mentions else {}),
+        }
+        for model in sorted(models, key=lambda m: (m["schema"], m["name"]))
+        if model["config"]["materialized"] != "view" and model["config"]["unique_key"]
+        for mentions in [model["config"]["meta"].get("mentions")]
+    }
+    lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in declared.items()]
+    text = "{\n" + ",\n".join(lines) + "\n}\n"
+    if request.config.getoption("--update-golden"):
+        KEYS.write_text(text, "utf-8")
+    assert KEYS.read_text("utf-8") == text
+
+
+def test_every_mart_that_is_a_table_says_whose_its_rows_are(models):
+    tables = [m for m in marts(models) if m["config"]["materialized"] != "view"]
+    assert [m["name"] for m in tables if not m["config"]["unique_key"]] == []
+
+
+def test_a_step_without_a_key_is_one_that_a_build_empties_as_it_ends(models):
+    """A purge empties them too; all other tables lose rows by their keys."""
+    of_one_build = {node.name for node in plan.load().nodes if node.is_of_one_build}
+    without_key = {
+        model["name"]
+        for model in models
+        if model["schema"] == "intermediate"
+        and model["config"]["materialized"] != "view"
+        and not model["config"]["unique_key"]
+    }
+    assert without_key == of_one_build
+
+
+def test_a_mart_that_is_a_view_is_built_as_one(models, rows):
+    views = {m["name"] for m in marts(models) if m["config"]["materialized"] == "view"}
+    built = rows("select view_name from duckdb_views() where schema_name = 'marts'")
+    assert views == {name for (name,) in built}
+
+
+def test_every_id_of_another_task_or_run_is_a_key_or_said_to_be_a_mention(models):
+    """Of a pair the table of pairs says it for all: they go with their candidate."""
+    for model in marts(models):
+        config = model["config"]
+        if config["materialized"] == "view":
+            continue
+        others = {
+            column
+            for column in model["columns"]
+            if column.endswith(("_task_id", "_run_id"))
+            and column != config["unique_key"]
+        }
+        if config["unique_key"].startswith("candidate_"):
+            others -= {"baseline_task_id", "baseline_run_id"}
+        assert others <= set(config["meta"].get("mentions", ())), model["name"]

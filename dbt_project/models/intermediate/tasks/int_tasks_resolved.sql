@@ -1,3 +1,5 @@
+{{ config(unique_key='task_id', meta={'batch': 'tasks'}) }}
+
 -- Which testset and which pipeline a task belongs to. Testset: the first of the command
 -- line, the record, extras.testset, env.testset, env.dataset, the pipeline's default that
 -- names exactly one testset, by its id or by the id's last path part. Pipeline: the

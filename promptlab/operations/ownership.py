@@ -1,0 +1,105 @@
+"""Whose the rows of each table are: declared once, and looked up by equal ids alone.
+
+Of raw tables it is said here; of models by the models themselves: their key, their
+batch, and the columns that mention others. ``keys.json`` lists what they say.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from ingest.raw import OWNED_TABLES
+from promptlab.copies import Table
+
+Ids = tuple[str, str]
+"""A column, and the temporary table of the ids that are looked for in it."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What of a table goes."""
+
+    owners: tuple[Ids, ...] = ()
+    """Rows go where one of these is among the ids; the table's key is the first."""
+    mentions: tuple[Ids, ...] = ()
+    """Ids of others: in a row that stays they are cleared."""
+
+
+STAYS = Rule()
+
+_OF_TASK = Rule((("task_id", "purged_tasks"),))
+_OF_RUN = Rule((("run_id", "purged_runs"),))
+
+OF_RAW = {
+    **dict.fromkeys((*OWNED_TABLES["task"][0], "scores"), _OF_TASK),
+    **dict.fromkeys(OWNED_TABLES["memory"][0], _OF_RUN),
+    **dict.fromkeys(OWNED_TABLES["testset"][0], STAYS),
+    **dict.fromkeys(OWNED_TABLES["pipeline"][0], STAYS),
+    # a baseline that is gone is cleared; an earlier one must not come back
+    "named_baselines": Rule(
+        (("title", "emptied_titles"),), (("task_id", "purged_tasks"),)
+    ),
+    "requested_comparisons": Rule(
+        (("baseline_task_id", "purged_tasks"), ("candidate_task_id", "purged_tasks"))
+    ),
+    "task_builds": Rule((("task_id", "tasks_to_build"),)),
+    "comparison_builds": Rule((("candidate_task_id", "tasks_to_compare"),)),
+    "memory_builds": Rule((("run_id", "runs_to_compare"),)),
+    "redactions": Rule((("load_id", "purged_loads"),)),
+    "rejects": STAYS,  # of these two the purge says more
+    "loads": STAYS,
+    "builds": STAYS,
+    "reported_runs": STAYS,
+    "schema_versions": STAYS,
+}
+"""Raw table → what of it goes."""
+
+# Batch and key of a model → the ids whose rows go.
+_OF_BATCHES = {
+    ("tasks", "task_id"): "purged_tasks",
+    ("titles", "title"): "touched_titles",
+    ("comparisons", "task_id"): "tasks_to_compare",
+    ("comparisons", "candidate_task_id"): "tasks_to_compare",
+    ("memory_runs", "run_id"): "purged_runs",
+    ("memory_runs", "candidate_run_id"): "runs_to_compare",
+}
+
+
+@cache
+def of_models() -> dict[str, Rule]:
+    """``schema.table`` → what of it goes, of all tables that outlive a build."""
+    file = resources.files("promptlab.operations").joinpath("keys.json")
+    return {
+        name: _of_model(**model)
+        for name, model in json.loads(file.read_text("utf-8")).items()
+    }
+
+
+def _of_model(batch: str, key: str, mentions: tuple[str, ...] = ()) -> Rule:
+    others = "purged_runs" if batch == "memory_runs" else "purged_tasks"
+    return Rule(
+        owners=((key, _OF_BATCHES[batch, key]),),
+        mentions=tuple((column, others) for column in mentions),
+    )
+
+
+def rule_of(table: Table) -> Rule | None:
+    """What of a table goes; ``None`` where it is not one that we make."""
+    if table.schema == "raw":
+        return OF_RAW.get(table.name)
+    rule = of_models().get(str(table))
+    columns = () if rule is None else (*rule.owners, *rule.mentions)
+    return rule if {column for column, _ in columns} <= set(table.columns) else None
+
+
+def is_step(table: Table) -> bool:
+    """Whether one build computed it on its way: every build makes it anew."""
+    return table.schema == "intermediate" and rule_of(table) is None
+
+
+def is_unknown(table: Table) -> bool:
+    """Whether nobody has declared whose its rows are: somebody's own table."""
+    return not (table.schema == "policy" or is_step(table) or rule_of(table))
