@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     import duckdb
 
 
-# Any DuckDB since 1.3 opens the file, views too. Small blocks, since a warehouse of a few runs would
-# be mostly empty ones: 2.7 MB for the examples instead of 31 MB.
+# Any DuckDB since 1.3 opens the file, views too. Small blocks, since a warehouse of a
+# few runs would be mostly empty ones: 2.7 MB for the examples instead of 31 MB.
 _STORAGE_VERSION = "v1.2.0"
 _BLOCK_SIZE = 16384
 

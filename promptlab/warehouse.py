@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _RETRY_EVERY_S = 0.1
 
 
-
 @contextmanager
 def connect(
     db: Path,

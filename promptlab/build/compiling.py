@@ -22,6 +22,7 @@ from promptlab.settings import Settings
 _DATABASE = "promptlab_compiles_its_plan"
 
 _RUN = {"seed", "model", "test"}
+_TABLES = {"table", "incremental"}
 
 
 def compile_plan(project: Path) -> Plan:
@@ -141,7 +142,10 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
                 is_of_one_build=kind == "table"
                 and node.schema == "intermediate"
                 and graph.is_of_a_batch(key),
-                contract=_contract(node) if kind in {"table", "incremental"} else [],
+                contract=_contract(node) if kind in _TABLES else [],
+                key=node.config.get("unique_key") if kind in _TABLES else None,
+                batch=node.config.meta.get("batch") if kind in _TABLES else None,
+                mentions=node.config.meta.get("mentions", []),
                 replaced=words["replaced"].get(node.name),
             )
 

@@ -127,7 +127,7 @@ def _write(
         con.execute(f'create schema if not exists "{node.schema}"')
     elif there != kind:
         con.execute(f"drop {there} {node.relation}")
-    if node.contract and kind == "table":
+    if node.contract:
         columns = ",\n".join(node.contract)
         con.execute(f"create or replace table {node.relation} ({columns})")
         con.execute(f"insert into {node.relation} by name {node.query}")

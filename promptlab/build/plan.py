@@ -36,6 +36,12 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     contract: list[str] = []
     """Columns of a table with types and constraints; the query decides where there are
     none."""
+    key: str | None = None
+    """The column whose values a batch lists: whose the rows are."""
+    batch: str | None = None
+    """The batch that replaces them, as the project calls it."""
+    mentions: list[str] = []
+    """Columns that hold ids of others than the key's."""
     replaced: str | None = None
     """Of an incremental model: the condition on rows that a build replaces or drops."""
 

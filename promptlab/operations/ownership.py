@@ -1,17 +1,16 @@
 """Whose the rows of each table are: declared once, and looked up by equal ids alone.
 
 Of raw tables it is said here; of models by the models themselves: their key, their
-batch, and the columns that mention others. ``keys.json`` lists what they say.
+batch, and the columns that mention others, which the plan repeats.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 
 from ingest.raw import OWNED_TABLES
+from promptlab.build import plan
 from promptlab.copies import Table
 
 Ids = tuple[str, str]
@@ -30,8 +29,10 @@ class Rule:
 
 STAYS = Rule()
 
-_OF_TASK = Rule((("task_id", "purged_tasks"),))
-_OF_RUN = Rule((("run_id", "purged_runs"),))
+_OF_TASKS, _OF_MEMORY = "purged_tasks", "purged_runs"
+
+_OF_TASK = Rule((("task_id", _OF_TASKS),))
+_OF_RUN = Rule((("run_id", _OF_MEMORY),))
 
 OF_RAW = {
     **dict.fromkeys((*OWNED_TABLES["task"][0], "scores"), _OF_TASK),
@@ -39,11 +40,9 @@ OF_RAW = {
     **dict.fromkeys(OWNED_TABLES["testset"][0], STAYS),
     **dict.fromkeys(OWNED_TABLES["pipeline"][0], STAYS),
     # a baseline that is gone is cleared; an earlier one must not come back
-    "named_baselines": Rule(
-        (("title", "emptied_titles"),), (("task_id", "purged_tasks"),)
-    ),
+    "named_baselines": Rule((("title", "emptied_titles"),), (("task_id", _OF_TASKS),)),
     "requested_comparisons": Rule(
-        (("baseline_task_id", "purged_tasks"), ("candidate_task_id", "purged_tasks"))
+        (("baseline_task_id", _OF_TASKS), ("candidate_task_id", _OF_TASKS))
     ),
     "task_builds": Rule((("task_id", "tasks_to_build"),)),
     "comparison_builds": Rule((("candidate_task_id", "tasks_to_compare"),)),
@@ -59,11 +58,11 @@ OF_RAW = {
 
 # Batch and key of a model → the ids whose rows go.
 _OF_BATCHES = {
-    ("tasks", "task_id"): "purged_tasks",
+    ("tasks", "task_id"): _OF_TASKS,
     ("titles", "title"): "touched_titles",
     ("comparisons", "task_id"): "tasks_to_compare",
     ("comparisons", "candidate_task_id"): "tasks_to_compare",
-    ("memory_runs", "run_id"): "purged_runs",
+    ("memory_runs", "run_id"): _OF_MEMORY,
     ("memory_runs", "candidate_run_id"): "runs_to_compare",
 }
 
@@ -71,19 +70,17 @@ _OF_BATCHES = {
 @cache
 def of_models() -> dict[str, Rule]:
     """``schema.table`` → what of it goes, of all tables that outlive a build."""
-    file = resources.files("promptlab.operations").joinpath("keys.json")
     return {
-        name: _of_model(**model)
-        for name, model in json.loads(file.read_text("utf-8")).items()
+        f"{node.schema}.{node.name}": Rule(
+            owners=((node.key, _OF_BATCHES[node.batch, node.key]),),
+            mentions=tuple(
+                (column, _OF_MEMORY if node.batch == "memory_runs" else _OF_TASKS)
+                for column in node.mentions
+            ),
+        )
+        for node in plan.load().nodes
+        if node.key is not None and node.batch is not None
     }
-
-
-def _of_model(batch: str, key: str, mentions: tuple[str, ...] = ()) -> Rule:
-    others = "purged_runs" if batch == "memory_runs" else "purged_tasks"
-    return Rule(
-        owners=((key, _OF_BATCHES[batch, key]),),
-        mentions=tuple((column, others) for column in mentions),
-    )
 
 
 def rule_of(table: Table) -> Rule | None:

@@ -108,20 +108,35 @@ def test_an_ingest_goes_on_as_soon_as_the_reader_is_gone(loaded, tmp_path):
     assert len(contents(loaded.settings.db)["raw.tasks"]) == 3
 
 
-@pytest.mark.slow
-def test_a_reader_while_dbt_builds_is_told_who_holds_the_file(loaded):
+def test_two_runs_at_once_wait_for_each_other_and_both_end(tmp_path):
+    db = tmp_path / "w.duckdb"
+    children = [
+        start(
+            "run", write_many(tmp_path / name, files, cases=2),
+            "--db", db, "--out", tmp_path / f"out-{name}", "--lock-timeout", 120,
+        )
+        for name, files in (("one", 2), ("two", 5))
+    ]  # fmt: skip
+    for child in children:
+        code, _, err = finish(child)
+        assert code == 0, err
+    tables = contents(db)
+    assert len(tables["raw.tasks"]) == 5
+    assert len(tables["marts.fct_task_summaries"]) == 5
+
+
+@pytest.mark.parametrize("command", ["build", "run"])
+def test_a_build_waits_for_the_file_or_says_who_holds_it(loaded, tmp_path, command):
     db = loaded.settings.db
-    build = start("build", "--db", db)
-    log = db.with_name("w.duckdb.wal")
-    while build.poll() is None and not log.exists():
-        pass
-    code, _, err = finish(start("runs", "--db", db, "--lock-timeout", 0))
-    assert code == 70, err
-    assert f"(PID {build.pid})" in err
-    # one that waits long enough reads what was built
-    code, out, err = finish(
-        start("runs", "--db", db, "--lock-timeout", 300, "--format", "csv")
-    )
+    more = [tmp_path / "in", "--out", tmp_path / "out"] if command == "run" else []
+    holder = hold(db, "read")
+    code, _, err = finish(start(command, *more, "--db", db, "--lock-timeout", 0.2))
+    assert code == 70
+    assert f"(PID {holder.pid})" in err
+    waiting = start(command, *more, "--db", db, "--lock-timeout", 60)
+    with pytest.raises(subprocess.TimeoutExpired):
+        waiting.wait(timeout=2)
+    holder.communicate()
+    code, _, err = finish(waiting)
     assert code == 0, err
-    assert out.count("\n") == 3
-    assert finish(build)[0] == 0
+    assert len(contents(db)["marts.fct_task_summaries"]) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +14,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from promptlab.paths import dbt_target
+from promptlab.build import plan
+from promptlab.build.execution import execute
 from tests.history.conftest import PAIRED, random_runs
 
 CLOSE = {"rel": 0, "abs": 1e-6}
@@ -198,12 +200,10 @@ def test_backwards_every_difference_turns_its_sign_and_nothing_else(found):
 @pytest.fixture(scope="module")
 def tested(history_db: Path):
     """The SQL of int_comparisons_tested, run on sums of our choice."""
-    models = dbt_target(history_db) / "compiled" / "promptlab" / "models"
-    sql = models / "intermediate" / "history" / "int_comparisons_tested.sql"
     con = duckdb.connect()
     con.execute(f"attach '{history_db}' as stored (read_only)")
     con.execute("attach ':memory:' as history")
-    con.execute("create schema history.intermediate; create schema history.policy")
+    con.execute("use history; create schema intermediate; create schema policy")
     con.execute(
         "create table history.policy.t_quantiles as from stored.policy.t_quantiles"
     )
@@ -213,7 +213,7 @@ def tested(history_db: Path):
             "create or replace table history.intermediate.int_comparison_sums as"
             f" select * replace (cast(n_pairs as bigint) as n_pairs) from ({sums})"
         )
-        return con.execute(sql.read_text("utf-8")).fetchall()
+        return con.execute(sql_of("int_comparisons_tested")).fetchall()
 
     def by_name(sums: str) -> list[dict]:
         rows = run(sums)
@@ -222,6 +222,10 @@ def tested(history_db: Path):
 
     yield by_name
     con.close()
+
+
+def sql_of(name: str) -> str:
+    return next(node.query for node in plan.load().nodes if node.name == name)
 
 
 def sums(n: int, mean: float, sd: float, lost: int, gained: int) -> str:
@@ -265,13 +269,24 @@ def test_t_and_mcnemar_are_right_for_any_size(tested):
             assert row["mcnemar_p"] == pytest.approx(exact, **CLOSE)
 
 
-def test_the_same_rows_in_another_order_give_the_same_bits(history_db: Path):
-    models = dbt_target(history_db) / "compiled" / "promptlab" / "models"
-    sql = (models / "intermediate" / "history" / "int_comparison_sums.sql").read_text()
+class Stop(Exception):
+    """A build has come far enough."""
+
+
+def test_the_same_rows_in_another_order_give_the_same_bits(history_db, tmp_path):
+    def stop(name: str, *_: int) -> None:
+        if name == "int_comparison_sums":
+            raise Stop
+
     results = []
-    for threads in (1, 4):
-        with duckdb.connect(str(history_db), read_only=True) as con:
+    with duckdb.connect(shutil.copy(history_db, tmp_path / "w.duckdb")) as con:
+        con.begin()
+        with pytest.raises(Stop):
+            execute(con, plan.load(), full_refresh=True, on_node=stop)
+        con.execute("set preserve_insertion_order = false")
+        for threads in (1, 4):
             con.execute(f"set threads = {threads}")
-            con.execute("set preserve_insertion_order = false")
-            results.append(sorted(map(repr, con.execute(sql).fetchall())))
+            rows = con.execute(sql_of("int_comparison_sums")).fetchall()
+            results.append(sorted(map(repr, rows)))
+    assert results[0]
     assert results[0] == results[1]

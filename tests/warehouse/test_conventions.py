@@ -14,8 +14,6 @@ from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
 from promptlab.settings import Settings
 
-KEYS = Path(__file__).parents[2] / "promptlab/operations/keys.json"
-
 
 @pytest.fixture(scope="module")
 def manifest(example_db: Path) -> dict[str, Any]:
@@ -155,25 +153,6 @@ def test_what_is_kept_says_which_batch_replaces_it(models):
             assert config["unique_key"] in model["columns"] or (
                 model["schema"] == "intermediate"
             ), model["name"]
-
-
-def test_a_purge_goes_by_the_keys_that_the_models_declare(models, request):
-    """``pytest --update-golden`` writes the file that is shipped."""
-    declared = {
-        f"{model['schema']}.{model['name']}": {
-            "batch": model["config"]["meta"]["batch"],
-            "key": model["config"]["unique_key"],
-            **({"mentions": mentions} if mentions else {}),
-        }
-        for model in sorted(models, key=lambda m: (m["schema"], m["name"]))
-        if model["config"]["materialized"] != "view" and model["config"]["unique_key"]
-        for mentions in [model["config"]["meta"].get("mentions")]
-    }
-    lines = [f"  {json.dumps(name)}: {json.dumps(of)}" for name, of in declared.items()]
-    text = "{\n" + ",\n".join(lines) + "\n}\n"
-    if request.config.getoption("--update-golden"):
-        KEYS.write_text(text, "utf-8")
-    assert KEYS.read_text("utf-8") == text
 
 
 def test_every_mart_that_is_a_table_says_whose_its_rows_are(models):

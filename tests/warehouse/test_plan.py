@@ -1,0 +1,189 @@
+"""The plan is what dbt would run, and a build by it is all or nothing."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from promptlab.build import plan
+from promptlab.build.compiling import compile_plan
+from promptlab.build.dbt import run_dbt
+from promptlab.errors import BuildError
+from promptlab.paths import dbt_project
+from promptlab.pipeline import Warehouse
+from promptlab.settings import Settings
+from tests.conftest import EXAMPLES, ROOT
+from tests.ingest.test_load import task, write
+from tests.warehouse.test_incremental import differences
+
+
+def test_the_plan_is_what_dbt_compiles_today():
+    """``make plan`` writes it."""
+    assert plan.file().read_bytes() == plan.encode(compile_plan(dbt_project()))
+
+
+def test_nothing_of_a_machine_stands_in_the_plan():
+    text = plan.file().read_text("utf-8")
+    assert str(ROOT) not in text
+    assert str(Path.home()) not in text
+    assert "promptlab_compiles_its_plan" not in text
+    assert not re.search(r"\.duckdb|/tmp/", text)
+
+
+def test_a_build_needs_no_dbt(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "dbt", None)  # importing it would fail
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(write(tmp_path / "one.json", task("one")))
+    warehouse.build()
+    warehouse.ingest(write(tmp_path / "two.json", task("two", "another answer")))
+    warehouse.build()
+    warehouse.compare("two", "one")
+    assert warehouse.last_build().has_all
+
+
+# ---------- dbt alone and the plan, in any order
+
+
+def run_of(task_id: str, answer: str, day: int) -> dict:
+    document = task(task_id, answer, cases=2)
+    document["task"]["created_at"] = f"2026-01-{day:02}T00:00:00Z"
+    return document
+
+
+def by_plan(db: Path) -> None:
+    Warehouse(db).build()
+
+
+def by_plan_anew(db: Path) -> None:
+    Warehouse(db).build(full_refresh=True)
+
+
+def by_dbt(db: Path) -> None:
+    run_dbt(Settings(db=db))
+
+
+def by_dbt_anew(db: Path) -> None:
+    run_dbt(Settings(db=db), ["--full-refresh"])
+
+
+BUILDS = (by_plan, by_dbt, by_plan_anew, by_dbt_anew)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
+def test_dbt_and_the_plan_follow_each_other_in_any_order(tmp_path, seed):
+    """Files come between builds; each build is by whom chance says."""
+    rng = random.Random(seed)
+    db = tmp_path / "w.duckdb"
+    warehouse = Warehouse(db)
+    warehouse.ingest(EXAMPLES / "memory", EXAMPLES / "sentiment_pipeline")
+    builds = rng.sample(BUILDS, len(BUILDS))
+    for step, build in enumerate(builds):
+        folder = tmp_path / str(step)
+        folder.mkdir()
+        write(folder / "new.json", run_of(f"t{step}", f"answer {step}", step + 1))
+        write(folder / "again.json", run_of("t", f"answer {step % 2}", 9))
+        warehouse.ingest(folder)
+        build(db)
+        assert warehouse.last_build().has_all, build.__name__
+        assert warehouse.last_build().is_of_this_project, build.__name__
+    again = Path(shutil.copy(db, tmp_path / "again.duckdb"))
+    by_plan_anew(again)
+    assert differences(db, again) == {}
+    assert contracts(db) == contracts(again)
+
+
+def contracts(db: Path) -> list[tuple]:
+    """Columns, types and constraints of everything that outlives a build."""
+    with duckdb.connect(str(db), read_only=True) as con:
+        return con.execute(
+            "select table_name, column_index, column_name, data_type"
+            " from duckdb_columns() where schema_name = 'marts' union all"
+            " select table_name, constraint_index, constraint_text, constraint_type"
+            " from duckdb_constraints() where schema_name = 'marts' order by all"
+        ).fetchall()
+
+
+@pytest.mark.slow
+def test_a_full_refresh_by_dbt_runs_every_unit_test_too(tmp_path):
+    """The cure that messages name: nothing of it fails or is left out."""
+    db = tmp_path / "w.duckdb"
+    Warehouse(db).ingest(write(tmp_path / "one.json", task("one")))
+    run_dbt(Settings(db=db), ["--full-refresh", "--selector", "everything"])
+    assert Warehouse(db).last_build().has_all
+
+
+# ---------- what fails leaves everything as it was
+
+
+def state(db: Path) -> dict[str, list[tuple]]:
+    with duckdb.connect(str(db), read_only=True) as con:
+        tables = con.execute(
+            "select schema_name || '.' || table_name from duckdb_tables() order by all"
+        ).fetchall()
+        return {name: con.execute(f"from {name} order by all").fetchall()
+                for (name,) in tables}  # fmt: skip
+
+
+def test_a_failed_data_test_says_which_rows_and_changes_nothing(
+    writable_example_db, tmp_path
+):
+    warehouse = Warehouse(writable_example_db)
+    with warehouse.writable() as con:  # a case twice, which ingest never lets through
+        con.execute("insert into raw.cases from raw.cases limit 1")
+        con.execute("delete from raw.task_builds")
+    before = state(writable_example_db)
+    with pytest.raises(BuildError) as caught:
+        warehouse.build()
+    said = str(caught.value)
+    assert re.match(r"data test \w+ fails for \d+ row\(s\)\n\{'", said), said
+    assert state(writable_example_db) == before
+
+
+def test_a_broken_constraint_says_model_and_rule_and_changes_nothing(
+    writable_example_db,
+):
+    warehouse = Warehouse(writable_example_db)
+    with warehouse.writable() as con:
+        con.execute("update raw.rounds set latency_ms = -5")
+        con.execute("delete from raw.task_builds")
+    before = state(writable_example_db)
+    with pytest.raises(BuildError, match=r"^incremental \w+: .*CHECK"):
+        warehouse.build()
+    assert state(writable_example_db) == before
+
+
+def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):
+    warehouse = Warehouse(writable_example_db)
+    with warehouse.writable() as con:
+        con.execute("update raw.builds set project_hash = 'of other models'")
+    before = state(writable_example_db)
+    with pytest.raises(BuildError, match="have changed"):
+        warehouse.compare("review-sentiment-baseline", "cs-regression-v3.1")
+    with pytest.raises(BuildError, match="have changed"):
+        warehouse.set_baseline("cs-regression-v3.1")
+    assert state(writable_example_db) == before
+
+
+# ---------- a plan that is old
+
+
+def test_who_works_on_the_models_builds_what_they_say_now(tmp_path, monkeypatch):
+    """Without ``make plan``: the project is compiled anew."""
+    project = Path(shutil.copytree(dbt_project(), tmp_path / "dbt_project"))
+    model = project / "models/marts/tasks/dim_tasks.sql"
+    model.write_text(model.read_text("utf-8") + "\n-- a word more\n", "utf-8")
+    for module in ("plan", "dbt"):
+        monkeypatch.setattr(f"promptlab.build.{module}.dbt_project", lambda: project)
+    stored = plan.file().read_bytes()
+    compiled = plan.load()
+    assert "-- a word more" in "\n".join(
+        node.query for node in compiled.nodes if node.name == "dim_tasks"
+    )
+    assert plan.file().read_bytes() == stored
