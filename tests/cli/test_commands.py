@@ -69,7 +69,9 @@ def test_version_is_printed(run):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("nonsense",), 2, "No such command 'nonsense'"),
+        (("nonsense",), 2, "there is no command `nonsense`"),
+        (("leaderbord",), 2, "no command `leaderbord`; did you mean `leaderboard`?"),
+        (("runs", "A", "--title", "B"), 2, "TITLE and --title name different titles"),
         (("ingest",), 2, "Missing argument"),
         (("ingest", "gone.json"), 3, "gone.json: cannot be read"),
         (("ingest", "empty.json"), 3, "empty.json: is empty"),
