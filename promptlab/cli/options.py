@@ -131,7 +131,7 @@ def _with_options(
                 help="Form of what goes to stdout.",
             )
         )
-    if formats and "table" in formats:
+    if formats and {"table", "csv"} <= set(formats):
         options.append(
             click.option("--wide", is_flag=True, help="Every column of a table.")
         )
