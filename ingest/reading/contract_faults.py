@@ -105,9 +105,9 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def nearest(word: str, words: Sequence[str]) -> str:
+def nearest(word: str, words: Sequence[str], *, cutoff: float = 0.6) -> str:
     """Return a question that names the nearest of *words*, or nothing."""
-    close = get_close_matches(word, words, n=1)
+    close = get_close_matches(word, words, n=1, cutoff=cutoff)
     return f"; did you mean {shown(close[0])}?" if close else ""
 
 
@@ -130,8 +130,10 @@ def _say(details: ErrorDetails) -> tuple[str, str]:
     found = shown(details["input"])
     if kind == "missing":
         keys = list(details["input"]) if isinstance(details["input"], dict) else []
-        message = "required, but missing"
-        return "missing", message + nearest(str(details["loc"][-1]), keys)
+        name = str(details["loc"][-1])
+        known = ["id"] if name.endswith("_id") and "id" in keys else keys
+        near = '; did you mean "id"?' if known == ["id"] else nearest(name, keys)
+        return "missing", f"required, but missing{near}"
     if kind in _EXPECTED:
         return "wrong_type", f"expected {_EXPECTED[kind]}, found {found}"
     if kind in _BOUNDS:
