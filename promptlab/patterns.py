@@ -120,9 +120,15 @@ def mistyped_prefix(expected: str) -> MistypedPrefix | None:
     begin = _WORD_AND_COLON.match(expected)
     if begin is None:
         return None
+    meant = _nearest_prefix(begin[1].lower())
+    return MistypedPrefix(begin[0], meant) if meant else None
+
+
+@lru_cache(maxsize=1024)
+def _nearest_prefix(word: str) -> str | None:
     words = [prefix[:-1] for prefix in _ALL_PREFIXES]
-    near = get_close_matches(begin[1].lower(), words, n=1, cutoff=0.85)
-    return MistypedPrefix(begin[0], f"{near[0]}:") if near else None
+    near = get_close_matches(word, words, n=1, cutoff=0.85)
+    return f"{near[0]}:" if near else None
 
 
 _WORD_AND_COLON = re.compile(r"\s*([A-Za-z]{4,12})\s?[:\N{FULLWIDTH COLON}]")

@@ -146,7 +146,7 @@ def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
 def _print_task(side: str, task: ComparedTask, why: str | None = None) -> None:
     print_text(
         f"{task.task_id}  {task.prompt_version}  {task.model}"
-        f"  {task.created_at:%Y-%m-%d %H:%M}{f'  ({why})' if why else ''}",
+        f"  {task.created_at:%Y-%m-%d}{f'  ({why})' if why else ''}",
         lead=f"{side}  ",
     )
 
