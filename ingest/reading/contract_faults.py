@@ -140,10 +140,9 @@ def _say(details: ErrorDetails) -> tuple[str, str]:
     if kind == "missing":
         keys = list(details["input"]) if isinstance(details["input"], dict) else []
         name = str(details["loc"][-1])
-        # others call a record's own id just that
-        known = ["id"] if name.endswith("_id") and "id" in keys else keys
-        near = nearest(name, known, cutoff=0.3 if known == ["id"] else 0.6)
-        return "missing", f"required, but missing{near}"
+        if name.endswith("_id") and "id" in keys:  # what others call it
+            return "missing", 'required, but missing; did you mean "id"?'
+        return "missing", f"required, but missing{nearest(name, keys)}"
     if kind in _EXPECTED:
         return "wrong_type", f"expected {_EXPECTED[kind]}, found {found}"
     if kind in _BOUNDS:

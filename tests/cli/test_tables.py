@@ -103,6 +103,15 @@ def test_every_table_fits_the_terminal_and_tears_no_id(
     assert torn_ids(out) == []
 
 
+@pytest.mark.parametrize("columns", [80, 200])
+@pytest.mark.parametrize("args", READING[:-2], ids=" ".join)
+def test_wide_fits_the_terminal_too(on_terminal, example_db, args, columns):
+    args = [*args, "--wide", "--db", str(example_db)]
+    out = on_terminal(columns, lambda: run_cli(args))
+    assert too_long(out, columns) == []
+    assert torn_ids(out) == []
+
+
 @pytest.mark.parametrize("args", READING, ids=" ".join)
 def test_no_line_in_a_pipe_is_over_100_characters(example_db, capsys, args):
     run_cli([*args, "--db", str(example_db)])
