@@ -97,7 +97,7 @@ def command(
             workers=workers,
         )
         rows = [_row(file) for file in ingested.files]
-        print_rows(_COLUMNS, rows, call.format, _TABLE)
+        print_rows(_COLUMNS, rows, call.format, _TABLE, wide=call.wide)
         worst = max(worst, exit_code(ingested, strict=strict))
     return worst
 
