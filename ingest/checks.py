@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from ingest.reading.json_text import dump
 from promptlab.contracts.testset import TestCase
-from promptlab.patterns import text_check, translate
+from promptlab.patterns import mistyped_prefix, text_check, translate
 
 #: Characters of an expected object or list that a check repeats; a longer one stands in
 #: the case itself, and its check says so in a sentence.
@@ -186,6 +186,13 @@ class _CaseChecks:
     def _add_text(self, value: str, place: _Place) -> None:
         written = dump(value)
         matcher, operand = text_check(value)
+        mistyped = mistyped_prefix(value)
+        if mistyped is not None:
+            message = (
+                f"{dump(mistyped.written)} is no prefix, so the whole text is compared;"
+                f" did you mean {dump(mistyped.meant)}? If not, put literal: in front."
+            )
+            self._remark(place, "doubtful_prefix", message)
         if matcher == "regex":
             pattern = translate(operand)
             if pattern.error:

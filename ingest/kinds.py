@@ -84,6 +84,8 @@ def _kind_of_keys(keys: set[str]) -> str | None:
         return "scores"
     if "sample_id" in keys:
         return "results"
+    if {"id", "entity_id", "variant"} <= keys:  # a result whose sample_id is called id
+        return "results"
     if "id" in keys:
         return "testset"
     return None

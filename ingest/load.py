@@ -19,6 +19,7 @@ from ingest.raw.rows import Key, Reading
 from ingest.raw.write import Writer
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.source import Source
+from ingest.references import References
 
 if TYPE_CHECKING:
     import duckdb
@@ -77,11 +78,13 @@ def ingest(
     """
     known = known_files(con, purged_too=purged_too)
     reader = FileReader(known, known_pipelines(con), testset, limits, redact)
+    references = References(testset)
     writer = Writer(con, ingest_version)
     with ThreadPoolExecutor(max_workers=1) as thread:
         writing: Future[None] | None = None
         try:
-            for batch in _batches(reader.read_all(planned, on_progress)):
+            read = _seen(reader.read_all(planned, on_progress), references)
+            for batch in _batches(read):
                 if writing is not None:
                     writing.result()
                 writing = thread.submit(writer.write, batch)
@@ -90,7 +93,17 @@ def ingest(
         except BaseException:
             thread.submit(writer.give_up)
             raise
+    references.know(con)
+    loads = {load.path: load for load in reader.loads}
+    for path, problem in references.unmet():
+        loads[path].problems = [*loads[path].problems, problem]
     return reader.loads
+
+
+def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBatch]:
+    for one in read:
+        references.see(one.source.path, one.reading)
+        yield one
 
 
 def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:

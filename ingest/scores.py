@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import polars as pl
 
 from ingest.files.blocks import Block
-from ingest.raw.rows import Columns, Key, Reading, joined
+from ingest.raw.rows import Columns, Key, Reading, Reference, joined
 from ingest.reading.checked_columns import (
     Doubtful,
     doubles,
@@ -21,9 +20,9 @@ from ingest.reading.checked_columns import (
 from ingest.reading.contract_faults import Fault, nearest, shown
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.problems import Problem
-from ingest.reading.seen_ids import SeenIds
+from ingest.reading.seen_ids import Id, SeenIds
 from ingest.reading.struct_records import StructRecords, Table, record_batches
+from ingest.reading.unknown_keys import UnknownKeys
 from promptlab.contracts.scores import ScoreRecord
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
@@ -50,7 +49,8 @@ def score_batches(
         name.
     """
     seen = SeenIds()
-    unknown: dict[str, _Unknown] = {}
+    unknown = UnknownKeys(_advice)
+    dimensions: dict[Id, Reference] = {}
     keys: list[Key] = [("scores", name)]
     for records in record_batches(ScoreRecord, "round_id", blocks, limits):
         with no_garbage_collection():
@@ -65,9 +65,10 @@ def score_batches(
             if not records.is_last:
                 for each in _ids(table):
                     seen.add(each)
-        _count_unknown_keys(records, unknown)
+        unknown.count(records)
+        _note_dimensions(records, dimensions)
         if records.is_last:
-            records.problems += _unknown_keys(unknown)
+            records.problems += unknown.problems()
         yield Reading(
             rows={"scores": cast("Columns", table)} if not records.broken else {},
             problems=records.sorted_problems(),
@@ -75,6 +76,7 @@ def score_batches(
             records_rejected=records.refused,
             rejected=records.broken,
             keys=[] if records.broken else keys,
+            references=list(dimensions.values()) if records.is_last else [],
         )
         keys = []
 
@@ -120,27 +122,16 @@ def _note_twin(records: StructRecords, row: int) -> None:
     records.note(row, Fault((), "duplicate_score", message), "reject")
 
 
-@dataclass
-class _Unknown:
-    first: Problem
-    count: int = 0
+def _advice(key: str, _score: Any) -> str:
+    near = nearest(key, list(ScoreRecord.model_fields))
+    return f"is not stored{near or '; put it into `payload`'}"
 
 
-def _count_unknown_keys(records: StructRecords, found: dict[str, _Unknown]) -> None:
-    for row, unknown in enumerate(records.unknown):
-        for key in unknown:
-            if key not in found:
-                fault = Fault((key,), "unknown_key", "")
-                found[key] = _Unknown(records.problem(row, fault))
-            found[key].count += 1
-
-
-def _unknown_keys(found: dict[str, _Unknown]) -> list[Problem]:
-    problems = []
-    for key, each in found.items():
-        often = "" if each.count == 1 else f" (here and in {each.count - 1} more)"
-        advice = nearest(key, list(ScoreRecord.model_fields))
-        advice = advice or "; put it into `payload`"
-        message = f"unknown key {shown(key)}{often} is not stored{advice}"
-        problems.append(replace(each.first, message=message))
-    return problems
+def _note_dimensions(records: StructRecords, found: dict[Id, Reference]) -> None:
+    """Note where each dimension of each task is named first."""
+    for row, one in enumerate(records.structs):
+        if (one.task_id, one.dimension_id) not in found:
+            place = Fault(("dimension_id",), "unknown_dimension", "")
+            found[one.task_id, one.dimension_id] = Reference(
+                "dimension", one.dimension_id, one.task_id, records.problem(row, place)
+            )

@@ -6,7 +6,6 @@ is missing, or whose drop may be chance, is inconclusive: it neither passes nor 
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from promptlab.contracts.gate import (
 )
 from promptlab.errors import NothingToDo, SettingsError, UsageError
 from promptlab.history import Say, compare, say_nothing
+from promptlab.nearest import did_you_mean
 from promptlab.task_ids import resolve_task
 from reports.catalogue import Catalogue, catalogue
 from reports.gate_queries import GateNumbers, TagCases, gate_numbers
@@ -350,8 +350,7 @@ def _explain(error: ValidationError, name: str) -> str:
         loc = [str(part) for part in fault["loc"]]
         key = ".".join(loc)
         if fault["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(loc[-1], _keys(loc[:-1]), n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
+            hint = did_you_mean(loc[-1], _keys(loc[:-1]))
             lines.append(f"{name}: there is no rule `{key}`{hint}")
         else:
             lines.append(

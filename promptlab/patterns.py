@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -99,6 +100,38 @@ def text_check(expected: str) -> TextCheck:
                 rest = rest.lstrip()
             return TextCheck(matcher, rest)
     return TextCheck("text", expected)
+
+
+class MistypedPrefix(NamedTuple):
+    """How an expected text begins, and the prefix that was probably meant."""
+
+    written: str
+    meant: str
+
+
+def mistyped_prefix(expected: str) -> MistypedPrefix | None:
+    """Find ``contain:``, ``Contains:``, ``regexp:`` and the like.
+
+    A prefix with a blank before it, or with a full-width colon, is one of them: such a
+    text is compared as a whole, which is seldom what its writer wants.
+    """
+    if expected.startswith(_ALL_PREFIXES):
+        return None
+    begin = _WORD_AND_COLON.match(expected)
+    if begin is None:
+        return None
+    meant = _nearest_prefix(begin[1].lower())
+    return MistypedPrefix(begin[0], meant) if meant else None
+
+
+@lru_cache(maxsize=1024)
+def _nearest_prefix(word: str) -> str | None:
+    words = [prefix[:-1] for prefix in _ALL_PREFIXES]
+    near = get_close_matches(word, words, n=1, cutoff=0.85)
+    return f"{near[0]}:" if near else None
+
+
+_WORD_AND_COLON = re.compile(r"\s*([A-Za-z]{4,12})\s?[:\N{FULLWIDTH COLON}]")
 
 
 @dataclass(frozen=True, slots=True)

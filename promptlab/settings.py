@@ -6,7 +6,6 @@ The config file is ``promptlab.toml``, or the table ``[tool.promptlab]`` of a
 
 from __future__ import annotations
 
-import difflib
 import os
 import tomllib
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from promptlab.errors import SettingsError
+from promptlab.nearest import did_you_mean
 
 ENV_PREFIX = "PROMPTLAB_"
 
@@ -175,8 +175,7 @@ def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
         name = str(fault["loc"][0])
         where = origin.get(name, "settings")
         if fault["type"] == "extra_forbidden":
-            near = difflib.get_close_matches(name, Settings.model_fields, n=1)
-            hint = f"; did you mean `{near[0]}`?" if near else ""
+            hint = did_you_mean(name, Settings.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:
             lines.append(f"{where}: {name}: {fault['msg']}, found {fault['input']!r}")

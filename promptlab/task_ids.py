@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,7 +55,10 @@ def resolve_task(
             f"{wanted}: {len(ids)} tasks begin so: {', '.join(ids[:5])}"
             f"{', …' if len(ids) > 5 else ''}; give more of the id"
         )
-    raise UsageError(f"{wanted}: there is no such task; `promptlab runs` lists them")
+    known = con.execute(f"select task_id from {tasks}").fetchall()
+    hint = did_you_mean(wanted, [row[0] for row in known])
+    hint = hint or "; `promptlab runs` lists them"
+    raise UsageError(f"{wanted}: there is no such task{hint}")
 
 
 def _by_word(

@@ -11,7 +11,7 @@ import msgspec
 
 from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from ingest.analysis.rows import DoubtfulCases, task_reading
-from ingest.analysis.warnings import UnknownKeys, placed
+from ingest.analysis.warnings import UnknownKeys, placed, placed_references
 from ingest.raw.rows import Reading
 from ingest.reading.contract_faults import Fault, judge, shown, text_member
 from ingest.reading.json_messages import printable
@@ -49,11 +49,10 @@ def read_carefully(data: bytes, limits: Limits = DEFAULT) -> Reading:
     except JSONDecodeError as error:
         return _rejected([syntax_problem(error, document.text)])
     except HeadFaults as error:
-        return _rejected(
-            [document.problem(each, error.task_id) for each in error.faults],
-            len(document.cases),
-        )
-    return _Cases(document, head, limits).reading()
+        problems = [document.problem(each, error.task_id) for each in error.faults]
+        problems += _Cases(document, limits).problems()
+        return _rejected(problems, len(document.cases))
+    return _Cases(document, limits).reading(head)
 
 
 def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
@@ -129,32 +128,51 @@ class _Document:
 class _Cases:
     """The cases of a document, each loaded or refused."""
 
-    def __init__(self, document: _Document, head: AnalysisHead, limits: Limits) -> None:
+    def __init__(self, document: _Document, limits: Limits) -> None:
         self.document = document
-        self.head = head
         self.limits = limits
         self.good: dict[int, Any] = {}
         self.refused: dict[int, list[Problem]] = {}
         self.warnings: list[Problem] = []
         self.unknown = UnknownKeys()
 
-    def reading(self) -> Reading:
+    def problems(self) -> list[Problem]:
+        """Name all that is wrong with the cases of a file that is rejected anyway."""
+        self._decode_all()
+        for position in list(self.good):
+            if judge(TestCaseBundle, self._text(position)):
+                self._refuse(position, "")
+        self._refuse_twins()
+        return self._refusals()
+
+    def reading(self, head: AnalysisHead) -> Reading:
         """Decode, judge, and build the rows of what is good."""
-        self.unknown.see_head(map(str, self.document.top), self.head)
-        for position, span in enumerate(self.document.cases):
-            self._decode(position, span)
+        self.unknown.see_head(map(str, self.document.top), head)
+        self._decode_all()
         self._refuse_twins()
         for position in self.good:
             self._drop_twin_rounds(position)
-        reading = self._rows()
+        reading = self._rows(head)
         found = [*self.unknown.problems(), *reading.problems]
         reading.problems = [
-            *(each for _, found in sorted(self.refused.items()) for each in found),
+            *self._refusals(),
             *self.warnings,
             *placed(found, self.document.text),
         ]
+        text = self.document.text
+        reading.references = placed_references(reading.references, text)
         reading.records_rejected = len(self.refused)
         return reading
+
+    def _refusals(self) -> list[Problem]:
+        return [each for _, found in sorted(self.refused.items()) for each in found]
+
+    def _text(self, position: int) -> str:
+        return self.document.written(self.document.cases[position])
+
+    def _decode_all(self) -> None:
+        for position, span in enumerate(self.document.cases):
+            self._decode(position, span)
 
     def _decode(self, position: int, span: Span) -> None:
         text = self.document.written(span)
@@ -179,8 +197,7 @@ class _Cases:
     def _refuse(self, position: int, reason: str) -> None:
         """Name every fault of a case that did not pass; *reason* is the last resort."""
         self.good.pop(position, None)
-        span = self.document.cases[position]
-        text = self.document.written(span)
+        text = self._text(position)
         found = judge(TestCaseBundle, text)
         self.refused[position] = [
             self._problem(position, fault, text_member(text, "case_id"))
@@ -222,12 +239,12 @@ class _Cases:
             kept.setdefault(one.round_id, one)
         case.rounds = list(kept.values())
 
-    def _rows(self) -> Reading:
+    def _rows(self, head: AnalysisHead) -> Reading:
         while True:
             positions = list(self.good)
             try:
                 return task_reading(
-                    self.head, list(self.good.values()), positions, self.limits
+                    head, list(self.good.values()), positions, self.limits
                 )
             except DoubtfulCases as error:
                 for place in error.places:

@@ -69,7 +69,11 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
         contract = AnalysisInput.model_validate(values)
     except ValidationError as error:
         known = {fault.keys for fault in found}
-        found += [each for each in faults(error, values) if each.keys not in known]
+        found += [
+            each
+            for each in faults(error, values, AnalysisInput)
+            if each.keys not in known
+        ]
     if found:
         raise HeadFaults(found, _task_id(values))
     task = contract.task

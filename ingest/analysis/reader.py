@@ -17,7 +17,7 @@ import msgspec
 from ingest.analysis.careful import read_carefully
 from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from ingest.analysis.rows import DoubtfulCases, Twins, task_reading
-from ingest.analysis.warnings import Members, UnknownKeys, placed
+from ingest.analysis.warnings import Members, UnknownKeys, placed, placed_references
 from ingest.raw.rows import Reading
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.limits import DEFAULT, Limits
@@ -74,9 +74,10 @@ def _read_at_once(data: bytes, limits: Limits) -> Reading:
         *_unknown_keys(head, None if is_closed else data),
         *reading.problems,
     ]
-    if reading.problems:
+    if reading.problems or reading.references:
         text = data.decode("utf-8", "surrogateescape")
         reading.problems = placed(reading.problems, text)
+        reading.references = placed_references(reading.references, text)
     return reading
 
 

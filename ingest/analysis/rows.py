@@ -11,7 +11,11 @@ import polars as pl
 
 from ingest.analysis.head import AnalysisHead
 from ingest.analysis.payload_patterns import spellings
-from ingest.analysis.warnings import zone_warnings
+from ingest.analysis.warnings import (
+    dimension_warnings,
+    testset_references,
+    zone_warnings,
+)
 from ingest.raw.rows import Columns, Reading, Rows
 from ingest.reading.checked_columns import (
     Doubtful,
@@ -92,11 +96,15 @@ def task_reading(
     rows: Rows = {name: _of_task(head.task_id, each) for name, each in tables.items()}
     return Reading(
         rows=head.rows | rows,
-        problems=zone_warnings(
-            head, len(zoneless), _first_time(cases, positions, zoneless)
-        ),
+        problems=[
+            *dimension_warnings(head),
+            *zone_warnings(
+                head, len(zoneless), _first_time(cases, positions, zoneless)
+            ),
+        ],
         records_loaded=len(cases),
         keys=[("task", head.task_id)],
+        references=testset_references(head),
     )
 
 

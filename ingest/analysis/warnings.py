@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from pydantic import BaseModel
 
+from ingest.raw.rows import Reference
 from ingest.reading.checked_columns import zone_message
 from ingest.reading.contract_faults import nearest, shown
 from ingest.reading.json_places import Key, keys, line_column, locate, pointer
@@ -21,6 +22,7 @@ from promptlab.contracts.analysis_input import (
     TestCaseBundle,
     TestTaskMeta,
 )
+from promptlab.policy import builtin_scorers
 
 if TYPE_CHECKING:
     from ingest.analysis.head import AnalysisHead
@@ -88,6 +90,53 @@ class UnknownKeys:
         ]
 
 
+def dimension_warnings(head: AnalysisHead) -> list[Problem]:
+    """One warning for each dimension whose scorer is almost that of another name."""
+    found = []
+    known = builtin_scorers()
+    for place, each in enumerate(head.contract.dimensions):
+        scorer = each.parameters.get("scorer", each.dimension_id)
+        near = nearest(scorer, known, cutoff=0.8) if isinstance(scorer, str) else ""
+        if near and scorer not in known:
+            is_named = "scorer" in each.parameters
+            way = ("parameters", "scorer") if is_named else ("dimension_id",)
+            found.append(
+                Problem(
+                    code="unknown_scorer",
+                    severity="warning",
+                    record_id=head.task_id,
+                    pointer=pointer(("dimensions", place, *way)),
+                    message=f"no scorer is called {shown(scorer)}, so only scores from"
+                    f" outside count here{near}",
+                )
+            )
+    return found
+
+
+def testset_references(head: AnalysisHead) -> list[Reference]:
+    """The testsets that a task names; ``env.dataset`` may be the name of anything."""
+    extras, env = head.contract.extras, head.contract.task.env
+    return [
+        Reference(
+            "testset",
+            name,
+            head.task_id,
+            Problem(
+                code="unknown_testset",
+                message="",
+                severity="warning",
+                record_id=head.task_id,
+                pointer=pointer(way),
+            ),
+        )
+        for name, way in (
+            (extras.get("testset"), ("extras", "testset")),
+            (env.get("testset"), ("task", "env", "testset")),
+        )
+        if isinstance(name, str) and name.strip()
+    ]
+
+
 def _say(model: type[BaseModel], key: str, count: int) -> str:
     often = "" if count == 1 else f" (here and in {count - 1} more)"
     near = nearest(key, list(model.model_fields))
@@ -103,6 +152,15 @@ def placed(problems: Sequence[Problem], text: str) -> list[Problem]:
     return [
         replace(each, line=line, column=column)
         for each, (line, column) in zip(problems, lines, strict=True)
+    ]
+
+
+def placed_references(references: Sequence[Reference], text: str) -> list[Reference]:
+    """Add line and column to where names stand."""
+    places = placed([each.place for each in references], text)
+    return [
+        replace(each, place=place)
+        for each, place in zip(references, places, strict=True)
     ]
 
 

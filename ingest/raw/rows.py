@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, Literal
 
 from ingest.reading.problems import Problem
 
@@ -23,6 +23,18 @@ Rows = dict[str, Columns]
 
 Key = tuple[str, ...]
 """What identifies a live object: its kind, then its id, in as many parts as it has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A name in a file that another file has to bring."""
+
+    kind: Literal["testset", "dimension"]
+    name: str
+    task_id: str
+    """Whose testset or dimension it is."""
+    place: Problem
+    """The warning where nothing brings it, still without its message."""
 
 
 @dataclass
@@ -53,6 +65,9 @@ class Reading:
     ``("scores", uri)``. Loading the file replaces their earlier rows.
     """
 
+    references: list[Reference] = field(default_factory=list)
+    """What it names that other files have to bring."""
+
 
 def joined(batches: Iterable[Reading]) -> Reading:
     """Join all batches of one file."""
@@ -64,6 +79,7 @@ def joined(batches: Iterable[Reading]) -> Reading:
                 name: _longer(before[name], columns[name]) for name in columns
             }
         first.problems += each.problems
+        first.references += each.references
         first.records_loaded += each.records_loaded
         first.records_rejected += each.records_rejected
         first.rejected = first.rejected or each.rejected

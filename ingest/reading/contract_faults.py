@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
+from ingest.reading.contract_fields import asked_for
 from ingest.reading.json_messages import printable
 from ingest.reading.json_places import Key, flaws, keys_at, locate, value_end
 
@@ -48,17 +49,23 @@ class Fault:
     message: str
 
 
-def faults(error: ValidationError, value: Any) -> list[Fault]:
+def faults(
+    error: ValidationError, value: Any, model: type[BaseModel] | None = None
+) -> list[Fault]:
     """Return every fault once, in the order of the contract's fields.
 
     Args:
         error: What the contract raised.
         value: What it was given; tells real keys from pydantic's names of branches.
+        model: The contract, to say of what is missing what belongs there.
     """
     found: dict[tuple[tuple[Key, ...], str], list[str]] = {}
     for details in error.errors(include_url=False):
         keys = _real_keys(details, value)
         code, message = _say(details)
+        if code == "missing" and model is not None and "did you mean" not in message:
+            wanted = asked_for(model, keys)
+            message += f". Write {wanted}" if wanted else ""
         found.setdefault((keys, code), []).append(message)
     return [
         Fault(keys, code, _joined(messages)) for (keys, code), messages in found.items()
@@ -84,7 +91,9 @@ def judge(model: type[BaseModel], text: str) -> list[Fault]:
         model.model_validate(value)
     except ValidationError as error:
         known = {fault.keys for fault in found}
-        found += [each for each in faults(error, value) if each.keys not in known]
+        found += [
+            each for each in faults(error, value, model) if each.keys not in known
+        ]
     return found
 
 
@@ -105,9 +114,9 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
-def nearest(word: str, words: Sequence[str]) -> str:
+def nearest(word: str, words: Sequence[str], *, cutoff: float = 0.6) -> str:
     """Return a question that names the nearest of *words*, or nothing."""
-    close = get_close_matches(word, words, n=1)
+    close = get_close_matches(word, words, n=1, cutoff=cutoff)
     return f"; did you mean {shown(close[0])}?" if close else ""
 
 
@@ -130,8 +139,10 @@ def _say(details: ErrorDetails) -> tuple[str, str]:
     found = shown(details["input"])
     if kind == "missing":
         keys = list(details["input"]) if isinstance(details["input"], dict) else []
-        message = "required, but missing"
-        return "missing", message + nearest(str(details["loc"][-1]), keys)
+        name = str(details["loc"][-1])
+        if name.endswith("_id") and "id" in keys:  # what others call it
+            return "missing", 'required, but missing; did you mean "id"?'
+        return "missing", f"required, but missing{nearest(name, keys)}"
     if kind in _EXPECTED:
         return "wrong_type", f"expected {_EXPECTED[kind]}, found {found}"
     if kind in _BOUNDS:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from difflib import get_close_matches
 from typing import Any, cast
 
 import msgspec
@@ -19,6 +20,7 @@ from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem
 from ingest.reading.struct_records import Members, StructRecords, record_batches
+from ingest.reading.unknown_keys import UnknownKeys
 from ingest.results.rows import TASK_FIELDS, ResultRows, case_columns, task_columns
 from ingest.results.so_far import ResultsSoFar, TaskSoFar
 from promptlab.contracts.evaluation import EvaluationRecord
@@ -56,9 +58,13 @@ def result_batches(
     """
     stem = name.rsplit("/", 1)[-1].split(".", 1)[0]
     so_far = ResultsSoFar()
+    unknown = UnknownKeys(_advice)
     for records in record_batches(EvaluationRecord, "sample_id", blocks, limits):
         with no_garbage_collection():
+            unknown.count(records)
             reading = _read_batch(records, stem, so_far, modified_at)
+            if records.is_last:
+                reading.problems += unknown.problems()
         yield reading
 
 
@@ -93,7 +99,26 @@ def _read_batch(
         records_rejected=records.refused,
         rejected=records.broken,
         keys=[("task", each) for each in so_far.tasks if each not in known_before],
+        references=so_far.references() if records.is_last else [],
     )
+
+
+_OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion")
+"""What others call the final output."""
+
+
+def _advice(key: str, result: Any) -> str:
+    """Say what a key was probably meant to be; most are just kept in ``metadata``."""
+    meant = next(
+        iter(get_close_matches(key, EvaluationRecord.model_fields, n=1, cutoff=0.85)),
+        "final_output" if key in _OUTPUTS else None,
+    )
+    is_given = meant == "final_output" and (
+        bytes(result.final_output) != b"null" or result.raw_output is not None
+    )
+    if meant is None or is_given:
+        return ""
+    return f"is only kept in metadata; did you mean {shown(meant)}?"
 
 
 def _keep_unknown_keys(records: StructRecords) -> None:
@@ -144,6 +169,9 @@ def _add_task(
             task["executed_at"],
             _time_missing(records, task, modified_at),
         )
+    if known.testset is None and task["testset"] is not None:
+        place = Fault(("testset",), "unknown_testset", "")
+        known.testset = records.problem(task["testset_row"], place)
     for time in ("created_at", "executed_at"):
         times = [each for each in (getattr(known, time), task[time]) if each]
         setattr(known, time, min(times, default=None))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ingest.raw.rows import Reference
 from ingest.reading.checked_columns import zone_message
 from ingest.reading.problems import Problem
 from ingest.reading.seen_ids import Id, SeenIds
@@ -24,6 +25,8 @@ class TaskSoFar:
     executed_at: datetime | None
     time_missing: Problem | None
     """A warning at the task's first result, unless a time turns up in a later one."""
+    testset: Problem | None = None
+    """Where a testset is named first."""
     warned: set[str] = field(default_factory=set)
     """Fields with more than one value, which were already warned about."""
 
@@ -69,6 +72,14 @@ class ResultsSoFar:
         """Count times without a zone in one field."""
         known = self._zoneless.setdefault(name, _Zoneless(first, 0))
         known.count += count
+
+    def references(self) -> list[Reference]:
+        """The testset that each task names."""
+        return [
+            Reference("testset", str(each.fields["testset"]), task_id, each.testset)
+            for task_id, each in self.tasks.items()
+            if each.testset is not None
+        ]
 
     def closing_problems(self) -> list[Problem]:
         """Problems that are known only at the end of the file."""

@@ -63,6 +63,12 @@ _LEAST_ROOM = 64 << 20
 _ROOM_PER_BYTE = 50
 
 
+_NOTHING_EXPECTED = (
+    "no case of this testset expects anything, so nothing is checked against it. Write"
+    ' what is right, such as "expected_outputs": {"intent": "refund"}. If this is no'
+    " testset, --kind says what it is."
+)
+
 BATCH_CHARACTERS = 4 << 20
 """Of the records whose rows make a batch; flattened they take some ten times that."""
 
@@ -108,6 +114,7 @@ def testset_batches(
     """
     batch = _Batch(name)
     cases = rejected = 0
+    expects_something = False
     references = StepReferences(pipelines_of(name, pipelines))
     records = read_cases(blocks, size=size, limits=limits)
     while True:
@@ -118,6 +125,7 @@ def testset_batches(
             reading.keys = [("testset", name)]
         cases += reading.records_loaded
         rejected += reading.records_rejected
+        expects_something = expects_something or batch.expects_something
         if is_last:
             break
         yield reading
@@ -126,6 +134,10 @@ def testset_batches(
         reading.rows["testsets"] = _testset_row(name, cases)
     else:
         reading.rejected = True
+    if cases and not expects_something:
+        reading.problems.append(
+            Problem("nothing_expected", _NOTHING_EXPECTED, "warning", line=1)
+        )
     if not cases and not rejected:
         message = "the file has no test case. Write one JSON object per line."
         reading.problems.append(Problem("empty_file", message, line=1))
@@ -136,6 +148,7 @@ class _Batch:
     """As many records as are written at a time."""
 
     def __init__(self, name: str) -> None:
+        self.expects_something = False
         self._reading = Reading({})
         self._rows = _TestsetRows(name)
 
@@ -152,6 +165,7 @@ class _Batch:
                 reading.problems += map(record.placed, unknown)
                 reading.records_loaded += 1
                 self._rows.add(record.case, record)
+                self.expects_something = self.expects_something or bool(record.checks)
             room -= len(record.text)
             if room < 0:
                 return False

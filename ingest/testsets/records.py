@@ -206,6 +206,13 @@ def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
         if "expected" in value and "expected_output" in value:
             message = "read as an input, because expected_output is there too"
             result.warn("unused_expectation", "/expected", f"{message}. Keep one.")
+        if isinstance(value.get("input"), dict):
+            result.warn(
+                "doubtful_format",
+                "/input",
+                "read as the simple form, in which each key is an input or an expected"
+                " output of its own; did you mean inputs and expected_outputs?",
+            )
         return
     if "expected_output" in value and "expected_outputs" in value:
         result.warn(
@@ -243,5 +250,7 @@ def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
 @lru_cache(maxsize=1024)
 def _slip(key: str) -> str | None:
     """Return the field that an unknown key is likely to mean."""
+    if key.startswith("expect") or key in ("output", "outputs"):
+        return "expected_outputs"
     known = ("tags", *PIPELINE_FIELDS)
     return next(iter(get_close_matches(key, known, n=1, cutoff=0.85)), None)

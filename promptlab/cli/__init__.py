@@ -56,6 +56,16 @@ class _LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in COMMANDS:
+            from promptlab.nearest import did_you_mean
+
+            hint = did_you_mean(args[0], COMMANDS) or "; `promptlab --help` lists all"
+            ctx.fail(f"there is no command `{args[0]}`{hint}")
+        return super().resolve_command(ctx, args)
+
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if wanted:

@@ -6,12 +6,34 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptlab.cli.cells import day, ident, path, plain
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from promptlab.pipeline import Warehouse
+
+
+_NAMED = Table(
+    columns=(
+        Column("task", ident, "task_id"),
+        Column("baseline of", plain, "title"),
+        Column("testset", path, "testset_id"),
+        Column("state", plain, "state"),
+        Column("set", day, "set_at"),
+    ),
+)
+_OF_TASK = Table(
+    columns=(
+        Column("task", ident, "task_id"),
+        Column("baseline", ident, "baseline_task_id"),
+        Column("source", plain, "baseline_source"),
+        Column("state", plain, "state"),
+        Column("set", day, "set_at"),
+    ),
+)
 
 
 @click.command("baseline", short_help="Name, show or clear a baseline.")
@@ -45,10 +67,10 @@ def command(call: Call, action: str, task: str | None) -> int:
 
 
 def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
-    from promptlab.cli.output import print_rows
     from promptlab.errors import NothingToDo
     from promptlab.history import baseline_of, named_baselines
 
+    table = _NAMED
     columns: tuple[str, ...] = ("title", "testset_id", "task_id", "state", "set_at")
     rows: Sequence[tuple[object, ...]]
     with warehouse.built() as con:
@@ -68,5 +90,6 @@ def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
                 "set_at",
             )
             rows = [baseline_of(con, task)]
-    print_rows(columns, rows, call.format)
+            table = _OF_TASK
+    print_rows(columns, rows, call.format, table, wide=call.wide)
     return 0

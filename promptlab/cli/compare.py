@@ -6,7 +6,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptlab.cli.cells import (
+    from_to,
+    ident,
+    interval_of_points,
+    judged,
+    judged_from_to,
+    must_have,
+    p_value,
+    plain,
+    points,
+    score,
+    words,
+)
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,91 +93,118 @@ def command(
         cases=None if call.format in ("json", "csv") else cases,
         say=call.say,
     )
-    _print(comparison, call.format)
+    _print(comparison, call)
     code = 1 if comparison.counts.must_have_lost else EXIT_CODES[comparison.verdict]
     return 0 if code == 4 and allow_inconclusive else code
 
 
-def _print(comparison: Comparison, form: str) -> None:
-    from promptlab.cli.output import print_rows
+def _print(comparison: Comparison, call: Call) -> None:
     from reports.comparison_report import comparison_markdown
 
-    if form == "json":
+    if call.format == "json":
         click.echo(comparison.model_dump_json(indent=2))
-    elif form == "csv":
-        print_rows(_CASE_COLUMNS, [_case(c) for c in comparison.cases], "csv")
-    elif form == "md":
+    elif call.format == "csv":
+        print_rows(_CASE_NAMES, [_case(c) for c in comparison.cases], "csv")
+    elif call.format == "md":
         click.echo(comparison_markdown(comparison), nl=False)
     else:
-        _print_for_people(comparison)
+        _print_for_people(comparison, wide=call.wide)
 
 
-def _print_for_people(comparison: Comparison) -> None:
-    from promptlab.cli.output import print_rows
-
+def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
     counts = comparison.counts
     _print_task("baseline ", comparison.baseline, _SOURCES[comparison.pair_source])
     _print_task("candidate", comparison.candidate)
-    click.echo(comparison.conclusion)
+    verdict = judged(comparison.verdict)
+    print_text(
+        comparison.conclusion, lead=f"{verdict.text[0]} ", lead_style=verdict.style
+    )
     for note in comparison.notes:
-        click.echo(f"  {note}")
-    click.echo(
+        print_text(note, lead="  ")
+    print_text(
         f"cases: {counts.better} better, {counts.worse} worse, {counts.same} same,"
         f" {counts.added} added, {counts.removed} removed,"
         f" {counts.not_comparable} not comparable;"
         f" {counts.newly_failing} newly failing, {counts.newly_fixed} newly fixed;"
         f" must-haves: {counts.must_have_lost} lost, {counts.must_have_gained} gained"
     )
-    print_rows(
-        ("dimension", *_SCORE_COLUMNS),
-        [_score(s) for s in (comparison.overall, *comparison.dimensions)],
-        "table",
-    )
-    if comparison.tags:
-        print_rows(
-            ("tag", *_SCORE_COLUMNS), [_score(s) for s in comparison.tags], "table"
-        )
+    for heading, scores in (
+        ("dimension", [comparison.overall, *comparison.dimensions]),
+        ("tag", comparison.tags),
+    ):
+        if scores:
+            click.echo()
+            rows = [_score(score) for score in scores]
+            print_rows(_SCORE_NAMES, rows, "table", _score_table(heading), wide=wide)
     changed = [c for c in comparison.cases if c.change != "same"]
     if changed:
-        print_rows(_CASE_COLUMNS, [_case(c) for c in changed], "table")
+        click.echo()
+        rows = [_case(c) for c in changed]
+        print_rows(_CASE_NAMES, rows, "table", _CASES, wide=wide)
 
 
 def _print_task(side: str, task: ComparedTask, why: str | None = None) -> None:
-    click.echo(
-        f"{side}  {task.task_id}  {task.prompt_version}  {task.model}"
-        f"  {task.created_at:%Y-%m-%d %H:%M}{f'  ({why})' if why else ''}"
+    print_text(
+        f"{task.task_id}  {task.prompt_version}  {task.model}"
+        f"  {task.created_at:%Y-%m-%d}{f'  ({why})' if why else ''}",
+        lead=f"{side}  ",
     )
 
 
-_SCORE_COLUMNS = (
-    "before", "after", "delta", "low", "high", "p", "adjusted p", "pairs",
-    "passes lost", "gained", "McNemar p", "detectable", "verdict",
+_SCORE_NAMES = (
+    "name", "baseline_score", "candidate_score", "delta", "ci_low", "ci_high",
+    "p_value", "p_adjusted", "n_pairs", "n_lost", "n_gained", "mcnemar_p",
+    "smallest_detectable", "verdict",
 )  # fmt: skip
 
 
 def _score(score: ScoreComparison) -> Sequence[object]:
     return (
         score.name or score.subject,
-        score.baseline_score,
-        score.candidate_score,
-        score.delta,
-        score.ci_low,
-        score.ci_high,
-        score.p_value,
-        score.p_adjusted,
-        score.n_pairs,
-        score.n_lost,
-        score.n_gained,
-        score.mcnemar_p,
-        score.smallest_detectable,
-        score.verdict,
+        *(getattr(score, name) for name in _SCORE_NAMES[1:]),
     )
 
 
-_CASE_COLUMNS = (
+def _score_table(heading: str) -> Table:
+    return Table(
+        columns=(
+            Column(heading, plain, "name"),
+            Column("score", from_to, "baseline_score", "candidate_score"),
+            Column("change", points, "delta"),
+            Column("95% interval", interval_of_points, "ci_low", "ci_high"),
+            Column("verdict", judged, "verdict"),
+        ),
+        wide=(
+            Column("p", p_value, "p_value"),
+            Column("adjusted p", p_value, "p_adjusted"),
+            Column("pairs", plain, "n_pairs"),
+            Column("passes lost", plain, "n_lost"),
+            Column("gained", plain, "n_gained"),
+            Column("McNemar p", p_value, "mcnemar_p"),
+            Column("detectable", score, "smallest_detectable"),
+        ),
+    )
+
+
+_CASE_NAMES = (
     "case_id", "change", "severity", "before", "after", "delta", "status_before",
     "status_after", "must_have_lost", "must_have_gained", "reason",
 )  # fmt: skip
+
+_CASES = Table(
+    columns=(
+        Column("case", ident, "case_id"),
+        Column("change", judged, "change"),
+        Column("score", from_to, "before", "after"),
+        Column("status", judged_from_to, "status_before", "status_after"),
+        Column("must-have", must_have, "must_have_lost", "must_have_gained"),
+    ),
+    wide=(
+        Column("points", points, "delta"),
+        Column("severity", judged, "severity"),
+        Column("reason", words, "reason"),
+    ),
+)
 
 
 def _case(case: CaseChange) -> Sequence[object]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from promptlab.cli.cells import ident, n_of, plain, score
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows
+from promptlab.cli.titles import titled
 
 _FLAKY = """
     select
@@ -17,17 +20,37 @@ _FLAKY = """
 """
 
 
+_TABLE = Table(
+    columns=(
+        Column("case", ident, "case_id"),
+        Column("passed", n_of, "n_pass", "n_rounds"),
+        Column("across", plain, "flaky_across"),
+        Column("flips", plain, "n_flips"),
+        Column("version", plain, "prompt_version"),
+        Column("title", plain, "title"),
+    ),
+    wide=(
+        Column("model", plain, "model"),
+        Column("pass rate", score, "pass_rate"),
+        Column("failed", plain, "n_fail"),
+        Column("errors", plain, "n_error"),
+        Column("tasks", plain, "n_tasks"),
+        Column("flip rate", score, "flip_rate"),
+    ),
+)
+
+
 @click.command("flaky", short_help="Cases that flip on an unchanged setup.")
-@click.option("--title", help="Only cases of tasks with this title.")
+@titled
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()
 def command(call: Call, title: str | None, limit: int) -> int:
     """List cases that passed and did not, though nothing had changed.
 
     Same prompt version, same model, same contents: across the rounds of a task, or from
-    one task to the next. Those nearest to a coin's toss come first.
+    one task to the next; of all tasks, or those of TITLE. Those nearest to a coin's
+    toss come first.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.pipeline import Warehouse
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
@@ -37,5 +60,5 @@ def command(call: Call, title: str | None, limit: int) -> int:
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0
-    print_rows(columns, rows, call.format)
+    print_rows(columns, rows, call.format, _TABLE, wide=call.wide)
     return 0

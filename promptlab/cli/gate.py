@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptlab.cli.cells import ident, judged, plain
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows, print_text
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
 
 EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4}
 SUMMARY = "GITHUB_STEP_SUMMARY"
+
+_TABLE = Table(
+    columns=(
+        Column("rule", ident, "rule"),
+        Column("value", plain, "value"),
+        Column("limit", plain, "limit"),
+        Column("verdict", judged, "verdict"),
+    ),
+)
 
 
 @click.command("gate")
@@ -57,18 +68,18 @@ def command(
         lang=lang,
         say=call.say,
     )
-    _print(result, call.format)
+    _print(result, call)
     _append_summary(result)
     code = EXIT_CODES[result.verdict]
     return 0 if code == 4 and allow_inconclusive else code
 
 
-def _print(result: GateResult, form: str) -> None:
-    from promptlab.cli.output import print_rows
+def _print(result: GateResult, call: Call) -> None:
     from reports.comparison_report import gate_junit, gate_markdown
 
     columns = ("rule", "value", "limit", "verdict", "note")
     rows = [(r.rule, r.value, r.limit, r.verdict, r.note) for r in result.rules]
+    form = call.format
     if form == "json":
         click.echo(result.model_dump_json(indent=2))
     elif form == "csv":
@@ -79,12 +90,18 @@ def _print(result: GateResult, form: str) -> None:
         click.echo(gate_junit(result), nl=False)
     else:
         baseline = result.baseline_task_id or "no baseline"
-        click.echo(
+        print_text(
             f"{result.title}  {result.task_id}  {result.prompt_version}  {result.model}"
             f"  against {baseline}; policy: {result.policy}"
         )
-        print_rows(columns, rows, "table")
-        click.echo(result.verdict)
+        click.echo()
+        print_rows(columns, rows, "table", _TABLE)
+        click.echo()
+        for rule in result.rules:
+            if rule.note is not None and (call.wide or rule.verdict != "pass"):
+                print_text(f"{rule.rule}: {rule.note}", lead="  ")
+        verdict = judged(result.verdict)
+        print_text("", lead=verdict.text, lead_style=verdict.style)
 
 
 def _append_summary(result: GateResult) -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptlab.cli.cells import path, plain
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows
 
 if TYPE_CHECKING:
     from ingest.load import FileLoad
@@ -22,6 +24,18 @@ KIND_CHOICES = (
     "results",
     "scores",
     "memory",
+)
+
+_TABLE = Table(
+    columns=(
+        Column("file", path, "file"),
+        Column("kind", plain, "kind"),
+        Column("status", plain, "status"),
+        Column("records", plain, "records"),
+        Column("rejected", plain, "rejected"),
+        Column("warnings", plain, "warnings"),
+        Column("redacted", plain, "redacted"),
+    ),
 )
 
 _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
@@ -67,7 +81,6 @@ def command(
     bytes again change nothing; new content of a task replaces the old. A file whose
     task was purged stays out.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.pipeline import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
@@ -83,7 +96,8 @@ def command(
             sink=sink,
             workers=workers,
         )
-        print_rows(_COLUMNS, [_row(file) for file in ingested.files], call.format)
+        rows = [_row(file) for file in ingested.files]
+        print_rows(_COLUMNS, rows, call.format, _TABLE, wide=call.wide)
         worst = max(worst, exit_code(ingested, strict=strict))
     return worst
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from promptlab.cli.cells import Cell, ident, interval, plain, score
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows
+from promptlab.cli.titles import nothing_titled, titled
 
 _LEADERBOARD = """
     select
@@ -17,15 +20,42 @@ _LEADERBOARD = """
 """
 
 
+def _against_leader(rank: int, overlaps: bool | None) -> Cell:
+    """Whether the order may be chance; unknown where there is no interval."""
+    if rank == 1:
+        return Cell("leads")
+    return Cell({None: "–", True: "? may be chance", False: "behind"}[overlaps])
+
+
+_TABLE = Table(
+    columns=(
+        Column("rank", plain, "rank"),
+        Column("version", plain, "prompt_version"),
+        Column("model", plain, "model"),
+        Column("score", score, "overall_score"),
+        Column("95% interval", interval, "ci_low", "ci_high"),
+        Column("order", _against_leader, "rank", "overlaps_leader"),
+    ),
+    wide=(
+        Column("pass rate", score, "pass_rate"),
+        Column("its interval", interval, "pass_rate_low", "pass_rate_high"),
+        Column("cases", plain, "n_cases"),
+        Column("tasks", plain, "n_tasks"),
+        Column("newest task", ident, "task_id"),
+    ),
+    by=("title", "testset_id"),
+)
+
+
 @click.command("leaderboard", short_help="Models and prompt versions, ranked.")
-@click.argument("title", required=False)
+@titled
 @common()
 def command(call: Call, title: str | None) -> int:
     """Rank models and prompt versions within each title, by their newest task.
 
-    Where `overlaps_leader` says yes the order may be chance: compare the two.
+    The order may be chance where an interval reaches the leader's (`overlaps_leader`):
+    compare the two.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.errors import NothingToDo
     from promptlab.pipeline import Warehouse
 
@@ -33,8 +63,7 @@ def command(call: Call, title: str | None) -> int:
         result = con.execute(_LEADERBOARD, {"title": title})
         columns = [column[0] for column in result.description or ()]
         rows = result.fetchall()
-    if not rows and call.format == "table":
-        of = f" titled {title!r}" if title else ""
-        raise NothingToDo(f"leaderboard: there is no task{of}; `promptlab runs`")
-    print_rows(columns, rows, call.format)
+        if not rows and call.format == "table":
+            raise NothingToDo(f"leaderboard: {nothing_titled(con, title)}")
+    print_rows(columns, rows, call.format, _TABLE, wide=call.wide)
     return 0

@@ -7,7 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from promptlab.cli.cells import (
+    from_to,
+    ident,
+    interval_of_points,
+    judged,
+    judged_from_to,
+    milliseconds,
+    named,
+    p_value,
+    plain,
+    points,
+    score,
+    words,
+)
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows, print_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,7 +68,42 @@ _TIMINGS = """
     order by operation, stage = 'total', stage
 """
 
-Table = tuple[Sequence[str], list[Sequence[Any]]]
+Rows = tuple[Sequence[str], list[Sequence[Any]]]
+"""Names of columns, and the values below them."""
+
+_FIGURES = Table(
+    columns=(
+        Column("run", ident, "run_id"),
+        Column("category", named, "category", "name"),
+        Column("questions", plain, "n_questions"),
+        Column("failed", plain, "n_failed"),
+        Column("LoCoMo F1", score, "locomo_f1"),
+        Column("token F1", score, "token_f1"),
+    ),
+    wide=(
+        Column("Mem0 F1", score, "mem0_f1"),
+        Column("exact match", score, "exact_match"),
+        Column("contains reference", score, "contains_reference"),
+    ),
+)
+
+_TIMES = Table(
+    columns=(
+        Column("operation", plain, "operation"),
+        Column("stage", plain, "stage"),
+        Column("calls", plain, "n_calls"),
+        Column("mean ms", milliseconds, "mean_ms"),
+        Column("p50 ms", milliseconds, "p50_ms"),
+        Column("p95 ms", milliseconds, "p95_ms"),
+    ),
+    wide=(
+        Column("min ms", milliseconds, "min_ms"),
+        Column("p90 ms", milliseconds, "p90_ms"),
+        Column("p99 ms", milliseconds, "p99_ms"),
+        Column("max ms", milliseconds, "max_ms"),
+    ),
+    by=("run_id",),
+)
 
 
 @click.command("memory", short_help="The figures of one memory run, or of two.")
@@ -120,12 +170,10 @@ def command(
 def _print(
     call: Call,
     show: str | None,
-    figures: Table,
-    timings: Table,
+    figures: Rows,
+    timings: Rows,
     comparison: MemoryComparison | None,
 ) -> None:
-    from promptlab.cli.output import print_rows
-
     if call.format != "table":
         parts = {
             "figures": figures,
@@ -136,25 +184,37 @@ def _print(
         print_rows(*parts[show or "figures"], call.format)
         return
     if show in (None, "figures"):
-        print_rows(*figures, "table")
+        print_rows(*figures, "table", _FIGURES, wide=call.wide)
     if comparison is not None and show in (None, "comparison"):
-        counts = comparison.counts
-        click.echo(f"baseline   {comparison.baseline_run_id}")
-        click.echo(f"candidate  {comparison.candidate_run_id}")
-        click.echo(comparison.conclusion)
-        click.echo(
-            f"questions: {counts.better} better, {counts.worse} worse,"
-            f" {counts.same} same, {counts.added} added, {counts.removed} removed,"
-            f" {counts.not_comparable} not comparable;"
-            f" {counts.newly_failing} newly failing, {counts.newly_fixed} newly fixed"
-        )
-        rows = _compared(comparison, every_metric=False)
-        # codes as words: the verdict and its reason
-        print_rows(_COMPARED, [(*r[:-2], *map(_words, r[-2:])) for r in rows], "table")
+        if show is None:
+            click.echo()
+        _print_comparison(comparison, wide=call.wide)
     if show == "questions":
-        print_rows(_QUESTIONS, _questions(comparison), "table")
+        rows = _questions(comparison)
+        print_rows(_QUESTIONS, rows, "table", _CHANGED, wide=call.wide)
     if show == "timings" or (show is None and timings[1]):
-        print_rows(*timings, "table")
+        if show is None:
+            click.echo()
+        print_rows(*timings, "table", _TIMES, wide=call.wide)
+
+
+def _print_comparison(comparison: MemoryComparison, *, wide: bool) -> None:
+    counts = comparison.counts
+    print_text(comparison.baseline_run_id, lead="baseline   ")
+    print_text(comparison.candidate_run_id, lead="candidate  ")
+    verdict = judged(comparison.verdict)
+    print_text(
+        comparison.conclusion, lead=f"{verdict.text[0]} ", lead_style=verdict.style
+    )
+    print_text(
+        f"questions: {counts.better} better, {counts.worse} worse,"
+        f" {counts.same} same, {counts.added} added, {counts.removed} removed,"
+        f" {counts.not_comparable} not comparable;"
+        f" {counts.newly_failing} newly failing, {counts.newly_fixed} newly fixed"
+    )
+    click.echo()
+    rows = _compared(comparison, every_metric=False)
+    print_rows(_COMPARED, rows, "table", _COMPARISON, wide=wide)
 
 
 _COMPARED = (
@@ -164,8 +224,26 @@ _COMPARED = (
 )  # fmt: skip
 
 
-def _words(code: str | None) -> str | None:
-    return None if code is None else code.replace("_", " ")
+_COMPARISON = Table(
+    columns=(
+        Column("category", named, "category", "name"),
+        Column("score", from_to, "before", "after"),
+        Column("change", points, "delta"),
+        Column("95% interval", interval_of_points, "low", "high"),
+        Column("verdict", judged, "verdict"),
+    ),
+    wide=(
+        Column("why", words, "reason"),
+        Column("p", p_value, "p"),
+        Column("adjusted p", p_value, "adjusted_p"),
+        Column("pairs", plain, "pairs"),
+        Column("right lost", plain, "right_lost"),
+        Column("gained", plain, "right_gained"),
+        Column("McNemar p", p_value, "mcnemar_p"),
+        Column("detectable", score, "detectable"),
+    ),
+    by=("metric",),
+)
 
 
 def _compared(
@@ -201,6 +279,23 @@ _QUESTIONS = (
     "status_before", "status_after", "question_text", "answer_before", "answer_after",
 )  # fmt: skip
 
+_CHANGED = Table(
+    columns=(
+        Column("question", plain, "question_text"),
+        Column("change", judged, "change"),
+        Column("score", from_to, "before", "after"),
+        Column("answer before", plain, "answer_before"),
+        Column("answer after", plain, "answer_after"),
+    ),
+    wide=(
+        Column("points", points, "delta"),
+        Column("status", judged_from_to, "status_before", "status_after"),
+        Column("category", plain, "category"),
+        Column("conversation", ident, "task_id"),
+        Column("index", plain, "question_index"),
+    ),
+)
+
 
 def _questions(comparison: MemoryComparison | None) -> list[Sequence[Any]]:
     return [
@@ -224,7 +319,7 @@ def _questions(comparison: MemoryComparison | None) -> list[Sequence[Any]]:
 
 def _side_by_side(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], values: dict[str, str]
-) -> Table:
+) -> Rows:
     columns, found = _read(con, _SCORES, runs, values)
     if len(runs) == 2:
         category = columns.index("category")
@@ -237,7 +332,7 @@ def _read(
     sql: str,
     runs: Sequence[str],
     values: dict[str, str],
-) -> Table:
+) -> Rows:
     columns: Sequence[str] = ()
     found: list[Sequence[Any]] = []
     for run in runs:

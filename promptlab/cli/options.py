@@ -29,6 +29,8 @@ class Call:
     quiet: bool
     verbose: bool
     format: str
+    wide: bool = False
+    """Whether a table shows every column."""
 
     def say(self, message: str, event: str = "progress", **fields: Any) -> None:
         """A line of progress, to stderr; nothing with ``--quiet``.
@@ -74,6 +76,7 @@ def common(
                 quiet=values.pop("quiet"),
                 verbose=values.pop("verbose"),
                 format=values.pop("format_") if formats else "",
+                wide=values.pop("wide", False),
             )
             return function(call, **values)
 
@@ -127,6 +130,10 @@ def _with_options(
                 default=formats[0],
                 help="Form of what goes to stdout.",
             )
+        )
+    if formats and {"table", "csv"} <= set(formats):
+        options.append(
+            click.option("--wide", is_flag=True, help="Every column of a table.")
         )
     for option in reversed(options):
         function = option(function)

@@ -1,54 +1,140 @@
-"""Results to stdout, as a table, JSON or CSV."""
+"""Results to stdout: as a table for people, or whole as JSON or CSV.
+
+A command declares the columns of its table; how they are laid out is decided here, for
+all of them: within the terminal's width, or ``PIPE`` cells where there is none.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
-from datetime import date, datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
+from itertools import groupby, repeat, zip_longest
 from typing import Any
 
 import click
 
-WIDE = 1_000_000
-"""Columns of a stream that is no terminal: nothing is cut there."""
+from promptlab.cli.cells import Cell, plain
+from promptlab.cli.wrapping import least_width, width, wrap
+
+PIPE = 100
+"""Cells of a line where stdout is no terminal."""
+
+_LEAST = 40
+"""No terminal is taken for narrower than this."""
+_NARROWEST = 12
+"""No text is folded into a narrower column."""
+_FEWEST = 3
+"""Where not even so many columns fit, a row is a line for each column."""
+_UNLIMITED = 1_000_000
+_GAP = "  "
+_HEADING = "bold"
+
+Line = list[tuple[str, str]]
+"""Pieces of a line with their styles."""
+
+
+class Column:
+    """A column of a table for people: ``Column("passed", n_of, "n_pass", "n_cases")``.
+
+    Args:
+        heading: what stands above it.
+        show: turns the values of a row into what is printed.
+        names: the columns of the result that *show* takes, in its order.
+    """
+
+    def __init__(self, heading: str, show: Callable[..., Cell], *names: str) -> None:
+        self.heading = heading
+        self.show = show
+        self.names = names
+
+    def cell(self, row: Mapping[str, Any]) -> Cell:
+        """What this column prints for a row."""
+        return self.show(*(row[name] for name in self.names))
+
+
+@dataclass(frozen=True)
+class Table:
+    """What of a result people see, and in which order."""
+
+    columns: tuple[Column, ...]
+    """Five or six that answer the question, and fit 80 cells."""
+    wide: tuple[Column, ...] = ()
+    """The rest, under ``--wide``."""
+    by: tuple[str, ...] = ()
+    """Columns of the result that part its rows: their values stand above each part."""
+    is_declared: bool = True
+    """Whether the columns stand in the order of their weight, so that the last ones may
+    give way on a narrow terminal."""
 
 
 def print_rows(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], form: str
+    names: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    form: str,
+    table: Table | None = None,
+    *,
+    wide: bool = False,
 ) -> None:
     """Print rows to stdout.
 
-    JSON is a list of objects, CSV has a header; both keep numbers as they are stored
-    and times as ISO 8601. A table is for people: it rounds and shows null as a dash.
+    JSON is a list of objects, CSV has a header; both hold every column, keep numbers as
+    they are stored and times as ISO 8601. A table is for people.
+
+    Args:
+        names: the columns of *rows*.
+        rows: the values, one sequence for each row.
+        form: ``table``, ``json`` or ``csv``.
+        table: what the table shows; every column as it is stored when not given.
+        wide: show the columns that the table leaves out, too.
     """
     if form == "json":
-        click.echo(
-            json.dumps(
-                [dict(zip(columns, row, strict=True)) for row in rows],
-                ensure_ascii=False,
-                indent=2,
-                default=_plain,
-            )
-        )
+        objects = [dict(zip(names, row, strict=True)) for row in rows]
+        click.echo(json.dumps(objects, ensure_ascii=False, indent=2, default=_for_json))
     elif form == "csv":
-        _print_csv(columns, rows)
+        _print_csv(names, rows)
     else:
-        _print_table(columns, rows)
+        if table is None:  # names may be there twice, places are not
+            names, shown = [str(i) for i in range(len(names))], names
+            columns = map(Column, shown, repeat(plain), names)
+            table = Table(tuple(columns), is_declared=False)
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        _print(_table(table, found, wide=wide, room=_room(wide=wide)))
 
 
-def _plain(value: Any) -> Any:
+def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
+    """Print a sentence, folded between words.
+
+    Args:
+        text: the sentence.
+        lead: stands before the first line; the others begin below its end.
+        lead_style: its colour.
+    """
+    lines = wrap(plain(text).text, _room() - width(lead))
+    leads = [lead, *[" " * width(lead)] * (len(lines) - 1)]
+    _print(
+        [(start, lead_style), (line, "")]
+        for start, line in zip(leads, lines, strict=True)
+    )
+
+
+# ---------- for programs
+
+
+def _for_json(value: Any) -> Any:
     if isinstance(value, Decimal):
         return float(value)
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
-def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(names)
     for row in rows:
         writer.writerow([_in_csv(value) for value in row])
 
@@ -56,40 +142,149 @@ def _print_csv(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 def _in_csv(value: Any) -> Any:
     if isinstance(value, bool):  # as JSON has it, not as Python does
         return "true" if value else "false"
-    return _plain(value) if isinstance(value, date) else value
+    return _for_json(value) if isinstance(value, date) else value
 
 
-def _print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    from rich import box
+# ---------- for people
+
+
+def _room(*, wide: bool = False) -> int:
+    """Cells of a line. In a pipe ``--wide`` may take as many as it needs."""
+    if not sys.stdout.isatty():
+        return _UNLIMITED if wide else PIPE
     from rich.console import Console
-    from rich.table import Table
+
+    return max(_LEAST, Console(file=sys.stdout).width)
+
+
+def _print(lines: Iterable[Line]) -> None:
+    from rich.console import Console
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, values in zip(
-        columns, zip(*rows, strict=True) if rows else (), strict=False
-    ):
-        numeric = all(isinstance(v, int | float | Decimal) or v is None for v in values)
-        table.add_column(
-            Text(name), justify="right" if numeric else "left", overflow="fold"
-        )
-    if not rows:
-        for name in columns:
-            table.add_column(Text(name))
-    for row in rows:
+    console = Console(file=sys.stdout)
+    for line in lines:
         # Text, not str: what models wrote must never be read as markup
-        table.add_row(*(Text(_for_people(value)) for value in row))
-    console = Console(width=None if sys.stdout.isatty() else WIDE)
-    console.print(table)
+        console.print(Text.assemble(*line), soft_wrap=True)
 
 
-def _for_people(value: Any) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float | Decimal):
-        return f"{value:.4f}".rstrip("0").rstrip(".")
-    if isinstance(value, datetime):
-        return value.strftime("%Y-%m-%d %H:%M")
-    return str(value)
+def _table(
+    table: Table, rows: list[dict[str, Any]], *, wide: bool, room: int
+) -> Iterator[Line]:
+    columns = table.columns + (table.wide if wide else ())
+    headings = [Cell(column.heading, _HEADING) for column in columns]
+    cells = [[column.cell(row) for column in columns] for row in rows]
+    n_shown = len(columns)
+    widths = _widths([headings, *cells], room)
+    while widths is None and table.is_declared and not wide and n_shown > _FEWEST:
+        n_shown -= 1
+        widths = _widths([row[:n_shown] for row in (headings, *cells)], room)
+    if widths is None:
+        n_shown = len(columns)
+    headings, cells = headings[:n_shown], [row[:n_shown] for row in cells]
+    for place, (above, part) in enumerate(_parts(table, rows, cells)):
+        if place:
+            yield []
+        if above:
+            yield from ([(line, _HEADING)] for line in wrap(above, room))
+        if widths is None:
+            yield from _records(headings, part, room)
+        else:
+            yield from _aligned(headings, part, widths)
+    if n_shown < len(columns):
+        left_out = ", ".join(column.heading for column in columns[n_shown:])
+        yield [(f"too narrow for: {left_out}; --wide", "dim")]
+
+
+def _parts(
+    table: Table, rows: list[dict[str, Any]], cells: list[list[Cell]]
+) -> list[tuple[str, list[list[Cell]]]]:
+    """The rows in parts, each with the line that stands above it."""
+    above = [
+        _GAP.join(plain(row[name]).text for name in table.by if row[name] is not None)
+        for row in rows
+    ]
+    parts = groupby(zip(above, cells, strict=True), key=lambda pair: pair[0])
+    found = [(title, [row for _, row in part]) for title, part in parts]
+    return found or [("", [])]
+
+
+def _widths(rows: list[list[Cell]], room: int) -> list[int] | None:
+    """The width of each column, so that a line fits; none where that cannot be.
+
+    What is too wide is taken from the widest column whose texts can be folded further.
+    """
+    columns = list(zip(*rows, strict=True))
+    widths = [max(width(cell.text) for cell in column) for column in columns]
+    free = room - len(_GAP) * (len(columns) - 1)
+    if sum(widths) <= free or len(columns) == 1:
+        return widths
+    least = [max(map(_least, column)) for column in columns]
+    if sum(least) > free:
+        return None
+    widths = [min(wanted, free) for wanted in widths]
+    while sum(widths) > free:
+        foldable = [i for i, wanted in enumerate(widths) if wanted > least[i]]
+        widths[max(foldable, key=lambda i: widths[i])] -= 1
+    return widths
+
+
+def _least(cell: Cell) -> int:
+    whole = width(cell.text)
+    if cell.is_number or cell.is_whole:
+        return whole
+    return max(least_width(cell.text), min(whole, _NARROWEST))
+
+
+def _aligned(
+    headings: list[Cell], rows: list[list[Cell]], widths: list[int]
+) -> Iterator[Line]:
+    """The headings, a rule, and the rows below it."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(headings)
+    right = [_is_of_numbers(column) for column in columns]
+    yield from _row(headings, widths, right)
+    yield [("─" * (sum(widths) + len(_GAP) * (len(widths) - 1)), "")]
+    for row in rows:
+        yield from _row(row, widths, right)
+
+
+def _row(row: list[Cell], widths: list[int], right: list[bool]) -> Iterator[Line]:
+    """The lines of a row: as many as its most folded cell has."""
+    folded = [_lines(cell, room) for cell, room in zip(row, widths, strict=True)]
+    for texts in zip_longest(*folded, fillvalue=""):
+        line: Line = []
+        for cell, text, room, is_right in zip(row, texts, widths, right, strict=True):
+            blank = " " * (room - width(text))
+            pieces = (blank, text) if is_right else (text, blank)
+            line += [(pieces[0], cell.style), (pieces[1], cell.style), (_GAP, "")]
+        yield _trimmed(line)
+
+
+def _is_of_numbers(cells: Sequence[Cell]) -> bool:
+    return any(c.is_number for c in cells) and all(
+        c.is_number or c.text == "–" for c in cells
+    )
+
+
+def _lines(cell: Cell, room: int) -> list[str]:
+    is_fixed = cell.is_number or cell.is_whole
+    return [cell.text] if is_fixed else wrap(cell.text, room)
+
+
+def _trimmed(line: Line) -> Line:
+    """Without the blanks at its end."""
+    while line and not line[-1][0].strip():
+        line.pop()
+    return line
+
+
+def _records(headings: list[Cell], rows: list[list[Cell]], room: int) -> Iterator[Line]:
+    """A line for each column of a row, where the columns do not fit side by side."""
+    margin = max(width(heading.text) for heading in headings) + len(_GAP)
+    for place, row in enumerate(rows):
+        if place:
+            yield []
+        for heading, cell in zip(headings, row, strict=True):
+            label = heading.text + " " * (margin - width(heading.text))
+            for text in _lines(cell, max(_LEAST // 2, room - margin)):
+                yield [(label, heading.style), (text, cell.style)]
+                label = " " * margin

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import click
 
+from promptlab.cli.cells import day, ident, n_of, plain, score
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows
+from promptlab.cli.titles import nothing_titled, titled
 
 _TASKS = """
     select
@@ -20,13 +23,33 @@ _TASKS = """
 """
 
 
-@click.command("runs")
-@click.option("--title", help="Only tasks of this title.")
+_TABLE = Table(
+    columns=(
+        Column("task", ident, "task_id"),
+        Column("grade", plain, "grade"),
+        Column("score", score, "overall_score"),
+        Column("passed", n_of, "n_pass", "n_cases"),
+        Column("created", day, "created_at"),
+        Column("title", plain, "title"),
+    ),
+    wide=(
+        Column("version", plain, "prompt_version"),
+        Column("model", plain, "model"),
+        Column("at", plain, "created_at"),
+        Column("pass rate", score, "pass_rate"),
+        Column("failed", plain, "n_fail"),
+        Column("errors", plain, "n_error"),
+        Column("unevaluated", plain, "n_unevaluated"),
+    ),
+)
+
+
+@click.command("runs", short_help="The tasks of the warehouse, newest first.")
+@titled
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()
 def command(call: Call, title: str | None, limit: int) -> int:
-    """List the tasks of the warehouse, newest first."""
-    from promptlab.cli.output import print_rows
+    """List the tasks of the warehouse, newest first: all, or those of TITLE."""
     from promptlab.errors import NothingToDo
     from promptlab.pipeline import Warehouse
 
@@ -34,7 +57,7 @@ def command(call: Call, title: str | None, limit: int) -> int:
         result = con.execute(_TASKS, {"title": title, "limit": limit})
         columns = [column[0] for column in result.description or ()]
         rows = result.fetchall()
-    if not rows and call.format == "table":
-        raise NothingToDo("no task yet; `promptlab run PATH`")
-    print_rows(columns, rows, call.format)
+        if not rows and call.format == "table":
+            raise NothingToDo(f"runs: {nothing_titled(con, title)}")
+    print_rows(columns, rows, call.format, _TABLE, wide=call.wide)
     return 0

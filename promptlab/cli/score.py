@@ -11,10 +11,28 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab import messages
+from promptlab.cli.cells import ident, n_of, path, plain
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows
 
 if TYPE_CHECKING:
     from promptlab.scoring_job import DimensionScores, Scoring
+
+
+_TABLE = Table(
+    columns=(
+        Column("dimension", ident, "dimension_id"),
+        Column("scorer", plain, "scorer"),
+        Column("scored", n_of, "scored", "rounds"),
+        Column("left out", plain, "left_out"),
+        Column("failed cases", plain, "failed_cases"),
+        Column("file", path, "file"),
+    ),
+    wide=(
+        Column("without score", plain, "without_score"),
+        Column("task", ident, "task_id"),
+    ),
+)
 
 
 @click.command("score", short_help="Run Python scorers on a stored task.")
@@ -93,8 +111,6 @@ def _exit_code(scoring: Scoring) -> int:
 
 
 def _print(scoring: Scoring, call: Call) -> None:
-    from promptlab.cli.output import print_rows
-
     print_rows(
         (
             "task_id",
@@ -109,6 +125,8 @@ def _print(scoring: Scoring, call: Call) -> None:
         ),
         [_row(scoring.task_id, each) for each in scoring.dimensions],
         call.format,
+        _TABLE,
+        wide=call.wide,
     )
 
 

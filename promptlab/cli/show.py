@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptlab.cli.cells import ident, interval, judged, plain, score, target, words
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows, print_text
 
 if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
@@ -22,7 +24,6 @@ def command(call: Call, task: str, lang: str) -> int:
     TASK is an id, a unique prefix of one, `latest` or `previous`. `--format json`
     prints the whole AnalysisResult, `--format csv` a line per case.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.pipeline import Warehouse
 
     result = Warehouse(call.settings.db, settings=call.settings).result(task, lang=lang)
@@ -45,38 +46,69 @@ def command(call: Call, task: str, lang: str) -> int:
             "csv",
         )
     else:
-        _print_for_people(result)
+        _print_for_people(result, wide=call.wide)
     return 0
 
 
-def _print_for_people(result: AnalysisResult) -> None:
-    from promptlab.cli.output import print_rows
+_DIMENSIONS = Table(
+    columns=(
+        Column("dimension", plain, "name"),
+        Column("score", score, "score"),
+        Column("95% interval", interval, "ci_low", "ci_high"),
+        Column("target", target, "target_status"),
+        Column("weight", plain, "weight"),
+        Column("cases", plain, "n_cases"),
+    ),
+    wide=(
+        Column("id", ident, "dimension_id"),
+        Column("diagnosis", plain, "diagnosis"),
+    ),
+)
 
+_CASES = Table(
+    columns=(
+        Column("case", ident, "case_id"),
+        Column("status", judged, "status"),
+        Column("score", score, "score"),
+        Column("differs at", plain, "pointer"),
+        Column("reason", words, "reason"),
+    ),
+)
+
+
+def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
     task, summary = result.task, result.summary
-    click.echo(f"{task.title}  {task.task_id}  {task.prompt_version}  {task.model}")
-    click.echo(summary.conclusion)
+    print_text(f"{task.title}  {task.task_id}  {task.prompt_version}  {task.model}")
+    print_text(summary.conclusion)
     for alert in summary.alerts:
-        click.echo(f"  {alert.severity}: {alert.message}")
+        sign = judged(alert.severity)
+        print_text(alert.message, lead=f"  {sign.text}: ", lead_style=sign.style)
+    click.echo()
+    names = ("dimension_id", "name", "score", "ci_low", "ci_high", "target_status",
+             "weight", "n_cases", "diagnosis")  # fmt: skip
     print_rows(
-        ("dimension", "score", "low", "high", "weight", "cases", "diagnosis"),
-        [
-            (d.name, d.score, d.ci_low, d.ci_high, d.weight, d.n_cases, d.diagnosis)
-            for d in result.dimensions
-        ],
+        names,
+        [[getattr(each, name) for name in names] for each in result.dimensions],
         "table",
+        _DIMENSIONS,
+        wide=wide,
     )
-    bad = [c for c in result.case_results if c.status != "pass"]
-    print_rows(
-        ("case", "status", "score", "differs at", "reason"),
-        [
-            (
-                case.case_id,
-                case.status,
-                case.aggregated_score,
-                case.differences[0].pointer if case.differences else None,
-                case.differences[0].reason if case.differences else None,
-            )
-            for case in bad
-        ],
-        "table",
-    )
+    bad = [case for case in result.case_results if case.status != "pass"]
+    if bad:
+        click.echo()
+        print_rows(
+            ("case_id", "status", "score", "pointer", "reason"),
+            [
+                (
+                    case.case_id,
+                    case.status,
+                    case.aggregated_score,
+                    case.differences[0].pointer if case.differences else None,
+                    case.differences[0].reason if case.differences else None,
+                )
+                for case in bad
+            ],
+            "table",
+            _CASES,
+            wide=wide,
+        )

@@ -6,12 +6,24 @@ from typing import TYPE_CHECKING
 
 import click
 
+from promptlab.cli.cells import (
+    day,
+    ident,
+    interval,
+    milliseconds,
+    plain,
+    plain_interval,
+    points,
+    score,
+)
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows, print_text
+from promptlab.cli.titles import nothing_titled, titled
 
 if TYPE_CHECKING:
     import duckdb
 
-_MEASURES = "select measure, label_en from policy.trend_measures order by measure"
+_MEASURES = "from policy.trend_measures select measure, unit, label_en order by measure"
 
 # The newest tasks of the title, in the order of time; one row per task and subject.
 _TRENDS = """
@@ -27,8 +39,35 @@ _TRENDS = """
 """
 
 
+def _table(unit: str) -> Table:
+    """Shares read as 0 to 100, everything else in its unit."""
+    is_share = unit == "share"
+    number = milliseconds if unit == "ms" else plain
+    return Table(
+        columns=(
+            Column("task", ident, "task_id"),
+            Column("version", plain, "prompt_version"),
+            Column("created", day, "created_at"),
+            Column("value", score if is_share else number, "value"),
+            Column(
+                "95% interval",
+                interval if is_share else plain_interval,
+                "ci_low",
+                "ci_high",
+            ),
+            Column("change", points if is_share else number, "change"),
+        ),
+        wide=(
+            Column("model", plain, "model"),
+            Column("at", plain, "created_at"),
+            Column("of", plain, "n"),
+        ),
+        by=("subject",),
+    )
+
+
 @click.command("trends", short_help="One number of a title over time.")
-@click.argument("title", required=False)
+@titled
 @click.option(
     "--measure",
     default="overall_score",
@@ -48,23 +87,23 @@ def command(
     TITLE is that of the latest task, when not given. Changes are from task to task and
     unpaired; `promptlab compare` says whether one is real.
     """
-    from promptlab.cli.output import print_rows
     from promptlab.errors import NothingToDo
     from promptlab.pipeline import Warehouse
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         title = title or _latest_title(con)
-        _check_measure(con, measure)
+        unit, label = _measure(con, measure)
         result = con.execute(
             _TRENDS,
             {"title": title, "measure": measure, "subject": subject, "last": last},
         )
         columns = [column[0] for column in result.description or ()]
         rows = result.fetchall()
-    if not rows and call.format == "table":
-        of = f" of {subject!r}" if subject else ""
-        raise NothingToDo(f"trends: no task titled {title!r} has {measure}{of}")
-    print_rows(columns, rows, call.format)
+        if not rows and call.format == "table":
+            raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
+    if call.format == "table":
+        print_text(f"{title}: {label}")
+    print_rows(columns, rows, call.format, _table(unit), wide=call.wide)
     return 0
 
 
@@ -80,11 +119,25 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     return str(row[0])
 
 
-def _check_measure(con: duckdb.DuckDBPyConnection, measure: str) -> None:
+def _measure(con: duckdb.DuckDBPyConnection, measure: str) -> tuple[str, str]:
+    """The unit of a measure, and its name for people."""
     from promptlab.errors import UsageError
+    from promptlab.nearest import did_you_mean
 
-    measures = dict(con.execute(_MEASURES).fetchall())
+    measures = {
+        name: (unit, label) for name, unit, label in con.execute(_MEASURES).fetchall()
+    }
     if measure not in measures:
-        raise UsageError(
-            f"trends: there is no measure {measure!r}; there are {', '.join(measures)}"
-        )
+        hint = did_you_mean(measure, measures) or f"; there are {', '.join(measures)}"
+        raise UsageError(f"trends: there is no measure {measure!r}{hint}")
+    return measures[measure]
+
+
+def _why_nothing(
+    con: duckdb.DuckDBPyConnection, title: str, measure: str, subject: str | None
+) -> str:
+    of_title = con.execute("select 1 from marts.dim_tasks where title = ?", [title])
+    if of_title.fetchone() is None:
+        return nothing_titled(con, title)
+    of = f" of {subject!r}" if subject else ""
+    return f"no task titled {title!r} has {measure}{of}"

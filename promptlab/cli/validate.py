@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from ingest.references import References
+    from promptlab.settings import Settings
 
 
 @click.command("validate", short_help="Every problem of the files; writes nothing.")
@@ -22,18 +27,21 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
     from ingest.load import read_files
     from ingest.plan import plan
     from ingest.reading.limits import Limits
+    from ingest.references import References
     from promptlab.cli.output import print_rows
     from promptlab.cli.problems import line_of
 
-    found = [
-        (source.path, problem)
-        for source, reading in read_files(
-            plan(list(paths)),
-            limits=Limits.of(call.settings),
-            redact=call.settings.redact,
-        )
-        for problem in reading.problems
-    ]
+    references = References()
+    found = []
+    for source, reading in read_files(
+        plan(list(paths)),
+        limits=Limits.of(call.settings),
+        redact=call.settings.redact,
+    ):
+        references.see(source.path, reading)
+        found += [(source.path, problem) for problem in reading.problems]
+    if _knows_the_warehouse(references, call.settings):
+        found += references.unmet()
     if call.format == "table":
         for path, problem in found:
             click.echo(line_of(path, problem))
@@ -58,3 +66,19 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
             call.format,
         )
     return 3 if any(p.severity == "reject" for _, p in found) else 0
+
+
+def _knows_the_warehouse(references: References, settings: Settings) -> bool:
+    """Add what the warehouse holds to what the files name; false if nobody can tell."""
+    from promptlab.errors import PromptlabError
+    from promptlab.pipeline import Warehouse
+
+    if not settings.db.exists():
+        return True
+    at_once = settings.model_copy(update={"lock_timeout": 0.0})
+    try:
+        with Warehouse(settings.db, settings=at_once).connect() as con:
+            references.know(con)
+    except PromptlabError:
+        return False
+    return True

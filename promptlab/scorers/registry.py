@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from promptlab.errors import SettingsError, UsageError
+from promptlab.nearest import did_you_mean
 from promptlab.scorers.protocol import Scorer
 
 GROUP = "promptlab.scorers"
@@ -42,8 +42,7 @@ def load_scorer(name: str) -> Scorer:
 def unknown_scorer(name: str, known: Iterable[str]) -> str:
     """Return the sentence for a scorer that no package brings."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"; did you mean `{near[0]}`?" if near else ""
+    hint = did_you_mean(name, names)
     return (
         f"there is no scorer `{name}`{hint} (installed: {', '.join(names) or 'none'};"
         f" a package brings one as an entry point of the group `{GROUP}`)"

@@ -69,7 +69,9 @@ def test_version_is_printed(run):
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
-        (("nonsense",), 2, "No such command 'nonsense'"),
+        (("nonsense",), 2, "there is no command `nonsense`"),
+        (("leaderbord",), 2, "no command `leaderbord`; did you mean `leaderboard`?"),
+        (("runs", "A", "--title", "B"), 2, "TITLE and --title name different titles"),
         (("ingest",), 2, "Missing argument"),
         (("ingest", "gone.json"), 3, "gone.json: cannot be read"),
         (("ingest", "empty.json"), 3, "empty.json: is empty"),
@@ -238,7 +240,9 @@ def test_an_ambiguous_prefix_names_the_candidates(run, example_db):
 def test_an_unknown_task_is_a_usage_error(run, example_db):
     code, _, err = run("show", "nothing-like-it", "--db", example_db)
     assert code == 2
-    assert "there is no such task" in err
+    assert "there is no such task; `promptlab runs` lists them" in err
+    _, _, err = run("show", "cs-regresion-v3.1", "--db", example_db)
+    assert "there is no such task; did you mean `cs-regression-v3.1`?" in err
 
 
 def test_report_writes_only_below_out_and_prints_what(run, example_db, tmp_path):

@@ -57,7 +57,10 @@ def test_a_trend_of_parts_names_each_part_or_the_one_asked_for(on_examples, meas
     ("args", "code", "message"),
     [
         (("trends", "--measure", "joy"), 2, "no measure 'joy'; there are cost_mean"),
-        (("trends", "nothing"), 5, "no task titled 'nothing' has overall_score"),
+        (("trends", "nothing"), 5, "there is no task titled 'nothing'"),
+        (("runs", "客服问答"), 5, "did you mean `客服问答回归测试`?"),
+        (("runs", "--title", "nothing"), 5, "there is no task titled 'nothing'"),
+        (("trends", "--measure", "pas_rate"), 2, "did you mean `pass_rate`?"),
         (("trends", "--measure", "cost_total"), 5, "has cost_total"),
         (("leaderboard", "nothing"), 5, "there is no task titled 'nothing'"),
         (("flaky", "--title", "nothing"), 0, "no case is flaky"),

@@ -1,0 +1,197 @@
+"""How one value of a table reads to people: rounded, and signed where it is judged.
+
+Every function takes what a row holds under the names of its column, and returns a
+``Cell``. Null is a dash, never 0. A colour never stands alone: what is good or bad has
+a sign too.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+BREAK = "\u200b"
+"""Where a text may be folded although it has no space there; never printed."""
+
+
+class Cell(NamedTuple):
+    """What is printed for a value."""
+
+    text: str
+    style: str = ""
+    """A colour of the terminal; empty: none."""
+    is_number: bool = False
+    """Right-aligned, and never folded."""
+    is_whole: bool = False
+    """Never folded: an id that is to be read and copied."""
+
+
+NOTHING = Cell("–")
+
+
+def plain(value: Any) -> Cell:
+    """As it is stored; numbers with four digits, times to the minute."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool):
+        return Cell("yes" if value else "no")
+    if isinstance(value, float | Decimal):
+        return Cell(f"{value:.4f}".rstrip("0").rstrip("."), is_number=True)
+    if isinstance(value, int):
+        return Cell(str(value), is_number=True)
+    if isinstance(value, datetime):
+        return Cell(value.strftime("%Y-%m-%d %H:%M"), is_whole=True)
+    return Cell(_readable(str(value)))
+
+
+def ident(value: Any) -> Cell:
+    """An id or a pointer: on one line, whatever it costs."""
+    return NOTHING if value is None else Cell(_readable(str(value)), is_whole=True)
+
+
+def path(value: Any) -> Cell:
+    """A path; may be folded after a slash."""
+    return NOTHING if value is None else Cell(_readable(str(value), after_slash=True))
+
+
+def words(value: Any) -> Cell:
+    """A code as words: ``too_few_pairs`` is “too few pairs”."""
+    return NOTHING if value is None else Cell(_readable(str(value).replace("_", " ")))
+
+
+def day(value: date | None) -> Cell:
+    """The day of a time, UTC."""
+    return NOTHING if value is None else Cell(f"{value:%Y-%m-%d}", is_whole=True)
+
+
+def score(value: float | None) -> Cell:
+    """A score or share, 0–1, as 0 to 100."""
+    return NOTHING if value is None else Cell(f"{100 * value:.1f}", is_number=True)
+
+
+def points(value: float | None) -> Cell:
+    """A difference of two scores, -1 to 1, as points with a sign."""
+    return NOTHING if value is None else Cell(_points(value), is_number=True)
+
+
+def interval(low: float | None, high: float | None) -> Cell:
+    """The two ends of an interval of a score."""
+    if low is None or high is None:
+        return NOTHING
+    return Cell(f"{100 * low:.1f}–{100 * high:.1f}", is_number=True)
+
+
+def interval_of_points(low: float | None, high: float | None) -> Cell:
+    """The two ends of an interval of a difference."""
+    if low is None or high is None:
+        return NOTHING
+    return Cell(f"{_points(low)} to {_points(high)}", is_number=True)
+
+
+def plain_interval(low: float | None, high: float | None) -> Cell:
+    """The two ends of an interval, as they are stored."""
+    if low is None or high is None:
+        return NOTHING
+    return Cell(f"{plain(low).text}–{plain(high).text}", is_number=True)
+
+
+def from_to(before: float | None, after: float | None) -> Cell:
+    """A score on both sides of a comparison."""
+    if before is None and after is None:
+        return NOTHING
+    return Cell(f"{score(before).text} → {score(after).text}", is_number=True)
+
+
+def n_of(n: int | None, total: int | None) -> Cell:
+    """A number of a whole: ``19/24``."""
+    return NOTHING if n is None else Cell(f"{n}/{total}", is_number=True)
+
+
+def p_value(value: float | None) -> Cell:
+    """A p-value, to three digits."""
+    if value is None:
+        return NOTHING
+    return Cell("<0.001" if value < 0.001 else f"{value:.3f}", is_number=True)
+
+
+def milliseconds(value: float | None) -> Cell:
+    """A duration in milliseconds."""
+    return NOTHING if value is None else Cell(f"{value:.1f}", is_number=True)
+
+
+_MARKS = {
+    "pass": ("✓", "green"),
+    "ok": ("✓", "green"),
+    "fail": ("✗", "red"),
+    "error": ("✗", "red"),
+    "warn": ("!", "yellow"),
+    "unevaluated": ("?", "yellow"),
+    "inconclusive": ("?", "yellow"),
+    "improved": ("▲", "green"),
+    "better": ("▲", "green"),
+    "regressed": ("▼", "red"),
+    "worse": ("▼", "red"),
+    "no_reliable_change": ("=", ""),
+    "same": ("=", ""),
+    "not_comparable": ("–", "yellow"),
+    "added": ("+", ""),
+    "removed": ("-", ""),
+    "lost": ("✗", "red"),
+    "gained": ("✓", "green"),
+    "unknown": ("?", "yellow"),
+    "met": ("✓", "green"),
+    "missed": ("✗", "red"),
+    "critical": ("✗", "red"),
+    "major": ("!", "yellow"),
+    "minor": ("·", ""),
+}
+
+
+def judged(value: str | None) -> Cell:
+    """A status, verdict, change or severity: its sign and word, in its colour."""
+    if value is None:
+        return NOTHING
+    sign, style = _MARKS.get(value, ("", ""))
+    return Cell(f"{sign} {value.replace('_', ' ')}".strip(), style, is_whole=True)
+
+
+def target(status: str) -> Cell:
+    """Whether the target of a dimension was met; a dash where it has none."""
+    return NOTHING if status == "none" else judged(status)
+
+
+def judged_from_to(before: str | None, after: str | None) -> Cell:
+    """A status on both sides of a comparison, in the colour of the second."""
+    if before == after or before is None or after is None:
+        return judged(after or before)
+    new = judged(after)
+    return Cell(f"{before} → {new.text}", new.style, is_whole=True)
+
+
+def must_have(lost: bool, gained: bool) -> Cell:
+    """What became of what a case must have."""
+    return judged("lost" if lost else "gained" if gained else None)
+
+
+def named(identifier: str | None, name: str | None) -> Cell:
+    """An id, and its name for people where it has one."""
+    if identifier is None:
+        return NOTHING
+    return Cell(_readable(identifier if name is None else f"{identifier} {name}"))
+
+
+def _points(value: float) -> str:
+    # what rounds to nothing has no sign
+    return f"{round(100 * value, 1) + 0.0:+.1f}" if round(100 * value, 1) else "0.0"
+
+
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def _readable(text: str, *, after_slash: bool = False) -> str:
+    """One line, in which nothing moves the cursor or turns the direction of writing."""
+    text = text.replace(BREAK, "").replace("\r\n", " ").replace("\n", " ")
+    text = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", " "))
+    return text.replace("/", f"/{BREAK}") if after_slash else text

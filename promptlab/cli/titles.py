@@ -1,0 +1,41 @@
+"""TITLE: which tasks a command is about, the same for every command that takes one."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from promptlab.cli.options import F
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def titled(function: F) -> F:
+    """Give a command the argument TITLE, which may also be given as ``--title``."""
+
+    @wraps(function)
+    def wrapper(*, title: str | None, title_option: str | None, **values: Any) -> Any:
+        if title and title_option and title != title_option:
+            raise click.UsageError("TITLE and --title name different titles")
+        return function(title=title or title_option, **values)
+
+    option = click.option(
+        "--title", "title_option", help="The same as TITLE.", metavar="TITLE"
+    )
+    argument = click.argument("title", required=False)
+    return argument(option(wrapper))  # type: ignore[return-value]
+
+
+def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
+    """Why there is no task: none at all, or none of this title."""
+    from promptlab.nearest import did_you_mean
+
+    found = con.execute("select distinct title from marts.dim_tasks").fetchall()
+    titles = [str(row[0]) for row in found]
+    if title is None or not titles:
+        return "no task yet; `promptlab run PATH`"
+    hint = did_you_mean(title, titles) or "; `promptlab runs` lists the tasks"
+    return f"there is no task titled {title!r}{hint}"

@@ -1,0 +1,25 @@
+"""Names that the seeds of the dbt project decide, for Python that has to know them."""
+
+from __future__ import annotations
+
+import csv
+from functools import cache
+
+from promptlab.paths import dbt_project
+
+
+def builtin_scorers() -> list[str]:
+    """The scorers that SQL runs."""
+    return _column("scorers", "scorer")
+
+
+def default_dimensions() -> list[str]:
+    """Ids of the dimensions of every task that was loaded from results."""
+    return _column("default_dimensions", "dimension_id")
+
+
+@cache
+def _column(seed: str, name: str) -> list[str]:
+    file = dbt_project() / "seeds" / "scoring" / f"{seed}.csv"
+    with file.open(encoding="utf-8", newline="") as rows:
+        return [row[name] for row in csv.DictReader(rows)]
