@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
+    from promptlab.build.execution import OnNode
     from promptlab.build.record import LastBuild
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
@@ -102,6 +103,7 @@ class Warehouse:
         *,
         full_refresh: bool = False,
         verbose: bool = False,
+        on_node: OnNode = lambda _name, _place, _of: None,
     ) -> None:
         """Compute every number, and test it: what is new or changed, all or nothing.
 
@@ -112,6 +114,8 @@ class Warehouse:
             args: for ``dbt build``.
             full_refresh: compute everything again from the raw tables.
             verbose: let dbt's log through to stderr.
+            on_node: called before each model and test with its name, its place from 1,
+                and how many there are; not where dbt builds.
 
         Raises:
             SettingsError: there is no warehouse yet, or no Spark.
@@ -121,7 +125,7 @@ class Warehouse:
         """
         from promptlab.build import build
 
-        build(self, args, full_refresh=full_refresh, verbose=verbose)
+        build(self, args, full_refresh=full_refresh, verbose=verbose, on_node=on_node)
 
     def last_build(self) -> LastBuild | None:
         """The newest finished build; ``None`` before the first."""
@@ -145,6 +149,7 @@ class Warehouse:
         lang: str | None = None,
         templates: Path | None = None,
         generated_at: datetime | None = None,
+        on_report: Callable[[str], None] = lambda _name: None,
     ) -> list[Path]:
         """Write the reports of stored tasks and memory runs, and the index.
 
@@ -158,6 +163,7 @@ class Warehouse:
             lang: ``zh`` or ``en``.
             templates: folder of templates that replace built-in ones.
             generated_at: the time that the reports carry; now, when not given.
+            on_report: called before each task and memory run with its id.
 
         Returns:
             Every file written, the index last.
@@ -175,6 +181,7 @@ class Warehouse:
                 templates=templates or self.settings.templates,
                 report_url=self.settings.report_url,
                 generated_at=generated_at or datetime.now(UTC),
+                on_report=on_report,
             )
 
     def result(

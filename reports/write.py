@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -42,6 +42,7 @@ def write_all(
     report_url: str | None = None,
     generated_at: datetime,
     package_version: str = __version__,
+    on_report: Callable[[str], None] = lambda _name: None,
 ) -> list[Path]:
     """Write the reports of these tasks and memory runs, and the index.
 
@@ -56,6 +57,7 @@ def write_all(
         report_url: Address below which the reports will stand, for links in a mail.
         generated_at: When the reports are made, with its zone.
         package_version: Version of promptlab, written into the results.
+        on_report: Called before each task and memory run with its id.
 
     Returns:
         Every file written, the index last.
@@ -70,6 +72,7 @@ def write_all(
     environment(language, templates)  # a wrong option is told before anything is made
     written = []
     for task_id in task_ids:
+        on_report(task_id)
         written += write_task(
             con,
             task_id,
@@ -82,6 +85,7 @@ def write_all(
     if memory_runs is None:
         memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
     for run_id in memory_runs:
+        on_report(run_id)
         written += write_memory(
             con,
             run_id,

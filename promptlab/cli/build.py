@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from promptlab.cli.options import Call, common
+from promptlab.cli.progress import Bar, progress
+
+if TYPE_CHECKING:
+    from promptlab.pipeline import Warehouse
 
 full_refresh_option = click.option(
     "--full-refresh",
@@ -25,7 +31,7 @@ target_option = click.option(
 )
 
 
-@click.command("build", short_help="Compute every mart with dbt.")
+@click.command("build", short_help="Compute every mart.")
 @click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
 @full_refresh_option
 @target_option
@@ -42,19 +48,19 @@ def command(
     target: str,
     raw: str | None,  # noqa: ARG001  # in the settings
 ) -> int:
-    """Compute every mart: `dbt build` on the bundled project, in this process.
+    """Compute every mart: what is new or changed since the last build.
 
-    Only what is new or changed since the last build is computed.
-
-    What follows `--` goes to dbt as it is, for example
+    All or nothing: the models and their data tests, as dbt compiled them, run in one
+    transaction. What follows `--` goes to dbt itself as it is, for example
     `promptlab build -- --select fct_task_summaries+`.
     """
     from promptlab.pipeline import Warehouse
 
     started = time.monotonic()
-    Warehouse(call.settings.db, settings=call.settings).build(
-        dbt_args, full_refresh=full_refresh, verbose=call.verbose
-    )
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    with progress(1, shown=call.shows_bars) as bar:
+        bar.begin(1)
+        build_with_progress(warehouse, call, bar, dbt_args, full_refresh=full_refresh)
     seconds = time.monotonic() - started
     where = call.settings.db if target == "duckdb" else target
     call.say(
@@ -63,3 +69,20 @@ def command(
         seconds=round(seconds, 1),
     )
     return 0
+
+
+def build_with_progress(
+    warehouse: Warehouse,
+    call: Call,
+    bar: Bar,
+    args: Sequence[str] = (),
+    *,
+    full_refresh: bool = False,
+) -> None:
+    """Build as a phase of a bar that has begun."""
+    warehouse.build(
+        args,
+        full_refresh=full_refresh,
+        verbose=call.verbose,
+        on_node=lambda name, place, of: bar.put(f"computing {name}", place, of),
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 from promptlab.cli.cells import path, plain
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
+from promptlab.cli.progress import Bar, progress
 
 if TYPE_CHECKING:
     from ingest.load import FileLoad
@@ -37,6 +39,18 @@ _TABLE = Table(
         Column("redacted", plain, "redacted"),
     ),
 )
+
+_SUMMED = Table(
+    columns=(
+        Column("kind", plain, "kind"),
+        Column("status", plain, "status"),
+        Column("files", plain, "files"),
+        *_TABLE.columns[3:],
+    ),
+)
+
+MOST_LISTED = 20
+"""Of more files only sums are printed, and those that were rejected."""
 
 _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
 
@@ -86,18 +100,19 @@ def command(
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     worst = 0
     for sink in dict.fromkeys(sinks or ["duckdb"]):
-        ingested = ingest_with_progress(
-            warehouse,
-            call,
-            paths,
-            kind,
-            testset,
-            purged_too=purged_too,
-            sink=sink,
-            workers=workers,
-        )
-        rows = [_row(file) for file in ingested.files]
-        print_rows(_COLUMNS, rows, call.format, _TABLE, wide=call.wide)
+        with progress(1, shown=call.shows_bars) as bar:
+            ingested = ingest_with_progress(
+                warehouse,
+                call,
+                bar,
+                paths,
+                kind,
+                testset,
+                purged_too=purged_too,
+                sink=sink,
+                workers=workers,
+            )
+        _print(ingested.files, call)
         worst = max(worst, exit_code(ingested, strict=strict))
     return worst
 
@@ -105,6 +120,7 @@ def command(
 def ingest_with_progress(
     warehouse: Warehouse,
     call: Call,
+    bar: Bar,
     paths: tuple[Path, ...],
     kind: str = "auto",
     testset: str | None = None,
@@ -113,31 +129,20 @@ def ingest_with_progress(
     sink: str = "duckdb",
     workers: str = "1",
 ) -> Ingested:
-    """Ingest with a bar on a terminal; problems go to stderr, line by line."""
-    from contextlib import ExitStack
-
+    """Ingest as a phase of a bar; problems go to stderr, line by line."""
     from promptlab.cli.problems import print_problems
-    from promptlab.cli.progress import file_progress
     from promptlab.messages import detail
 
-    with ExitStack() as stack:
-        advance = [lambda _path, _size: None]
-
-        def start(files: int, size: int) -> None:
-            advance[0] = stack.enter_context(
-                file_progress(files, size, shown=call.shows_bars)
-            )
-
-        ingested = warehouse.ingest(
-            *paths,
-            kind=kind,
-            testset=testset,
-            purged_too=purged_too,
-            sink=sink,
-            workers=workers,
-            on_start=start,
-            on_progress=lambda path, size: advance[0](path, size),
-        )
+    ingested = warehouse.ingest(
+        *paths,
+        kind=kind,
+        testset=testset,
+        purged_too=purged_too,
+        sink=sink,
+        workers=workers,
+        on_start=lambda _files, size: bar.begin(size),
+        on_progress=lambda path, size: bar.advance(f"reading {path.name}", size),
+    )
     for file in ingested.files:
         detail(f"{file.path}: {file.status}", "file", **_fields(file))
     if ingested.n_purged:
@@ -166,6 +171,30 @@ def exit_code(ingested: Ingested, *, strict: bool) -> int:
     """3 where a whole file could not be read or, if strict, a record was rejected."""
     bad = ingested.n_rejected or (strict and ingested.n_rejected_records)
     return 3 if bad else 0
+
+
+def _print(files: Sequence[FileLoad], call: Call) -> None:
+    """What became of each file; of many, how many came to the same, and what is bad."""
+    rows = [_row(file) for file in files]
+    if call.format != "table":
+        print_rows(_COLUMNS, rows, call.format)
+    elif call.quiet:
+        return
+    elif len(files) <= MOST_LISTED or call.wide:
+        print_rows(_COLUMNS, rows, call.format, _TABLE, wide=call.wide)
+    else:
+        alike: dict[tuple[str, str], list[int]] = {}
+        for _, kind, status, *counts in rows:
+            before = alike.get((kind, status), [0] * (1 + len(counts)))
+            alike[kind, status] = [
+                a + b for a, b in zip(before, [1, *counts], strict=True)
+            ]
+        summed = [(*key, *counts) for key, counts in sorted(alike.items())]
+        names = ("kind", "status", "files", *_COLUMNS[3:])
+        print_rows(names, summed, call.format, _SUMMED)
+        bad = [row for row in rows if row[2] == "rejected"]
+        if bad:
+            print_rows(_COLUMNS, bad, call.format, _TABLE)
 
 
 def _fields(file: FileLoad) -> dict[str, object]:

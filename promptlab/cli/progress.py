@@ -1,44 +1,67 @@
-"""A progress bar on a terminal, silence elsewhere."""
+"""One bar on a terminal for all that a command does, silence elsewhere."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+class Bar:
+    """How far a command is, over phases of which each has its share of the whole."""
+
+    def __init__(self, progress: Progress | None, shares: Sequence[float]) -> None:
+        """Draw on a progress of rich, or nowhere."""
+        self._progress = progress
+        self._shares = list(shares)
+        self._before = self._share = 0.0
+        self._done = self._total = 0.0
+        self._task = progress.add_task("", total=sum(shares)) if progress else None
+
+    def begin(self, total: float) -> None:
+        """The next phase begins; *total* is what its steps add up to."""
+        self._before += self._share
+        self._share = self._shares.pop(0)
+        self._done, self._total = 0.0, total
+
+    def advance(self, what: str, amount: float = 1) -> None:
+        """A step is done, or is about to be; *what* says which."""
+        self._done += amount
+        self.put(what, self._done, self._total)
+
+    def put(self, what: str, done: float, total: float) -> None:
+        """The phase is so far."""
+        if self._progress is not None and self._task is not None:
+            share = self._share * (done / total if total else 1)
+            self._progress.update(
+                self._task, completed=self._before + share, description=what
+            )
 
 
 @contextmanager
-def file_progress(
-    files: int, size: int, *, shown: bool
-) -> Iterator[Callable[[Path, int], None]]:
-    """A bar over ``files`` files and ``size`` bytes; yields what to call per file."""
+def progress(*shares: float, shown: bool) -> Iterator[Bar]:
+    """A bar until the ``with`` block ends.
+
+    Args:
+        shares: how much of the whole each phase is, in the order of their ``begin``.
+        shown: whether it may be drawn where stderr is a terminal.
+    """
     if not shown or not sys.stderr.isatty():
-        yield lambda _path, _size: None
+        yield Bar(None, shares)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TransferSpeedColumn,
-    )
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
 
-    with Progress(
-        TextColumn("{task.fields[done]}/{task.fields[files]} files"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
+    with RichProgress(
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}", markup=False),
         console=Console(stderr=True),
         transient=True,
-    ) as progress:
-        task = progress.add_task("ingest", total=size, done=0, files=files)
-        done = 0
-
-        def advance(_path: Path, n_bytes: int) -> None:
-            nonlocal done
-            done += 1
-            progress.update(task, advance=n_bytes, done=done)
-
-        yield advance
+    ) as drawn:
+        yield Bar(drawn, shares)

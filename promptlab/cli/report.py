@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from promptlab.cli.options import Call, F, common
+from promptlab.cli.progress import progress
 
 DEFAULT_FORMATS = "json,html"
 
@@ -78,13 +79,17 @@ def command(
             tasks, runs = [resolve_task(con, task)], []
     if not (tasks or runs):
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
-    for path in warehouse.report(
-        tasks,
-        out,
-        formats=formats.split(","),
-        memory_runs=runs,
-        lang=lang,
-        templates=templates,
-    ):
+    with progress(1, shown=call.shows_bars) as bar:
+        bar.begin(len(tasks) + len(runs))
+        written = warehouse.report(
+            tasks,
+            out,
+            formats=formats.split(","),
+            memory_runs=runs,
+            lang=lang,
+            templates=templates,
+            on_report=lambda name: bar.advance(f"reporting on {name}"),
+        )
+    for path in written:
         click.echo(path)
     return 0

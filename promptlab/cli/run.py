@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from promptlab.cli.build import full_refresh_option
+from promptlab.cli.build import build_with_progress, full_refresh_option
 from promptlab.cli.options import Call, common
+from promptlab.cli.progress import progress
 from promptlab.cli.report import report_options
+
+if TYPE_CHECKING:
+    from promptlab.loading import Ingested
 
 
 @click.command("run", short_help="Files in, reports out: the main job.")
@@ -44,7 +49,42 @@ def command(
     from promptlab.pipeline import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
-    ingested = ingest_with_progress(warehouse, call, paths, testset=testset)
+    with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
+        ingested = ingest_with_progress(warehouse, call, bar, paths, testset=testset)
+        _tell(ingested, call)
+        bar.begin(1)
+        last = warehouse.last_build()
+        is_built = last is not None and last.has_all and last.is_of_this_project
+        if full_refresh or not is_built:
+            build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
+        began_at = datetime.now(UTC)
+        tasks, runs = warehouse.to_report()
+        bar.begin(len(tasks) + len(runs))
+        written = warehouse.report(
+            tasks,
+            out,
+            memory_runs=runs,
+            lang=lang,
+            templates=templates,
+            on_report=lambda name: bar.advance(f"reporting on {name}"),
+        )
+        if tasks or runs:
+            warehouse.remember_reported(began_at)
+    call.say(
+        f"tasks new or changed: {len(tasks)}, memory runs: {len(runs)};"
+        f" {call.settings.db} answers `promptlab runs`, `promptlab query`"
+    )
+    if publish is not None:
+        from promptlab.operations.publish import publish as put
+
+        call.say(f"published {put(warehouse, publish)}", "published")
+    if not (call.quiet and call.format == "table"):
+        print_rows(("report",), [(str(path),) for path in written], call.format)
+    return exit_code(ingested, strict=strict)
+
+
+def _tell(ingested: Ingested, call: Call) -> None:
+    """What became of the files, in one line."""
     call.say(
         f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
         f" {ingested.n_rejected} rejected, {ingested.n_skipped} skipped;"
@@ -56,25 +96,3 @@ def command(
         skipped=ingested.n_skipped,
         records_rejected=ingested.n_rejected_records,
     )
-    last = warehouse.last_build()
-    is_built = last is not None and last.has_all and last.is_of_this_project
-    if full_refresh or not is_built:
-        call.say("building …", "build_started")
-        warehouse.build(full_refresh=full_refresh, verbose=call.verbose)
-    began_at = datetime.now(UTC)
-    tasks, runs = warehouse.to_report()
-    written = warehouse.report(
-        tasks, out, memory_runs=runs, lang=lang, templates=templates
-    )
-    if tasks or runs:
-        warehouse.remember_reported(began_at)
-    call.say(
-        f"tasks new or changed: {len(tasks)}, memory runs: {len(runs)};"
-        f" {call.settings.db} answers `promptlab runs`, `promptlab query`"
-    )
-    if publish is not None:
-        from promptlab.operations.publish import publish as put
-
-        call.say(f"published {put(warehouse, publish)}", "published")
-    print_rows(("report",), [(str(path),) for path in written], call.format)
-    return exit_code(ingested, strict=strict)
