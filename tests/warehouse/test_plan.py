@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pytest
 
 from promptlab.build import plan
@@ -147,15 +148,22 @@ def test_a_failed_data_test_says_which_rows_and_changes_nothing(
 
 
 def test_a_broken_constraint_says_model_and_rule_and_changes_nothing(
-    writable_example_db,
+    writable_example_db, monkeypatch
 ):
-    warehouse = Warehouse(writable_example_db)
-    with warehouse.writable() as con:
-        con.execute("update raw.rounds set latency_ms = -5")
-        con.execute("delete from raw.task_builds")
+    compiled = plan.load()
+    nodes = [
+        msgspec.structs.replace(
+            node, contract=[*node.contract, "check (latency_ms < 1000)"]
+        )
+        if node.name == "fct_rounds"
+        else node
+        for node in compiled.nodes
+    ]
+    stricter = msgspec.structs.replace(compiled, nodes=nodes)
+    monkeypatch.setattr(plan, "load", lambda: stricter)
     before = state(writable_example_db)
-    with pytest.raises(BuildError, match=r"^incremental \w+: .*CHECK"):
-        warehouse.build()
+    with pytest.raises(BuildError, match=r"^incremental fct_rounds: .*latency_ms"):
+        Warehouse(writable_example_db).build(full_refresh=True)
     assert state(writable_example_db) == before
 
 
@@ -177,7 +185,7 @@ def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):
 def test_who_works_on_the_models_builds_what_they_say_now(tmp_path, monkeypatch):
     """Without ``make plan``: the project is compiled anew."""
     project = Path(shutil.copytree(dbt_project(), tmp_path / "dbt_project"))
-    model = project / "models/marts/tasks/dim_tasks.sql"
+    model = project / "models/marts/core/dim_tasks.sql"
     model.write_text(model.read_text("utf-8") + "\n-- a word more\n", "utf-8")
     for module in ("plan", "dbt"):
         monkeypatch.setattr(f"promptlab.build.{module}.dbt_project", lambda: project)
