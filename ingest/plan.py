@@ -39,7 +39,7 @@ def plan(
 
 
 def _place(one: tuple[FoundFile, str | None]) -> tuple[int, int]:
-    """The place in the order; of a run in two forms, the one that says most is first."""
+    """The place in the order; of a run in two forms the one that says most is first."""
     found, kind = one
     if kind is None:
         return len(KINDS), 0

@@ -15,6 +15,6 @@ holds:
     Which file leads a run, and which belong to it (`runs`).
 
 A translation is pure: it computes no score, judges no answer and writes nothing. What
-the tool says is kept as it says it; SQL owns the numbers. Everything downstream (batches,
-copies, limits) is the same for all tools (`reading`).
+the tool says is kept as it says it; SQL owns the numbers. Everything downstream
+(batches, copies, limits) is the same for all tools (`reading`).
 """

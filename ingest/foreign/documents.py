@@ -39,7 +39,7 @@ def decode(data: bytes | msgspec.Raw, kind: type[T]) -> T:
         msgspec.DecodeError: It is no JSON, or not of this kind.
         RecursionError: It is nested too deeply.
     """
-    decoder = _decoder(kind)
+    decoder = _decoder(kind)  # type: ignore[arg-type]  # types can be hashed
     try:
         return decoder.decode(data)  # type: ignore[no-any-return]  # built for T
     except msgspec.ValidationError:

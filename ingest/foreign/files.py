@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.files.blocks import TooLong
-from ingest.foreign.documents import Refused
 from ingest.files.input_file import InputFile
+from ingest.foreign.documents import Refused
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source

@@ -97,13 +97,11 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The run as records; a sample is complete when all lines are read."""
     run = _Run()
-    for number, written in lines(source):
+    for line, written in lines(source):
         try:
             run.add(decode(written, Line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield shape_problem(
-                error, "OpenAI evals", VERSIONS, line=number, raw=written
-            )
+            yield shape_problem(error, "OpenAI evals", VERSIONS, line=line, raw=written)
     if run.spec is None:
         raise Refused(Problem("unexpected_shape", "no line holds the run's `spec`"))
     yield from run.records(run.spec, source)

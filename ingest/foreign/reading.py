@@ -10,9 +10,8 @@ import msgspec
 from ingest.foreign.documents import Refused, shape_problem
 from ingest.foreign.records import TABLES, Case, Record, Round, Score, Task
 from ingest.foreign.registry import tool
+from ingest.raw.rows import Reading, Rows, columns_of
 from ingest.reading.problems import Problem
-from ingest.raw.rows import Reading
-from ingest.raw.rows import Rows, columns_of
 
 if TYPE_CHECKING:
     from ingest.reading.limits import Limits
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 BATCH_RECORDS = 50_000
 
-_LONG = {
+_LONG: dict[type[Any], tuple[str, ...]] = {
     Case: ("context",),
     Round: ("raw_output", "parsed_output", "metadata", "error"),
     Score: ("summary", "payload"),

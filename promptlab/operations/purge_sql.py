@@ -30,7 +30,7 @@ RUNS_BEFORE = (
 _CHOICE = f"""
 create or replace temp table purged_loads as
 with purged_objects as (
-    select task_id as id, {['analysis', 'results', *TOOLS]} as kinds from purged_tasks
+    select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
     union all
     select distinct run_id || '|' || task_id, ['memory']
     from raw.memory_runs semi join purged_runs using (run_id)

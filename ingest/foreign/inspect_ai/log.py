@@ -182,7 +182,9 @@ class LogReading:
         about = self._log.eval
         metadata = about.metadata if isinstance(about.metadata, dict) else {}
         version = metadata.get("prompt_version", about.task_version)
-        arguments = decode(about.task_args, Any) if is_there(about.task_args) else {}
+        arguments: Any = {}
+        if is_there(about.task_args):
+            arguments = decode(about.task_args, Any)
         extras = {
             "status": self._log.status,
             "tags": about.tags,

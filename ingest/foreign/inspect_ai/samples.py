@@ -26,6 +26,7 @@ class Value(NamedTuple):
 
     @property
     def is_on_scale(self) -> bool:
+        """It is a score as it stands."""
         return on_scale(self.value) is not None
 
 

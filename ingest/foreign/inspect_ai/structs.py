@@ -10,23 +10,31 @@ from ingest.foreign.documents import ABSENT
 
 
 class Dataset(Struct):
+    """What the samples come from."""
+
     name: str | None = None
     samples: int | None = None
     sample_ids: list[Any] | None = None
 
 
 class Config(Struct):
+    """How the run was made."""
+
     epochs: int | None = None
     epochs_reducer: list[str] | None = None
     limit: Any = None
 
 
 class Scorer(Struct):
+    """A scorer and the metrics taken of it."""
+
     name: str | None = None
     metrics: Any = None
 
 
 class Eval(Struct):
+    """What was run."""
+
     task: str
     model: str
     eval_id: str | None = None
@@ -44,6 +52,8 @@ class Eval(Struct):
 
 
 class Metric(Struct):
+    """One number over all samples."""
+
     value: Any = None
 
 
@@ -58,12 +68,16 @@ class ScoreResult(Struct):
 
 
 class Results(Struct):
+    """What the run came to."""
+
     total_samples: int | None = None
     completed_samples: int | None = None
     scores: list[ScoreResult] | None = None
 
 
 class Failure(Struct):
+    """Why a run or a sample broke."""
+
     message: str | None = None
 
 
@@ -79,26 +93,36 @@ class Log(Struct):
 
 
 class Message(Struct):
+    """One turn."""
+
     content: Any = None
     role: str | None = None
 
 
 class Choice(Struct):
+    """One answer of the model."""
+
     message: Message | None = None
 
 
 class Output(Struct):
+    """What the model gave."""
+
     completion: str | None = None
     choices: list[Choice] | None = None
     model: str | None = None
 
 
 class Usage(Struct):
+    """Tokens of one model."""
+
     input_tokens: int | None = None
     output_tokens: int | None = None
 
 
 class Score(Struct):
+    """What one scorer said of one sample."""
+
     value: Any = None
     answer: Any = None
     explanation: str | None = None

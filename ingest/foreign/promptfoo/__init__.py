@@ -54,16 +54,20 @@ def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are held; each is decoded when its turn comes.
     export = decode_file(whole(source), Export, "promptfoo", VERSIONS)
     results = export.results
-    repeat = export.runtimeOptions or (export.config and export.config.evaluateOptions)
-    columns = Columns(
-        RunHead.of(export, source),
-        repeat=None if repeat is None else repeat.repeat or 1,
-    )
+    columns = Columns(RunHead.of(export, source), repeat=_repeat(export))
     rows = sorted(results.results, key=_test_of)
     for raw in rows:
         yield from _row(columns, source.redact(bytes(raw)))
     yield from columns.closing()
     yield from totals(export, columns)
+
+
+def _repeat(export: Export) -> int | None:
+    """How often each test was repeated; versions before 0.121 do not always say it."""
+    if export.runtimeOptions is not None:
+        return export.runtimeOptions.repeat or 1
+    options = export.config.evaluateOptions if export.config else None
+    return options.repeat if options else None
 
 
 def _lines(source: Source) -> Iterator[Record | Problem]:

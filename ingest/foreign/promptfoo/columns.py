@@ -18,7 +18,7 @@ from ingest.foreign.documents import (
     time,
 )
 from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
-from ingest.foreign.promptfoo.rows import checks_of, error_of, round_of, status_of
+from ingest.foreign.promptfoo.rows import checks_of, error_of, round_of
 from ingest.foreign.promptfoo.structs import Export, Prompt, Provider, Row, TestCase
 from ingest.foreign.records import Case, Dimension, Record, Score, Task
 
@@ -51,6 +51,7 @@ class RunHead:
             table.head.prompts if table and table.head else []
         )
         described = export.config.description if export.config else None
+        described = source.redact((described or "").encode()).decode()
         return cls(
             export.evalId,
             first_line(described, 120) or stem,
@@ -164,7 +165,7 @@ class Columns:
     def _column(self, row: Row) -> Column:
         provider = _provider(row.provider)
         prompt = row.prompt or Prompt()
-        key = row.promptIdx
+        key: Any = row.promptIdx
         if key is None:  # version 2
             key = (provider, prompt.label or prompt.display or text(prompt.raw))
         column = self._columns.get(key)
@@ -194,12 +195,12 @@ class Columns:
             for each in (grading.componentResults if grading else None) or []
             if each and each.assertion and isinstance(each.assertion.metric, str)
         )
-        checked = status_of(row) != "unevaluated"
-        scores = {ROW_SCORE: row.score} if checked else {}
-        for name, value in {**(row.namedScores or {}), **scores}.items():
-            score = on_scale(value)
+        # a row that nothing was checked of has 1: kept as it stands, and no score
+        was_checked = bool(grading and grading.componentResults)
+        for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items():
+            score = on_scale(value) if was_checked else None
             is_graded = column.scores.get(name, True)
-            column.scores[name] = is_graded and (score is not None or value is None)
+            column.scores[name] = is_graded and value == on_scale(value)
             yield Score(
                 task_id=task_id,
                 case_id=case_id,

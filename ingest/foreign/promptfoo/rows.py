@@ -36,7 +36,7 @@ def error_of(row: Row) -> str | None:
 
 
 def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
-    """promptfoo's own verdict; a pass with nothing checked is none.
+    """The verdict of promptfoo itself; a pass with nothing checked is none.
 
     Where nothing failed but what a broken judge should have judged, nothing is known.
     """
@@ -114,9 +114,8 @@ def _check(each: Component, place: Place, position: int, parent: int | None) -> 
         assertion = decode(about.get("assertionSet", msgspec.Raw(b"{}")), AssertionSet)
     metric = assertion.metric if assertion else None
     broke = bytes(about.get("graderError", ABSENT)) == b"true"
-    expected = about.get("renderedAssertionValue") or getattr(
-        assertion, "value", ABSENT
-    )
+    written: msgspec.Raw = getattr(assertion, "value", ABSENT)
+    expected = about.get("renderedAssertionValue", written)
     return Check(
         task_id=task_id,
         case_id=case_id,

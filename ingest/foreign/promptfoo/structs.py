@@ -10,11 +10,15 @@ from ingest.foreign.documents import ABSENT
 
 
 class Provider(Struct):
+    """A model, or a program in its place."""
+
     id: str | None = None
     label: str | None = None
 
 
 class Prompt(Struct):
+    """A prompt, and in the head of a file what was counted of its column."""
+
     raw: Any = None
     display: str | None = None
     label: str | None = None
@@ -24,6 +28,8 @@ class Prompt(Struct):
 
 
 class Response(Struct):
+    """What the provider gave."""
+
     output: Any = None
     tokenUsage: dict[str, Any] | None = None
     cached: bool | None = None
@@ -31,6 +37,8 @@ class Response(Struct):
 
 
 class Assertion(Struct):
+    """What was asserted."""
+
     type: str | None = None
     metric: Any = None
     weight: float | None = None
@@ -51,12 +59,16 @@ class Component(Struct):
 
 
 class AssertionSet(Struct):
+    """What was asserted of several together."""
+
     metric: Any = None
     threshold: float | None = None
     weight: float | None = None
 
 
 class Grading(Struct):
+    """What all assertions of a row came to."""
+
     reason: str | None = None
     componentResults: list[Component | None] | None = None
     namedScoreWeights: dict[str, float | None] | None = None
@@ -100,6 +112,8 @@ class TestCase(Struct):
 
 
 class Stats(Struct):
+    """Counts over the whole run."""
+
     successes: int | None = None
     failures: int | None = None
     errors: int | None = None
@@ -112,6 +126,8 @@ class Order(Struct):
 
 
 class Head(Struct):
+    """The columns of a table."""
+
     prompts: list[Prompt] = []
 
 
@@ -122,6 +138,8 @@ class Table(Struct):
 
 
 class Results(Struct):
+    """The part of an export that holds rows."""
+
     version: int | None = None
     timestamp: str | None = None
     prompts: list[Prompt] | None = None
@@ -131,15 +149,21 @@ class Results(Struct):
 
 
 class Options(Struct):
+    """How a run was made."""
+
     repeat: int | None = None
 
 
 class Config(Struct):
+    """What the run was configured with."""
+
     description: str | None = None
     evaluateOptions: Options | None = None
 
 
 class Metadata(Struct):
+    """What wrote the file."""
+
     promptfooVersion: str | None = None
 
 

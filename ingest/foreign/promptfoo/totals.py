@@ -13,7 +13,7 @@ from ingest.foreign.promptfoo.columns import ROW_SCORE, Column, Columns
 from ingest.foreign.promptfoo.structs import Export
 from ingest.foreign.records import Total
 
-_COUNTS = {
+_COUNTS: dict[str, tuple[str, dict[str, Any]]] = {
     "testPassCount": ("count_rounds", {"statuses": ["pass", "unevaluated"]}),
     "testFailCount": ("count_rounds", {"statuses": ["fail"]}),
     "testErrorCount": ("count_rounds", {"statuses": ["error"]}),

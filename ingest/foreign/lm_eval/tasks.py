@@ -1,37 +1,25 @@
-"""lm-evaluation-harness: ``results_<time>.json`` with its ``samples_<task>_<time>.jsonl``.
-
-Tried on 0.4.13, and on totals of 0.3. A run is a folder: the time in the names ties its
-files, and the results lead. Each harness task is a task; results without any samples are
-one task, which has totals and no cases.
-
-Rows come one per document and filter. A case is a document, by ``doc_hash`` and how
-often that was seen; a round is one of its responses. What a metric says of all responses
-together stands at the first round.
-"""
+"""One harness task: its documents, its metrics, and what the results claim of them."""
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from ingest.foreign.documents import (
     decode,
-    decode_file,
     number,
     on_scale,
     shape_problem,
     text,
     time,
 )
-from ingest.foreign.files import lines, whole
-from ingest.foreign.heads import Head
+from ingest.foreign.files import lines
 from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
+from ingest.foreign.lm_eval.structs import Results, Row
 from ingest.foreign.records import (
     Baseline,
     Case,
@@ -43,17 +31,13 @@ from ingest.foreign.records import (
     Task,
     Total,
 )
-from ingest.foreign.runs import Part, Run
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
-FORMS = ("results", "samples")
 VERSIONS = "0.4.13 and 0.3"
 
-_NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")
-_TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
 _GRADED = frozenset(
     {
         "acc",
@@ -74,98 +58,14 @@ _STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 
 
-class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-shot"}):
-    """The aggregate file."""
+class HarnessTask:
+    """One harness task.
 
-    results: dict[str, dict[str, Any]]
-    group_subtasks: dict[str, list[str]] = {}
-    configs: dict[str, Any] = {}
-    versions: dict[str, Any] = {}
-    n_shot: dict[str, Any] = {}
-    n_samples: dict[str, dict[str, Any]] = {}
-    higher_is_better: dict[str, dict[str, bool | None]] = {}
-    config: dict[str, Any] = {}
-    date: Any = None
-    git_hash: str | None = None
-    lm_eval_version: str | None = None
-    model_name: str | None = None
-    task_hashes: dict[str, Any] = {}
-
-
-class Row(msgspec.Struct):
-    """One document under one filter; metrics stand beside these by their names."""
-
-    doc_id: Any = None
-    doc: Any = None
-    target: Any = None
-    resps: Any = None
-    filtered_resps: Any = None
-    filter: str = "none"
-    metrics: list[str] = []
-    doc_hash: str | None = None
-
-
-def recognise(head: Head) -> str | None:
-    """Results with ``versions`` and ``configs`` or ``config``; rows with ``resps``."""
-    if head.has(b'"filtered_resps"') and {"doc_id", "doc", "resps"} <= head.keys:
-        return "samples"
-    if not head.has(b'"results"') or "results" not in head.keys:
-        return None
-    if not head.keys & {"configs", "config", "lm_eval_version"}:
-        return None
-    told = {"versions", "n-samples", "group_subtasks", "lm_eval_version"}
-    return "results" if head.keys & told else None
-
-
-def gather(parts: Sequence[Part]) -> Iterator[Run]:
-    """The results lead the samples of their folder and time; others stand alone."""
-    samples: dict[tuple[Path, str], list[Part]] = defaultdict(list)
-    for part in parts:
-        named = _NAME.fullmatch(part.path.name)
-        if part.form == "samples" and named:
-            samples[part.path.parent, named["time"]].append(part)
-    taken: set[Path] = set()
-    for part in parts:
-        found = _TIME.search(part.path.name)
-        if part.form == "results":
-            own = samples.get((part.path.parent, found[1]), []) if found else []
-            taken |= {each.path for each in own}
-            yield part, tuple(own)
-    for part in parts:
-        if part.form == "samples" and part.path not in taken:
-            yield part, ()
-
-
-def translate(source: Source) -> Iterator[Record | Problem]:
-    """Every harness task of the run: its documents, then what the results claim."""
-    if source.form == "samples":
-        yield from _samples_alone(source)
-        return
-    data = source.redact(whole(source))
-    results = decode_file(data, Results, "lm-eval", VERSIONS)
-    model = _model(results)
-    run_id = content_id([results.results, results.date, results.config], model)
-    files = {_task_of(path): path for path in source.companions}
-    rest = {
-        name: metrics for name, metrics in results.results.items() if name not in files
-    }
-    for name, path in files.items():
-        task = _HarnessTask(f"{run_id}/{name}", name, results)
-        yield from task.rows(source, path)
-        yield task.task(source, run_id, model)
-        yield from task.totals(results.results.get(name, {}))
-    if files:
-        # groups repeat their subtasks; tasks without samples have no rows to go by
-        first = f"{run_id}/{next(iter(files))}"
-        places = count(10_000)
-        for name, metrics in rest.items():
-            yield from _claims(first, name, metrics, places, scope="run")
-    else:
-        yield from _totals_alone(source, results, run_id, model)
-
-
-class _HarnessTask:
-    """One harness task: the rows of its samples file."""
+    Args:
+        task_id: Of the task that it becomes.
+        name: As the harness knows it.
+        results: The results of its run, where they are there.
+    """
 
     def __init__(self, task_id: str, name: str, results: Results | None) -> None:
         self._task_id = task_id
@@ -177,7 +77,8 @@ class _HarnessTask:
         self._same_run = SameRun("lm_eval", task_id)
 
     def rows(self, source: Source, path: Path) -> Iterator[Record | Problem]:
-        for number, written in lines(source, path):
+        """Cases, rounds and scores of a samples file."""
+        for line, written in lines(source, path):
             try:
                 members = decode(written, dict[str, Any])
                 yield from self._row(msgspec.convert(members, Row), members)
@@ -186,7 +87,7 @@ class _HarnessTask:
                     error,
                     "lm-eval",
                     VERSIONS,
-                    line=number,
+                    line=line,
                     pointer=path.name,
                     raw=written,
                 )
@@ -228,6 +129,7 @@ class _HarnessTask:
             )
 
     def task(self, source: Source, run_id: str, model: str) -> Task:
+        """The task, when all its rows are read."""
         results = self._results or Results(results={})
         version, shots = (
             each.get(self._name) for each in (results.versions, results.n_shot)
@@ -282,7 +184,7 @@ class _HarnessTask:
                 rule="count_cases",
                 value=number(samples),
             )
-        yield from _claims(
+        yield from claims(
             self._task_id,
             self._name,
             metrics,
@@ -316,13 +218,13 @@ def _responses(row: Row) -> list[str | None]:
     if not isinstance(resps, list) or not resps:
         return [None]
     first = resps[0]
-    if len(resps) == 1 and isinstance(first, list):
-        if all(isinstance(each, str) for each in first):
-            return list(first) or [None]
+    is_generated = len(resps) == 1 and isinstance(first, list)
+    if is_generated and all(isinstance(each, str) for each in first):
+        return list(first) or [None]
     return [text(row.filtered_resps)]
 
 
-def _claims(
+def claims(
     task_id: str,
     name: str,
     metrics: dict[str, Any],
@@ -331,8 +233,20 @@ def _claims(
     aggregations: dict[str, str] | None = None,
     dimensions: set[str] | None = None,
     n: int | None = None,
-    scope: str = "task",
+    scope: Literal["task", "run"] = "task",
 ) -> Iterator[Total]:
+    """What the results claim of one harness task.
+
+    Args:
+        task_id: The task that the totals are kept with.
+        name: Of the harness task.
+        metrics: ``metric,filter`` → value.
+        places: Numbers the totals.
+        aggregations: Metric → how the harness makes one number of many.
+        dimensions: Those that have rows to recompute a total from.
+        n: Documents.
+        scope: Whether the totals are the task's own.
+    """
     for key, value in metrics.items():
         if key in _NO_METRICS or isinstance(value, str | dict):
             continue
@@ -351,71 +265,8 @@ def _claims(
             value=number(value),
             n=n,
             dimension_id=dimension if known else None,
-            scope="run" if scope == "run" else "task",
+            scope=scope,
         )
-
-
-def _totals_alone(
-    source: Source, results: Results, run_id: str, model: str
-) -> Iterator[Record | Problem]:
-    names = list(results.results)
-    title = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
-    shots = results.config.get("num_fewshot")
-    same_run = SameRun("lm_eval", run_id)
-    yield Task(
-        task_id=run_id,
-        source_kind="lm_eval",
-        title=title or "lm-eval",
-        prompt_version="unknown" if shots is None else f"{shots}-shot",
-        model=model,
-        created_at=time(results.date) or source.modified_at,
-        run_id=run_id,
-        run_hash=same_run.hash(),
-        tool_version=results.lm_eval_version,
-        extras=text({"config": results.config}),
-    )
-    places = count()
-    for name, metrics in results.results.items():
-        yield from _claims(run_id, name, metrics, places)
-    yield Problem(
-        "totals_only",
-        f"{source.path.name} holds totals of {len(names)} tasks and no samples, so"
-        " nothing can be compared by case. Run lm-eval with --log_samples and give the"
-        " whole folder",
-        severity="warning",
-        record_id=run_id,
-    )
-
-
-def _samples_alone(source: Source) -> Iterator[Record | Problem]:
-    name = _task_of(source.path)
-    same = SameRun("lm_eval")
-    for _, line in lines(source):
-        same.add(line.decode("utf-8", "replace"))
-    run_id = f"{name}-{same.hash()[:12]}"
-    task = _HarnessTask(run_id, name, None)
-    yield from task.rows(source, source.path)
-    yield task.task(source, run_id, "unknown")
-    yield from task.totals({})
-    yield Problem(
-        "results_missing",
-        f"{source.path.name} has no results file beside it, which names the model:"
-        " give the whole folder",
-        severity="warning",
-        record_id=run_id,
-    )
-
-
-def _task_of(path: Path) -> str:
-    named = _NAME.fullmatch(path.name)
-    return named["task"] if named else path.stem.removeprefix("samples_")
-
-
-def _model(results: Results) -> str:
-    config = results.config
-    arguments = config.get("model_args")
-    said = results.model_name or (arguments if isinstance(arguments, str) else None)
-    return said or str(config.get("model") or "unknown")
 
 
 def _aggregations(config: Any) -> dict[str, str]:
