@@ -101,6 +101,8 @@ class _Batch:
             )
             for kind, records in self._records.items()
         }
+        if "tasks" in rows:  # a run's hash is the load's
+            rows["tasks"] = {k: v for k, v in rows["tasks"].items() if k != "run_hash"}
         reading = Reading(
             rows=rows,
             problems=self._problems,

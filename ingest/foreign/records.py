@@ -97,6 +97,8 @@ class Round(msgspec.Struct, gc=False, kw_only=True):
     """Why the model or the task broke; a failed assertion is none."""
     reported_status: Status | None = None
     """The tool's own verdict; ``None`` where it has no pass rule."""
+    counted_as: Literal["pass", "fail"] | None = None
+    """How the tool counts a round of which nothing is known."""
 
 
 class Check(msgspec.Struct, gc=False, kw_only=True):

@@ -5,6 +5,7 @@ A file that is ingested again with the same bytes changes nothing.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
@@ -157,11 +158,12 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         status,
         loaded,
         rejected,
+        runs,
         is_last,
     ) in con.execute(
         "select load_id, kind, source_name, file_uri, sha256, testset_override,"
         " coalesce(read_with, 'redact=off'), status, rows_loaded, rows_rejected,"
-        " load_id = max(load_id) over (partition by file_uri)"
+        " runs, load_id = max(load_id) over (partition by file_uri)"
         " from raw.loads order by load_id"
     ).fetchall():
         if status == "purged":
@@ -169,6 +171,8 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
                 known.purged.add(sha256)
             continue
         outcome = Outcome(status, problems.get(load_id, []), loaded, rejected, uri)
+        if status == "loaded" and runs is not None:
+            known.add_runs(json.loads(runs), uri)
         if status != "replaced":
             place = _place(kind, name, uri)
             version = Version(kind, place, sha256, testset, settings)
@@ -176,13 +180,6 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         if is_last:
             version = Version(kind, f"path:{uri}", sha256, testset, settings)
             known.add((version,), outcome)
-    known.runs = {
-        task_id: KnownRun(run_hash, uri)
-        for task_id, run_hash, uri in con.execute(
-            "select task_id, run_hash, file_uri from raw.tasks"
-            " inner join raw.loads using (load_id) where run_hash is not null"
-        ).fetchall()
-    }
     return known
 
 

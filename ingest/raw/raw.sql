@@ -36,7 +36,8 @@ create table if not exists raw.loads (
     finished_at timestamptz not null,
     ingest_version varchar not null,
     read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
-    objects json                        -- list of ids of what it brought; null: not known, loaded by schema version 1
+    objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
+    runs json                           -- files of other tools: task → hash, equal for copies of one run; else null
 );
 
 -- One problem of one record; they outlive the replacement of their file.
@@ -151,7 +152,6 @@ create table if not exists raw.tasks (
     testset_ref varchar,                -- what the file or the command line says of its testset
     pipeline_ref varchar,
     run_id varchar,                     -- files of other tools: the run; its tasks share it
-    run_hash varchar,                   -- files of other tools: equal for copies of one run
     tool_version varchar                -- files of other tools: what wrote them
 );
 
@@ -186,7 +186,8 @@ create table if not exists raw.rounds (
     judge_feedback varchar,
     overall_score double,               -- evaluation results: the judge's 0–10
     reported_must_have_pass boolean,
-    reported_status varchar             -- the verdict of the tool that wrote it: pass, fail, error, unevaluated; null: it has none
+    reported_status varchar,            -- the verdict of the tool that wrote it: pass, fail, error, unevaluated; null: it has none
+    counted_as varchar                  -- pass, fail: how the tool counts a round that is unevaluated here
 );
 
 create table if not exists raw.baselines (

@@ -34,9 +34,10 @@ UPGRADES: dict[int, tuple[str, ...]] = {
     ),
     3: (
         "alter table if exists raw.tasks add column run_id varchar",
-        "alter table if exists raw.tasks add column run_hash varchar",
+        "alter table if exists raw.loads add column runs json",
         "alter table if exists raw.tasks add column tool_version varchar",
         "alter table if exists raw.rounds add column reported_status varchar",
+        "alter table if exists raw.rounds add column counted_as varchar",
         "alter table if exists raw.dimension_configs add column is_graded boolean",
         "alter table if exists raw.dimension_configs add column direction varchar",
     ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
-from typing import Any
 
 from ingest.foreign.documents import number, text
 from ingest.foreign.inspect_ai.structs import Log, ScoreResult
@@ -26,24 +25,18 @@ def totals(log: Log, task_id: str, dimensions: Sequence[str]) -> Iterator[Total]
     if results is None:
         return
     places = count()
-    counted: list[tuple[str, int | None, dict[str, Any]]] = [
-        ("total_samples", results.total_samples, {}),
-        (
-            "completed_samples",
-            results.completed_samples,
-            {"statuses": ["pass", "fail", "unevaluated"]},
-        ),
-    ]
-    for name, value, about in counted:
+    counted = {
+        "total_samples": ("count_rounds", results.total_samples),
+        "completed_samples": ("count_completed_rounds", results.completed_samples),
+    }
+    for name, (rule, value) in counted.items():
         if value is not None:
             yield Total(
                 task_id=task_id,
                 position=next(places),
                 name=f"results.{name}",
-                rule="count_rounds",
+                rule=rule,
                 value=float(value),
-                n=value if name == "total_samples" else None,
-                parameters=text(about),
             )
     for each in results.scores or []:
         dimension = _dimension(each, dimensions)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,9 @@ from ingest.foreign.documents import (
     time,
 )
 from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
-from ingest.foreign.promptfoo.rows import checks_of, error_of, round_of
+from ingest.foreign.promptfoo.rows import checks_of, error_of, round_of, status_of
 from ingest.foreign.promptfoo.structs import Export, Prompt, Provider, Row, TestCase
-from ingest.foreign.records import Case, Dimension, Record, Score, Task
+from ingest.foreign.records import Case, Check, Dimension, Record, Score, Task
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
@@ -117,7 +117,7 @@ class Columns:
         yield round_of(row, place, n, checks)
         yield from checks
         if error_of(row) is None:
-            yield from self._scores(row, column, place)
+            yield from self._scores(row, column, place, checks)
         self._same_run.add(row.id or text(row))
 
     def closing(self) -> Iterator[Record]:
@@ -185,20 +185,28 @@ class Columns:
         return self._tests[key]
 
     def _scores(
-        self, row: Row, column: Column, place: tuple[str, str, str]
+        self,
+        row: Row,
+        column: Column,
+        place: tuple[str, str, str],
+        checks: Sequence[Check],
     ) -> Iterator[Score]:
         task_id, case_id, round_id = place
-        grading = row.gradingResult
+        grading, status = row.gradingResult, status_of(row, checks)
         weights = (grading.namedScoreWeights if grading else None) or {}
         named = Counter(
             each.assertion.metric
             for each in (grading.componentResults if grading else None) or []
             if each and each.assertion and isinstance(each.assertion.metric, str)
         )
-        # a row that nothing was checked of has 1: kept as it stands, and no score
-        was_checked = bool(grading and grading.componentResults)
+        # what nobody judged has 1, what a broken judge should have judged 0: kept as
+        # the tool's value, and no score
+        unscored = {each.name for each in checks if each.passed is None}
+        unscored -= {each.name for each in checks if each.passed is not None}
+        if status == "unevaluated":
+            unscored.add(ROW_SCORE)
         for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items():
-            score = on_scale(value) if was_checked else None
+            score = None if name in unscored else on_scale(value)
             is_graded = column.scores.get(name, True)
             column.scores[name] = is_graded and value == on_scale(value)
             yield Score(

@@ -7,7 +7,7 @@ inside it, and its members follow beside it again: each is given once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -64,6 +64,8 @@ def round_of(row: Row, place: Place, n: int, checks: Sequence[Check]) -> Round:
     )
     if total and not given and not made:  # from the cache: only the total is known
         given = made = None
+    status = status_of(row, checks)
+    counted: Literal["pass", "fail"] = "pass" if row.success else "fail"
     about = {
         "row_id": row.id,
         "cost": row.cost,
@@ -83,7 +85,8 @@ def round_of(row: Row, place: Place, n: int, checks: Sequence[Check]) -> Round:
         latency_ms=row.latencyMs,
         metadata=text({key: each for key, each in about.items() if each is not None}),
         error=error_of(row),
-        reported_status=status_of(row, checks),
+        reported_status=status,
+        counted_as=counted if status == "unevaluated" else None,
     )
 
 

@@ -14,9 +14,9 @@ from ingest.foreign.promptfoo.structs import Export
 from ingest.foreign.records import Total
 
 _COUNTS: dict[str, tuple[str, dict[str, Any]]] = {
-    "testPassCount": ("count_rounds", {"statuses": ["pass", "unevaluated"]}),
-    "testFailCount": ("count_rounds", {"statuses": ["fail"]}),
-    "testErrorCount": ("count_rounds", {"statuses": ["error"]}),
+    "testPassCount": ("count_rounds", {"status": "pass"}),
+    "testFailCount": ("count_rounds", {"status": "fail"}),
+    "testErrorCount": ("count_rounds", {"status": "error"}),
     "assertPassCount": ("count_checks", {"passed": True}),
     "assertFailCount": ("count_checks", {"passed": False}),
     "totalLatencyMs": ("sum_latency_ms", {}),
@@ -33,9 +33,9 @@ _NAMED = {
     "namedScoreWeights": "sum_weights",
 }
 _STATS = {
-    "successes": ["pass", "unevaluated"],
-    "failures": ["fail"],
-    "errors": ["error"],
+    "successes": "pass",
+    "failures": "fail",
+    "errors": "error",
 }
 
 
@@ -61,7 +61,7 @@ def totals(export: Export, columns: Columns) -> Iterator[Total]:
             )
         stats = export.results.stats
         if first and stats is not None:
-            for name, statuses in _STATS.items():
+            for name, status in _STATS.items():
                 yield Total(
                     task_id=task_id,
                     position=next(places),
@@ -69,7 +69,7 @@ def totals(export: Export, columns: Columns) -> Iterator[Total]:
                     rule="count_rounds",
                     value=number(getattr(stats, name)),
                     scope="run",
-                    parameters=text({"statuses": statuses}),
+                    parameters=text({"status": status}),
                 )
         first = False
 
