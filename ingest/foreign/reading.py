@@ -11,6 +11,7 @@ from ingest.foreign.documents import Refused, shape_problem
 from ingest.foreign.records import TABLES, Case, Record, Round, Score, Task
 from ingest.foreign.registry import tool
 from ingest.raw.rows import Reading, Rows, columns_of
+from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -38,16 +39,19 @@ def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
         Batches of rows, at least one; the last has the hashes of the runs.
     """
     batch = _Batch(source.limits)
-    try:
-        for record in tool(name).translate(source):
-            batch.add(record)
-            if batch.is_full:
-                yield batch.reading()
-    except Refused as refused:
-        batch.refuse(refused.problem)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        batch.refuse(shape_problem(error, name, "other files"))
-    yield batch.reading()
+    records = tool(name).translate(source)
+    is_over = False
+    while not is_over:
+        with no_garbage_collection():
+            try:
+                is_over = batch.fill(records)
+            except Refused as refused:
+                batch.refuse(refused.problem)
+                is_over = True
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                batch.refuse(shape_problem(error, name, "other files"))
+                is_over = True
+        yield batch.reading()
 
 
 class _Batch:
@@ -55,7 +59,9 @@ class _Batch:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._harmless = limits.max_string // 4  # characters
         self._seen: set[str] = set()
+        self._runs: dict[str, str] = {}  # of all batches: the last one tells them
         self._rejected = False
         self._clear()
 
@@ -63,18 +69,21 @@ class _Batch:
         self._records: dict[type[Any], list[Any]] = {}
         self._problems: list[Problem] = []
         self._keys: list[tuple[str, ...]] = []
-        self._runs: dict[str, str] = {}
         self._count = self._rejects = self._rounds = 0
 
-    @property
-    def is_full(self) -> bool:
-        return self._count >= BATCH_RECORDS
+    def fill(self, records: Iterator[Record | Problem]) -> bool:
+        """Take records until there are enough; whether there are no more."""
+        for record in records:
+            if isinstance(record, Problem):
+                self._problems.append(record)
+                self._rejects += record.severity == "reject"
+            else:
+                self._add(record)
+                if self._count >= BATCH_RECORDS:
+                    return False
+        return True
 
-    def add(self, record: Record | Problem) -> None:
-        if isinstance(record, Problem):
-            self._problems.append(record)
-            self._rejects += record.severity == "reject"
-            return
+    def _add(self, record: Record) -> None:
         kind = type(record)
         if kind in _LONG:
             self._see_length(record, kind)
@@ -90,6 +99,7 @@ class _Batch:
     def refuse(self, problem: Problem) -> None:
         """Nothing of the file counts."""
         self._clear()
+        self._runs = {}
         self._problems.append(problem)
         self._rejected = True
 
@@ -110,7 +120,7 @@ class _Batch:
             records_rejected=self._rejects,
             rejected=self._rejected,
             keys=self._keys,
-            runs=self._runs,
+            runs=dict(self._runs),
         )
         self._clear()
         return reading
@@ -119,7 +129,7 @@ class _Batch:
         """Cut a text that is longer than one may be, and say so."""
         for name in _LONG[kind]:
             written = getattr(record, name)
-            if written is None or len(written) <= self._limits.max_string // 4:
+            if written is None or len(written) <= self._harmless:
                 continue
             size = len(written.encode("utf-8", "replace"))
             if size > self._limits.max_string:

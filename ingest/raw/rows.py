@@ -88,6 +88,7 @@ def joined(batches: Iterable[Reading]) -> Reading:
         first.records_rejected += each.records_rejected
         first.rejected = first.rejected or each.rejected
         first.keys += each.keys
+        first.runs |= each.runs
     return first
 
 

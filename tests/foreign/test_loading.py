@@ -10,10 +10,11 @@ import pytest
 
 from ingest.foreign.registry import TOOLS, recognise
 from ingest.kinds import recognise as kind_of
+from ingest.raw.rows import height
 from promptlab.cli.ingest import KIND_CHOICES
 from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
-from tests.foreign.reading_of import DATA
+from tests.foreign.reading_of import DATA, reading_of
 
 FILES = {
     "promptfoo/rivers.json": ("promptfoo", "json"),
@@ -127,3 +128,32 @@ def test_what_is_redacted_everywhere_is_redacted_here_too(tmp_path: Path) -> Non
     for secret in ("ann@example", "home/ann", "sk-abcdef"):
         assert secret not in said
     assert load.redacted
+
+
+@pytest.mark.parametrize("name", [*FILES, "lm_eval/late"])
+def test_a_run_in_many_batches_is_the_run_in_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = reading_of(DATA / name)
+    monkeypatch.setattr("ingest.foreign.reading.BATCH_RECORDS", 7)
+    parts = reading_of(DATA / name)
+    assert {key: height(rows) for key, rows in parts.rows.items()} == {
+        key: height(rows) for key, rows in whole.rows.items()
+    }
+    assert parts.keys == whole.keys
+    assert parts.records_loaded == whole.records_loaded
+
+
+def test_a_copy_shows_at_its_end_and_nothing_of_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.foreign.reading.BATCH_RECORDS", 7)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(DATA / "inspect_ai" / "late.eval")
+    (load,) = warehouse.ingest(DATA / "inspect_ai" / "late.json").files
+    assert (load.status, load.records_loaded) == ("skipped", 0)
+    assert _rows(warehouse, "select distinct load_id from raw.rounds") == [(1,)]
+    assert _rows(warehouse, "select load_id, status from raw.loads order by all") == [
+        (1, "loaded"),
+        (2, "skipped"),
+    ]

@@ -100,14 +100,10 @@ def _value(name: str, value: Any, score: Score) -> Value:
         as_number, is_letter = word, word is not None
         if word is None:
             as_number = _numeric(value)
-    payload = {"given": value, "answer": score.answer}
-    return Value(
-        name,
-        as_number,
-        is_letter,
-        score.explanation,
-        text({key: each for key, each in payload.items() if each is not None}),
-    )
+    payload = {"given": value}
+    if score.answer is not None:
+        payload["answer"] = score.answer
+    return Value(name, as_number, is_letter, score.explanation, text(payload))
 
 
 def _numeric(value: str) -> float | None:
