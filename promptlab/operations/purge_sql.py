@@ -182,6 +182,7 @@ _FORGOTTEN = {
     "testset_override": "null",
     "message": "null",
     "objects": "'[]'",
+    "runs": "null",
 }
 
 
