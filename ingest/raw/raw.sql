@@ -262,7 +262,7 @@ create table if not exists raw.reported_totals (
     scope varchar not null,             -- task; run: over all tasks of its run
     value double,                       -- as claimed
     n bigint,                           -- rows it is over, where the file says it
-    parameters json not null            -- of the rule: statuses, reducer, passed
+    parameters json not null            -- of the rule: status, reducer
 );
 
 -- A score that something outside SQL gave to one round.

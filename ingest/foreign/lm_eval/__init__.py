@@ -153,7 +153,10 @@ def _task_of(path: Path) -> str:
 
 
 def _model(results: Results) -> str:
+    # its name is made of the arguments; without any it is a hash
     config = results.config
     arguments = config.get("model_args")
-    said = results.model_name or (arguments if isinstance(arguments, str) else None)
-    return said or str(config.get("model") or "unknown")
+    if arguments and results.model_name:
+        return results.model_name
+    said = arguments if isinstance(arguments, str) else config.get("model")
+    return str(said or results.model_name or "unknown")

@@ -17,8 +17,8 @@ _COUNTS: dict[str, tuple[str, dict[str, Any]]] = {
     "testPassCount": ("count_rounds", {"status": "pass"}),
     "testFailCount": ("count_rounds", {"status": "fail"}),
     "testErrorCount": ("count_rounds", {"status": "error"}),
-    "assertPassCount": ("count_checks", {"passed": True}),
-    "assertFailCount": ("count_checks", {"passed": False}),
+    "assertPassCount": ("count_checks", {"status": "pass"}),
+    "assertFailCount": ("count_checks", {"status": "fail"}),
     "totalLatencyMs": ("sum_latency_ms", {}),
     "cost": ("sum_cost", {}),
 }
