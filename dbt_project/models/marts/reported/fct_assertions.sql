@@ -1,16 +1,16 @@
+{{ config(materialized='view') }}
+
 with
 
 own_checks as (
 
     select * from {{ ref('fct_check_results') }}
-    where {{ in_this_build() }}
 
 ),
 
 reported_checks as (
 
     select * from {{ ref('stg_reported__checks') }}
-    where {{ in_this_build() }}
 
 ),
 
