@@ -13,6 +13,8 @@ from ingest.files.blocks import BLOCK_BYTES, Block
 from ingest.files.finding import FoundFile
 from ingest.files.input_file import ChangedWhileRead, InputFile
 from ingest.files.redaction import Redactor
+from ingest.foreign.copies import copy_problem, replaced_problems
+from ingest.foreign.registry import TOOLS
 from ingest.formats import LINE_KINDS, read_batches
 from ingest.raw.batch import ReadBatch
 from ingest.raw.load_log import (
@@ -162,14 +164,19 @@ class _Attempt:
         source = self._source(file)
         is_whole = self._is_read_whole(file)
         is_too_large = is_whole and file.size > self._reader.limits.max_file
-        if is_whole and not is_too_large and self._kind is not None:
+        if self._kind in TOOLS:
+            self._sha256 = _sha256_of_run(file, source.companions)
+        elif is_whole and not is_too_large and self._kind is not None:
             source = replace(source, data=file.whole())
             self._sha256 = hashlib.sha256(source.data).hexdigest()
         else:
             self._sha256 = file.sha256()
         if self._is_known(source):
             return
-        if is_too_large:
+        if self._kind in TOOLS:
+            readings = _unchanged(read_batches(self._kind, source), file)
+            yield from self._as_batches(readings, source)
+        elif is_too_large:
             problem = self._reader.limits.file_too_large(file.size)
             reading = Reading(rows={}, problems=[problem], rejected=True)
             yield from self._as_batches(iter([reading]), source)
@@ -210,10 +217,18 @@ class _Attempt:
         self, readings: Iterator[Reading], source: Source
     ) -> Iterator[ReadBatch]:
         load = self._load
+        given: ReadBatch | None = None
         reading = next(readings)
         while True:
             following = next(readings, None)
             is_last = following is None
+            if is_last and self._kind in TOOLS:
+                reading = self._loaded_once(reading, source)
+                if given is not None and not reading.runs:
+                    # a copy, or refused, which shows at its end: nothing of it counts
+                    yield replace(given, more=False, abandoned=True)
+                    load.problems, load.keys = [], []
+                    load.records_loaded = load.records_rejected = 0
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
             load.add(reading)
@@ -229,9 +244,10 @@ class _Attempt:
                         load.problems,
                         load.records_loaded,
                         load.records_rejected,
+                        source.uri,
                     ),
                 )
-            yield ReadBatch(
+            given = ReadBatch(
                 kind=load.kind,
                 status=load.status,
                 message=load.message,
@@ -245,9 +261,23 @@ class _Attempt:
                 finished_at=datetime.now(UTC),
                 more=not is_last,
             )
+            yield given
             if following is None:
                 return
             reading = following
+
+    def _loaded_once(self, reading: Reading, source: Source) -> Reading:
+        """Leave out a run that another file brought; tell of one that replaces it."""
+        known = self._reader.known
+        other = known.copy_of(reading.runs, source.uri)
+        if other is not None:
+            problem = copy_problem(source.uri, other)
+            self._load.status, self._load.message = "skipped", problem.message
+            return Reading(rows={}, problems=[problem])
+        replaced = known.replaced_by(reading.runs, source.uri)
+        reading.problems += replaced_problems(source.uri, replaced)
+        known.add_runs(reading.runs, source.uri)
+        return reading
 
     def _is_known(self, source: Source) -> bool:
         any_excess = [Problem(code, "") for code in LIMIT_CODES]
@@ -261,6 +291,8 @@ class _Attempt:
         told_again = before.status in {"rejected", "skipped", "purged"}
         load.status = before.status if told_again else "unchanged"
         load.problems = before.problems
+        if self._kind in TOOLS and before.uri not in {"", source.uri}:
+            load.problems = [*before.problems, copy_problem(source.uri, before.uri)]
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected
         return True
@@ -283,7 +315,28 @@ class _Attempt:
             pipelines=self._reader.pipelines,
             size=file.size if file else 0,
             limits=self._reader.limits,
+            form=self._found.form,
+            companions=self._found.companions,
+            redact=self._redactor.redact,
         )
+
+
+def _sha256_of_run(file: InputFile, companions: Iterable[Path]) -> str:
+    """The hash of a file, and of those that are read with it."""
+    hashes = [file.sha256(), *(InputFile(each).sha256() for each in companions)]
+    if len(hashes) == 1:
+        return hashes[0]
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
+
+
+def _unchanged(readings: Iterator[Reading], file: InputFile) -> Iterator[Reading]:
+    """The readings of a file that its reader opens itself, if it stayed as it was.
+
+    Raises:
+        ChangedWhileRead: before the last reading is given on.
+    """
+    yield from readings
+    file.see_unchanged()
 
 
 def _redacted_expectations(redactor: Redactor) -> Problem:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import PurePath
 
+from ingest.foreign.registry import TOOLS
 from ingest.raw.rows import Reading, joined
 from ingest.reading.source import Source
 
@@ -79,11 +81,18 @@ def _memory(source: Source) -> Iterable[Reading]:
     return [read_memory(source.data, PurePath(source.uri), limits=source.limits)]
 
 
+def _foreign(tool: str, source: Source) -> Iterable[Reading]:
+    from ingest.foreign.reading import foreign_batches
+
+    return foreign_batches(tool, source)
+
+
 _READERS: dict[str, Callable[[Source], Iterable[Reading]]] = {
     "pipeline": _pipeline,
     "testset": _testset,
     "analysis": _analysis,
     "results": _results,
+    **{tool: partial(_foreign, tool) for tool in TOOLS},
     "scores": _scores,
     "memory": _memory,
 }

@@ -7,6 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from ingest.files.finding import FoundFile, find_files
+from ingest.foreign.gathering import gathered
+from ingest.foreign.registry import TOOLS, order_of
+from ingest.foreign.registry import recognise as recognise_foreign
 from ingest.formats import KINDS
 from ingest.kinds import HEAD_BYTES, recognise
 from promptlab.errors import InputError, UsageError
@@ -32,12 +35,19 @@ def plan(
             planned.append((found, None))
         else:
             planned.append(_with_kind(found, kind))
-    order = {name: place for place, name in enumerate(KINDS)}
-    return sorted(planned, key=lambda one: order.get(one[1] or "", len(order)))
+    return sorted(gathered(planned), key=_place)
+
+
+def _place(one: tuple[FoundFile, str | None]) -> tuple[int, int]:
+    """The place in the order; of a run in two forms the one that says most is first."""
+    found, kind = one
+    if kind is None:
+        return len(KINDS), 0
+    return KINDS.index(kind), order_of(kind, found.form) if kind in TOOLS else 0
 
 
 def _with_kind(found: FoundFile, kind: str) -> tuple[FoundFile, str | None]:
-    if kind != "auto":
+    if kind not in {"auto", *TOOLS}:
         return found, kind
     try:
         with found.path.open("rb") as file:
@@ -47,7 +57,10 @@ def _with_kind(found: FoundFile, kind: str) -> tuple[FoundFile, str | None]:
         if found.named:
             raise InputError(f"{found.path}: cannot be read: {reason}") from None
         return replace(found, fault=reason), None
-    return found, _recognise(found, head)
+    foreign = recognise_foreign(head)
+    if foreign is not None and kind in {"auto", foreign[0]}:
+        return replace(found, form=foreign[1]), foreign[0]
+    return found, _recognise(found, head) if kind == "auto" else kind
 
 
 def _recognise(found: FoundFile, head: bytes) -> str | None:
@@ -60,6 +73,7 @@ def _recognise(found: FoundFile, head: bytes) -> str | None:
             f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
             " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"
             " results (with `sample_id`), scores (with `dimension_id`), memory (JSON"
-            " with `test_results`); --kind says which, if it is one"
+            " with `test_results`), or results of one of these tools:"
+            f" {', '.join(TOOLS)}; --kind says which, if it is one"
         )
     return kind

@@ -25,6 +25,12 @@ class FoundFile:
     fault: str | None = None
     """Why it cannot be read, where the walk through the folders found out."""
 
+    form: str | None = None
+    """The form that the file of another tool is written in, as the tool's reader
+    names it."""
+    companions: tuple[Path, ...] = ()
+    """More files of the same run, which are read with this one."""
+
     @property
     def size(self) -> int:
         """Size in bytes; 0 where the file system does not say."""

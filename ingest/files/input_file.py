@@ -64,6 +64,15 @@ class InputFile:
         with self.path.open("rb") as file:
             return file.read(BLOCK_BYTES)
 
+    def see_unchanged(self) -> None:
+        """See that it is still as it was.
+
+        Raises:
+            ChangedWhileRead: it is not.
+        """
+        if _state(self.path.stat()) != self._state:
+            raise ChangedWhileRead(self.path)
+
     def _see_unchanged(self, descriptor: int) -> None:
         # The name may stand for another file by now, so both are asked.
         states = {_state(os.fstat(descriptor)), _state(self.path.stat())}

@@ -134,4 +134,10 @@ def load_columns(
         "ingest_version": [ingest_version] * len(files),
         "read_with": [one.read_with for one in files],
         "objects": [ids(reading.keys) for reading in readings],
+        "runs": [
+            json.dumps(one.reading.runs, ensure_ascii=False)
+            if one.reading.runs
+            else None
+            for one in files
+        ],
     }

@@ -5,7 +5,8 @@ A file that is ingested again with the same bytes changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,9 +24,11 @@ MOST_PROBLEMS = 1000
 """How many problems of one load are held in memory, and shown again when the same
 file is ingested again."""
 
-# Kinds of files whose content means the same wherever the file lies.
-_SAME_ANYWHERE = {"analysis", "scores", "pipeline"}
-_TAKES_TESTSET = {"analysis", "results"}
+# Kinds of files that mean something else under another name, or at another place; all
+# other files mean the same wherever they lie.
+_MEANT_BY_NAME = {"testset", "results"}
+_MEANT_BY_PATH = {"memory", "unknown"}  # the folders above a memory file name its run
+_WITHOUT_TASKS = {"testset", "pipeline", "scores", "memory", "unknown"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,17 @@ class Outcome:
     problems: list[Problem]
     records_loaded: int
     records_rejected: int
+    uri: str = ""
+    """The file that was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRun:
+    """A run of another tool that is loaded."""
+
+    run_hash: str
+    uri: str
+    """The file that brought it."""
 
 
 @dataclass
@@ -62,6 +76,8 @@ class Known:
     versions: dict[Version, Outcome] = field(default_factory=dict)
     purged: set[str] = field(default_factory=set)
     """SHA-256 of purged files, which are not loaded again."""
+    runs: dict[str, KnownRun] = field(default_factory=dict)
+    """Task → the run of another tool that it was loaded from."""
 
     def find(self, *versions: Version) -> Outcome | None:
         """The outcome of the first known one of these versions, if any is known."""
@@ -76,12 +92,31 @@ class Known:
         """Note the outcome of versions that were just read."""
         self.versions.update(dict.fromkeys(versions, outcome))
 
+    def add_runs(self, runs: Mapping[str, str], uri: str) -> None:
+        """Note the runs (task → hash) that a file has just brought."""
+        for task_id, run_hash in runs.items():
+            self.runs[task_id] = KnownRun(run_hash, uri)
+
+    def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
+        """The other file that brought all these runs, if one did."""
+        there = {run.run_hash: run.uri for run in self.runs.values() if run.uri != uri}
+        files = [there.get(run_hash) for run_hash in runs.values()]
+        return files[0] if files and all(files) else None
+
+    def replaced_by(self, runs: Mapping[str, str], uri: str) -> dict[str, str]:
+        """Task → the other file that had brought it, with other content."""
+        return {
+            task_id: before.uri
+            for task_id in runs
+            if (before := self.runs.get(task_id)) and before.uri != uri
+        }
+
 
 def versions_of(
     kind: str, source: Source, sha256: str, testset: str | None, read_with: str
 ) -> tuple[Version, Version]:
     """A file's version by its content, and its version by its path."""
-    testset = testset if kind in _TAKES_TESTSET else None
+    testset = None if kind in _WITHOUT_TASKS else testset
     place = _place(kind, source.name, source.uri)
     return (
         Version(kind, place, sha256, testset, read_with),
@@ -103,10 +138,9 @@ def read_with(mode: Mode, limits: Limits, problems: Iterable[Problem] = ()) -> s
 
 def _place(kind: str, name: str, uri: str) -> str:
     """The part of a file's path that decides what its bytes mean."""
-    if kind in _SAME_ANYWHERE:
-        return "anywhere"
-    # a memory file's run is named by the folders above it
-    return f"path:{uri}" if kind in {"memory", "unknown"} else f"name:{name}"
+    if kind in _MEANT_BY_PATH:
+        return f"path:{uri}"
+    return f"name:{name}" if kind in _MEANT_BY_NAME else "anywhere"
 
 
 def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
@@ -124,18 +158,21 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         status,
         loaded,
         rejected,
+        runs,
         is_last,
     ) in con.execute(
         "select load_id, kind, source_name, file_uri, sha256, testset_override,"
         " coalesce(read_with, 'redact=off'), status, rows_loaded, rows_rejected,"
-        " load_id = max(load_id) over (partition by file_uri)"
+        " runs, load_id = max(load_id) over (partition by file_uri)"
         " from raw.loads order by load_id"
     ).fetchall():
         if status == "purged":
             if not purged_too:
                 known.purged.add(sha256)
             continue
-        outcome = Outcome(status, problems.get(load_id, []), loaded, rejected)
+        outcome = Outcome(status, problems.get(load_id, []), loaded, rejected, uri)
+        if status == "loaded" and runs is not None:
+            known.add_runs(json.loads(runs), uri)
         if status != "replaced":
             place = _place(kind, name, uri)
             version = Version(kind, place, sha256, testset, settings)

@@ -22,7 +22,7 @@ create table if not exists raw.schema_versions (
 create table if not exists raw.loads (
     load_id bigint not null,
     file_uri varchar not null,
-    kind varchar not null,              -- testset, pipeline, analysis, results, memory, scores, unknown
+    kind varchar not null,              -- testset, pipeline, analysis, results, memory, scores, unknown; a tool: promptfoo, inspect_ai, …
     source_name varchar not null,
     sha256 varchar not null,
     bytes bigint not null,
@@ -36,7 +36,8 @@ create table if not exists raw.loads (
     finished_at timestamptz not null,
     ingest_version varchar not null,
     read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
-    objects json                        -- list of ids of what it brought; null: not known, loaded by schema version 1
+    objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
+    runs json                           -- files of other tools: task → hash, equal for copies of one run; else null
 );
 
 -- One problem of one record; they outlive the replacement of their file.
@@ -135,12 +136,12 @@ create table if not exists raw.pipeline_steps (
     position bigint not null
 );
 
----------- tasks: analysis inputs and evaluation results
+---------- tasks: analysis inputs, evaluation results, runs of other tools
 
 create table if not exists raw.tasks (
     load_id bigint not null,
     task_id varchar not null,
-    source_kind varchar not null,       -- analysis, results
+    source_kind varchar not null,       -- analysis, results; a tool: promptfoo, inspect_ai, …
     title varchar not null,
     prompt_version varchar not null,
     model varchar not null,
@@ -149,7 +150,9 @@ create table if not exists raw.tasks (
     created_at timestamptz not null,
     extras json not null,
     testset_ref varchar,                -- what the file or the command line says of its testset
-    pipeline_ref varchar
+    pipeline_ref varchar,
+    run_id varchar,                     -- files of other tools: the run; its tasks share it
+    tool_version varchar                -- files of other tools: what wrote them
 );
 
 create table if not exists raw.cases (
@@ -182,7 +185,9 @@ create table if not exists raw.rounds (
     rule_violations json,
     judge_feedback varchar,
     overall_score double,               -- evaluation results: the judge's 0–10
-    reported_must_have_pass boolean
+    reported_must_have_pass boolean,
+    reported_status varchar,            -- the verdict of the tool that wrote it: pass, fail, error, unevaluated; null: it has none
+    counted_as varchar                  -- pass, fail: how the tool counts a round that is unevaluated here
 );
 
 create table if not exists raw.baselines (
@@ -207,7 +212,57 @@ create table if not exists raw.dimension_configs (
     weight double not null,             -- 0–1
     target json not null,
     parameters json not null,
-    scoring_mode varchar not null       -- higher_better, lower_better, range
+    scoring_mode varchar not null,      -- higher_better, lower_better, range
+    is_graded boolean,                  -- other tools': values lie on the scale 0–1; null: a dimension of ours
+    direction varchar                   -- other tools': higher_better, lower_better; null: the tool does not say it
+);
+
+-- One assertion of a round as the tool judged it that wrote the file.
+create table if not exists raw.reported_checks (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    round_id varchar not null,
+    position bigint not null,           -- in the round
+    parent_position bigint,             -- of the set of assertions it belongs to
+    name varchar not null,              -- as the tool names it; its type where it has no name
+    "type" varchar not null,
+    passed boolean,                     -- null: it could not be judged
+    score double,                       -- as the tool says it
+    weight double,
+    threshold double,
+    expected json,
+    reason varchar,
+    error varchar                       -- why it could not be judged
+);
+
+-- The number that a tool gave to one round on one dimension.
+create table if not exists raw.reported_scores (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    round_id varchar not null,
+    dimension_id varchar not null,
+    value double,                       -- the tool's own number; null: none (NaN, a judge that broke)
+    score double,                       -- 0–1, 1 best; null: the value lies on no such scale
+    weight double,                      -- in the tool's sums; null: 1
+    n_checks bigint not null,           -- assertions it stands for
+    summary varchar,
+    payload json not null
+);
+
+-- What a file claims of its rows.
+create table if not exists raw.reported_totals (
+    load_id bigint not null,
+    task_id varchar not null,
+    position bigint not null,           -- in the task
+    name varchar not null,              -- where it stands in the file
+    rule varchar not null,              -- how it can be recomputed; none: not from what is here
+    dimension_id varchar,
+    scope varchar not null,             -- task; run: over all tasks of its run
+    value double,                       -- as claimed
+    n bigint,                           -- rows it is over, where the file says it
+    parameters json not null            -- of the rule: status, reducer
 );
 
 -- A score that something outside SQL gave to one round.

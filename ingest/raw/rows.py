@@ -68,6 +68,10 @@ class Reading:
     references: list[Reference] = field(default_factory=list)
     """What it names that other files have to bring."""
 
+    runs: dict[str, str] = field(default_factory=dict)
+    """Task → hash of its run, of a file of another tool: equal for copies of one run.
+    """
+
 
 def joined(batches: Iterable[Reading]) -> Reading:
     """Join all batches of one file."""
@@ -84,6 +88,7 @@ def joined(batches: Iterable[Reading]) -> Reading:
         first.records_rejected += each.records_rejected
         first.rejected = first.rejected or each.rejected
         first.keys += each.keys
+        first.runs |= each.runs
     return first
 
 

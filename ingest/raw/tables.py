@@ -20,16 +20,26 @@ if TYPE_CHECKING:
 
     from ingest.raw.rows import Columns
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 # 1  first version
 # 2  requested comparisons, what was built, what each load brought, purged loads
+# 3  runs of other tools: their verdicts, assertions, scores and totals
 
 # What a reader's key replaces: the tables that hold the object, and their id columns.
 OWNED_TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "testset": (("testsets", "test_cases", "expectations"), ("testset_id",)),
     "pipeline": (("pipelines", "pipeline_steps"), ("pipeline_id",)),
     "task": (
-        ("tasks", "cases", "rounds", "baselines", "dimension_configs"),
+        (
+            "tasks",
+            "cases",
+            "rounds",
+            "baselines",
+            "dimension_configs",
+            "reported_checks",
+            "reported_scores",
+            "reported_totals",
+        ),
         ("task_id",),
     ),
     "memory": (

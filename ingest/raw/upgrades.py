@@ -32,5 +32,14 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         _OBJECTS_OF_LIVE_LOADS,
         "alter table if exists raw.baselines add column patterns json",
     ),
+    3: (
+        "alter table if exists raw.tasks add column run_id varchar",
+        "alter table if exists raw.loads add column runs json",
+        "alter table if exists raw.tasks add column tool_version varchar",
+        "alter table if exists raw.rounds add column reported_status varchar",
+        "alter table if exists raw.rounds add column counted_as varchar",
+        "alter table if exists raw.dimension_configs add column is_graded boolean",
+        "alter table if exists raw.dimension_configs add column direction varchar",
+    ),
 }
 """Schema version → the statements that lead to it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -33,6 +33,12 @@ class Source:
     """Bytes of the file."""
     limits: Limits = DEFAULT
     """How large its records and values may be."""
+    form: str | None = None
+    """The form that the file of another tool is written in."""
+    companions: Sequence[Path] = ()
+    """More files of the same run of another tool."""
+    redact: Callable[[bytes], bytes] = bytes
+    """Redacts a part of a file; readers of other tools' files open them themselves."""
 
     @property
     def in_blocks(self) -> Iterable[Block]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ingest.foreign.registry import TOOLS
 from promptlab.cli.cells import path, plain
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
@@ -26,6 +27,7 @@ KIND_CHOICES = (
     "results",
     "scores",
     "memory",
+    *TOOLS,
 )
 
 _TABLE = Table(

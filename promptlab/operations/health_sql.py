@@ -80,7 +80,7 @@ RAW_CHECKS = (
             group by all
             union all
             select load_id, count(*) from raw.rounds
-            semi join (from raw.tasks where source_kind = 'results') using (task_id)
+            semi join (from raw.tasks where source_kind <> 'analysis') using (task_id)
             group by all
             union all
             select load_id, count(*) from raw.scores group by all

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ingest.foreign.registry import TOOLS
 from promptlab.copies import Table, tables_of
 from promptlab.operations.ownership import STAYS, is_step, rule_of
 
@@ -26,10 +27,10 @@ RUNS_BEFORE = (
 # Loads that brought nothing but what is purged now; those that did once and have no row
 # any more; and of the same files, those of which nobody knows what they brought. Score
 # files that are left with some scores.
-_CHOICE = """
+_CHOICE = f"""
 create or replace temp table purged_loads as
 with purged_objects as (
-    select task_id as id, ['analysis', 'results'] as kinds from purged_tasks
+    select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
     union all
     select distinct run_id || '|' || task_id, ['memory']
     from raw.memory_runs semi join purged_runs using (run_id)
@@ -181,6 +182,7 @@ _FORGOTTEN = {
     "testset_override": "null",
     "message": "null",
     "objects": "'[]'",
+    "runs": "null",
 }
 
 

@@ -72,7 +72,9 @@ def test_an_upgrade_puts_a_copy_beside_the_file_and_says_so(old, capsys, monkeyp
     monkeypatch.chdir(before.parent)
     assert run_cli(["ingest", "a.json", "--db", "w.duckdb"]) == 0
     err = capsys.readouterr().err
-    assert "upgraded the warehouse from schema version 1 to 2" in err
+    assert (
+        f"upgraded the warehouse from schema version 1 to {raw.SCHEMA_VERSION}" in err
+    )
     assert "w.duckdb.v1.bak" in err
     with duckdb.connect(str(before), read_only=True) as con:
         assert raw.schema_version(con) == 1
@@ -83,8 +85,8 @@ def test_an_upgrade_puts_a_copy_beside_the_file_and_says_so(old, capsys, monkeyp
 
 def test_an_upgrade_that_fails_changes_nothing(old, monkeypatch):
     before = columns_of(old.settings.db)
-    steps = (*upgrades.UPGRADES[2], "select no_such_column")
-    monkeypatch.setitem(upgrades.UPGRADES, 2, steps)
+    steps = (*upgrades.UPGRADES[raw.SCHEMA_VERSION], "select no_such_column")
+    monkeypatch.setitem(upgrades.UPGRADES, raw.SCHEMA_VERSION, steps)
     with pytest.raises(duckdb.Error), old.writable():
         pass
     assert columns_of(old.settings.db) == before
@@ -117,7 +119,7 @@ def test_reading_commands_say_what_to_do(old, capsys, monkeypatch, args):
     before = old.settings.db.read_bytes()
     assert run_cli([*args, "--db", "w.duckdb"]) == 70
     err = capsys.readouterr().err
-    assert "schema version 1, this promptlab works with 2: `promptlab build`" in err
+    assert f"schema version 1, this promptlab works with {raw.SCHEMA_VERSION}:" in err
     assert old.settings.db.read_bytes() == before
 
 

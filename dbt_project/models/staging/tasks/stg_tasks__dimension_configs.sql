@@ -18,10 +18,14 @@ renamed as (
         ---------- strings
         name,
         scoring_mode,
+        direction,
 
         ---------- numerics
         position as dimension_position,
         weight,
+
+        ---------- booleans
+        is_graded,
 
         ---------- json
         target,

@@ -20,6 +20,8 @@ renamed as (
         raw_output,
         error,
         judge_feedback,
+        reported_status,
+        counted_as,
 
         ---------- numerics
         position as round_position,

@@ -22,6 +22,8 @@ renamed as (
         triggered_by,
         testset_ref,
         pipeline_ref,
+        run_id,
+        tool_version,
 
         ---------- timestamps
         created_at,

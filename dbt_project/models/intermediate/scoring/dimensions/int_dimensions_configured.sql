@@ -66,6 +66,8 @@ asked as (
         parameters
 
     from configs
+    -- what lies on no known scale is kept as the tool gave it, and never graded
+    where coalesce(is_graded, true)
 
 ),
 

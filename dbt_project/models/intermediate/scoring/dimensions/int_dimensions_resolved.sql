@@ -33,8 +33,7 @@ received as (
         task_id,
         dimension_id as scores_from
 
-    from {{ ref('stg_scores__scores') }}
-    where {{ in_this_build() }}
+    from {{ ref('int_scores_received') }}
 
 ),
 

@@ -6,8 +6,7 @@ with
 
 scores as (
 
-    select * from {{ ref('stg_scores__scores') }}
-    where {{ in_this_build() }}
+    select * from {{ ref('int_scores_received') }}
 
 ),
 

@@ -2,7 +2,8 @@
 
 -- One row per round that something judged: verdicts come from testset scopes and from the
 -- dimensions that pass or fail a round (accuracy with a strict rule, rules, format, any
--- with a pass score). Where nothing was expected there is no verdict.
+-- with a pass score), and from the tool that wrote the file. Where nothing was expected
+-- there is no verdict.
 with
 
 matches as (
@@ -32,6 +33,12 @@ reasons as (
 
 ),
 
+reported as (
+
+    select * from {{ ref('int_reported_verdicts') }}
+
+),
+
 verdicts as (
 
     select
@@ -41,6 +48,16 @@ verdicts as (
         status
 
     from matches
+
+    union all
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        status
+
+    from reported
 
     union all
 

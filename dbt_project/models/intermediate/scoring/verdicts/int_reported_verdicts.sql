@@ -1,0 +1,89 @@
+{{ config(materialized=view_of_step()) }}
+
+-- One row per round of another tool that is judged: by the tool, where it has a pass rule;
+-- else by its scores, where a dimension has only 0 and 1: all of them have to be 1.
+with
+
+rounds as (
+
+    select * from {{ ref('stg_tasks__rounds') }}
+    where {{ in_this_build() }}
+
+),
+
+scores as (
+
+    select * from {{ ref('stg_reported__scores') }}
+    where {{ in_this_build() }}
+
+),
+
+dimensions as (
+
+    select * from {{ ref('stg_tasks__dimension_configs') }}
+    where {{ in_this_build() }}
+
+),
+
+told as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        reported_status as status
+
+    from rounds
+    where reported_status in ('pass', 'fail', 'unevaluated')
+
+),
+
+binary_dimensions as (
+
+    select
+        scores.task_id,
+        scores.dimension_id
+
+    from scores
+    inner join dimensions
+        on
+            scores.task_id = dimensions.task_id
+            and scores.dimension_id = dimensions.dimension_id
+            and dimensions.is_graded
+    where
+        scores.reported_value is not null
+        and scores.task_id not in (select told.task_id from told)
+    group by scores.task_id, scores.dimension_id
+    having min(case when scores.reported_value in (0, 1) then 1 else 0 end) = 1
+
+),
+
+scored as (
+
+    select
+        scores.task_id,
+        scores.case_id,
+        scores.round_id,
+        case when min(scores.reported_value) = 1 then 'pass' else 'fail' end as status
+
+    from scores
+    inner join binary_dimensions
+        on
+            scores.task_id = binary_dimensions.task_id
+            and scores.dimension_id = binary_dimensions.dimension_id
+    where scores.reported_value is not null
+    group by scores.task_id, scores.case_id, scores.round_id
+
+),
+
+judged as (
+
+    select * from told
+
+    union all
+
+    select * from scored
+
+)
+
+select * from judged

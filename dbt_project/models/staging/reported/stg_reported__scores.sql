@@ -1,0 +1,36 @@
+with
+
+source as (
+
+    select * from {{ source('raw', 'reported_scores') }}
+
+),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+
+        ---------- strings
+        summary,
+
+        ---------- numerics
+        {{ adapter.quote('value') }} as reported_value,
+        score,
+        weight,
+        n_checks,
+
+        ---------- json
+        payload
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,177 @@
+"""JSON of other tools: one decode into structs, bare NaN cured, faults in words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any, TypeVar
+
+import msgspec
+
+from ingest.reading.problems import Problem
+from promptlab.contracts.times import in_utc, read_time
+
+T = TypeVar("T")
+
+_BOM = b"\xef\xbb\xbf"
+# A string as a whole, so that a NaN inside it is left alone; then what JSON has not.
+_NOT_JSON = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|-?\b(?:NaN|Infinity)\b', re.S)
+ABSENT = msgspec.Raw(b"")
+"""Stands for a member that is not there."""
+_encode = msgspec.json.Encoder().encode
+
+
+class Refused(Exception):
+    """Nothing of a file can be loaded."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def decode(data: bytes | msgspec.Raw, kind: type[T]) -> T:
+    """Decode JSON as *kind*; bare ``NaN`` and ``Infinity`` become null.
+
+    Raises:
+        msgspec.DecodeError: It is no JSON, or not of this kind.
+        RecursionError: It is nested too deeply.
+    """
+    decoder = _decoder(kind)  # type: ignore[arg-type]  # types can be hashed
+    try:
+        return decoder.decode(data)  # type: ignore[no-any-return]  # built for T
+    except msgspec.ValidationError:
+        raise
+    except msgspec.DecodeError:
+        data = bytes(data)
+        if b"NaN" not in data and b"Infinity" not in data:
+            raise
+        return decoder.decode(without_nan(data))  # type: ignore[no-any-return]
+
+
+def without_nan(data: bytes) -> bytes:
+    """The same JSON with null in place of ``NaN``, ``Infinity`` and ``-Infinity``."""
+    return _NOT_JSON.sub(lambda found: found[1] or b"null", data)
+
+
+def decode_file(data: bytes, kind: type[T], tool: str, versions: str) -> T:
+    """Decode a whole file.
+
+    Args:
+        data: Its bytes.
+        kind: What it holds.
+        tool: Name of the tool, for people.
+        versions: Which versions the reader was tried on.
+
+    Raises:
+        Refused: It cannot be read; the problem says where and why.
+    """
+    try:
+        return decode(data.removeprefix(_BOM), kind)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise Refused(shape_problem(error, tool, versions)) from None
+
+
+def shape_problem(
+    error: Exception,
+    tool: str,
+    versions: str,
+    *,
+    line: int | None = None,
+    pointer: str | None = None,
+    raw: bytes | None = None,
+) -> Problem:
+    """Say that a file, or one record of it, is not what the tool's reader expects."""
+    return Problem(
+        "unexpected_shape",
+        f"looks like {tool}'s, but: {_why(error)}. The reader was tried on {versions};"
+        " write the file again with one of these, or tell us of the new shape",
+        line=line,
+        pointer=pointer,
+        raw_text=None if raw is None else raw.decode("utf-8", "replace"),
+    )
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply to be read"
+    return str(error).rstrip(".")
+
+
+def text(value: Any) -> str:
+    """JSON of a value, compact; a text stays JSON, in quotes."""
+    return _encode(value).decode()
+
+
+def raw_text(raw: msgspec.Raw) -> str | None:
+    """JSON as written; ``None`` for null and for what is not there."""
+    return bytes(raw).decode("utf-8", "replace") if is_there(raw) else None
+
+
+def is_there(raw: msgspec.Raw) -> bool:
+    """Whether a member is there, and not null."""
+    return bytes(raw) not in (b"", b"null")
+
+
+def answer(value: Any) -> tuple[str | None, str | None]:
+    """An output as (text, parsed JSON object or null)."""
+    if value is None or isinstance(value, str):
+        return value, None
+    written = text(value)
+    return written, written if isinstance(value, dict) else None
+
+
+def number(value: Any) -> float | None:
+    """A number as a double; ``None`` for what is none, NaN and infinity included."""
+    if isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, int | float):
+        return None
+    try:
+        as_double = float(value)
+    except OverflowError:
+        return None
+    return as_double if math.isfinite(as_double) else None
+
+
+def whole(value: Any) -> int | None:
+    """A number as a 64-bit integer; ``None`` for what is none."""
+    as_double = number(value)
+    if as_double is None or abs(as_double) >= 2**63:
+        return None
+    return int(as_double)
+
+
+def on_scale(value: float | None) -> float | None:
+    """The value where it lies on the scale 0 to 1."""
+    return value if value is not None and 0 <= value <= 1 else None
+
+
+def time(value: Any) -> datetime | None:
+    """A moment in UTC: ISO 8601 text, or seconds since 1970."""
+    try:
+        if isinstance(value, str):
+            return in_utc(read_time(value.replace(" ", "T", 1)))
+        seconds = number(value)
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def first_line(value: str | None, longest: int = 60) -> str | None:
+    """The first line with something in it, shortened."""
+    lines = (line.strip() for line in (value or "").splitlines())
+    line = next((line for line in lines if line), None)
+    if line is None or len(line) <= longest:
+        return line
+    return line[: longest - 1].rstrip() + "…"
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(kind)
+
+
+Redact = Callable[[bytes], bytes]

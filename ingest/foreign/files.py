@@ -1,0 +1,50 @@
+"""The bytes of a run's files, within the limits and of one version of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ingest.files.blocks import TooLong
+from ingest.files.input_file import InputFile
+from ingest.foreign.documents import Refused
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+
+def whole(source: Source, path: Path | None = None) -> bytes:
+    """All bytes of the leading file, or of a companion, as they are written.
+
+    Raises:
+        Refused: There are more than ``max_file_mb`` allows.
+        ChangedWhileRead: They may be of two versions.
+        OSError: It cannot be read.
+    """
+    file = InputFile(path or source.path)
+    if file.size > source.limits.max_file:
+        raise Refused(source.limits.file_too_large(file.size))
+    return file.whole()
+
+
+def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
+    """Each line with something in it, redacted, and its number from 1.
+
+    Raises:
+        Refused: A line is longer than ``max_record_mb`` allows.
+        ChangedWhileRead: At the end; then nothing of it may be kept.
+        OSError: It cannot be read.
+    """
+    number = 0
+    blocks = InputFile(path or source.path).blocks(source.limits.max_record)
+    for block in blocks:
+        if isinstance(block, TooLong):
+            raise Refused(source.limits.record_too_large(block.size, number + 1))
+        redacted = source.redact(block)
+        if number == 0:
+            redacted = redacted.removeprefix(b"\xef\xbb\xbf")
+        for line in redacted.split(b"\n")[: None if redacted[-1:] != b"\n" else -1]:
+            number += 1
+            if line.strip():
+                yield number, line

@@ -1,0 +1,76 @@
+"""Ids that do not depend on where a row stands in its file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+_sorted = msgspec.json.Encoder(order="deterministic").encode
+_NOT_WORDS = re.compile(r"[\W_]+")
+_SLUG = 32
+_HASH = 12
+
+
+def content_id(content: Any, said: str | None = None) -> str:
+    """An id for what has none: the same for equal content, whatever the order of keys.
+
+    Args:
+        content: What is asked, as the tool writes it; anything that JSON can hold.
+        said: The part that a person would know it by, put in front of the hash.
+    """
+    digest = hashlib.blake2b(_sorted(content), digest_size=_HASH // 2).hexdigest()
+    words = _NOT_WORDS.sub("-", (said or "")[: 4 * _SLUG].lower())
+    words = words.strip("-")[:_SLUG].rstrip("-")
+    return f"{words}-{digest}" if words else digest
+
+
+class Occurrences:
+    """Tells true duplicates apart: the second of two equal ids becomes ``id~2``."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[tuple[str, ...]] = Counter()
+
+    def next(self, *key: str) -> int:
+        """How often *key* was seen, with this time."""
+        self._seen[key] += 1
+        return self._seen[key]
+
+    @staticmethod
+    def named(case_id: str, occurrence: int) -> str:
+        """The id of one of several equal cases."""
+        return case_id if occurrence == 1 else f"{case_id}~{occurrence}"
+
+
+class SameRun:
+    """A hash over the rows of a run that does not depend on their order.
+
+    Two copies of a run, in two formats, have the same; two runs do not, so what goes
+    in is the tool's own ids of the run or its rows, else all that a row says.
+    """
+
+    def __init__(self, *run: str) -> None:
+        self._run = run
+        self._sum = 0
+        self._rows = 0
+
+    def add(self, *row: str | float | None) -> None:
+        """Count a row in."""
+        text = "\x1f".join(map(str, row)).encode("utf-8", "surrogatepass")
+        digest = hashlib.blake2b(text, digest_size=16).digest()
+        self._sum = (self._sum + int.from_bytes(digest, "big")) % (1 << 128)
+        self._rows += 1
+
+    def hash(self) -> str:
+        """The hash, as text."""
+        text = "\x1f".join([*self._run, str(self._rows), f"{self._sum:x}"])
+        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def joined_texts(parts: Iterable[str | None], between: str = " / ") -> str:
+    """The parts that say something, in one text."""
+    return between.join(part.strip() for part in parts if part and part.strip())

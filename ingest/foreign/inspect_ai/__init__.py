@@ -1,0 +1,88 @@
+"""Inspect AI: logs as ``.eval`` (a zip archive) and as ``.json``.
+
+Tried on logs of 0.3.41, 0.3.58, 0.3.75, 0.3.95, 0.3.108, 0.3.154 and 0.3.285 (log
+version 2). Archives are packed by deflate in older versions and by Zstandard in newer
+ones.
+
+One log is one task. A case is a sample, by its own id; a round is an epoch. Inspect has
+no pass rule: scores stay scores. Its letters are C 1, P 0.5, I 0, N 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ingest.foreign.archives import Archive
+from ingest.foreign.documents import Refused, decode, decode_file, shape_problem
+from ingest.foreign.files import whole
+from ingest.foreign.heads import Head
+from ingest.foreign.inspect_ai.log import LogReading
+from ingest.foreign.inspect_ai.structs import Log, Sample
+from ingest.foreign.records import Record
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+FORMS = ("eval", "json")
+VERSIONS = "versions 0.3.41 to 0.3.285"
+
+_HEADER = "header.json"
+_START = "_journal/start.json"
+"""Written first; all there is of a run that did not come to its end."""
+
+
+def recognise(head: Head) -> str | None:
+    """JSON with ``eval.task`` and ``eval.model``; an archive that holds a journal."""
+    if head.is_zip:
+        named = head.has(_START.encode()) or head.has(b"samples/", _HEADER.encode())
+        return "eval" if named else None
+    if not head.has(b'"eval"') or not {"eval", "status"} <= head.keys | {"status"}:
+        return None
+    return "json" if {"task", "model"} <= head.keys_below("eval") else None
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The log as records, sample by sample; task and totals come last."""
+    if source.form == "eval":
+        with Archive(source.path, source.limits.max_file) as archive:
+            yield from _archive(archive, source)
+    else:
+        log = decode_file(whole(source), Log, "Inspect", VERSIONS)
+        samples = (
+            (f"/samples/{place}", bytes(raw))
+            for place, raw in enumerate(log.samples or [])
+        )
+        log.samples = None
+        yield from _log(log, samples, source)
+
+
+def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
+    name = _HEADER if _HEADER in archive else _START
+    if name not in archive:
+        problem = Problem("broken_archive", f"no {_HEADER} and no {_START} in it")
+        raise Refused(problem)
+    log = decode_file(archive.read(name), Log, "Inspect", VERSIONS)
+    if name == _START:
+        log.status = "started"
+    names = sorted(each for each in archive.names("samples/") if each.endswith(".json"))
+    yield from _log(log, ((each, archive.read(each)) for each in names), source)
+
+
+def _log(
+    log: Log, samples: Iterator[tuple[str, bytes]], source: Source
+) -> Iterator[Record | Problem]:
+    reading = LogReading(_redacted(log, source.redact), source)
+    for place, written in samples:
+        try:
+            yield from reading.add(decode(source.redact(written), Sample))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            yield shape_problem(error, "Inspect", VERSIONS, pointer=place, raw=written)
+    yield from reading.closing()
+
+
+def _redacted(log: Log, redact: Callable[[bytes], bytes]) -> Log:
+    return decode(redact(msgspec.json.encode(log)), Log)

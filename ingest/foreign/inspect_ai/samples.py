@@ -1,0 +1,146 @@
+"""One sample of Inspect: what was asked, what came out, what the scorers said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from ingest.foreign.documents import decode, is_there, number, on_scale, text, time
+from ingest.foreign.inspect_ai.structs import Sample, Score
+from ingest.foreign.records import Round
+
+_LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+_ATTACHMENT = "attachment://"
+
+
+class Value(NamedTuple):
+    """What one scorer said, or one key of it."""
+
+    name: str
+    value: float | None
+    is_letter: bool
+    """A letter or a truth value: on the scale 0 to 1 by Inspect's own rule."""
+    explanation: str | None
+    payload: str
+
+    @property
+    def is_on_scale(self) -> bool:
+        """It is a score as it stands."""
+        return on_scale(self.value) is not None
+
+
+def context_of(sample: Sample) -> str:
+    """What was asked, as JSON."""
+    context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
+    if sample.choices:
+        context["choices"] = sample.choices
+    if is_there(sample.metadata):
+        context["metadata"] = decode(sample.metadata, Any)
+    return text(context)
+
+
+def expected_of(sample: Sample) -> str | None:
+    """The target as a golden answer; several are alternatives."""
+    target = sample.target
+    if target in (None, "", []):
+        return None
+    return text({"answer": target})
+
+
+def round_of(
+    sample: Sample, task_id: str, case_id: str, round_id: str, model: str
+) -> Round:
+    """What came out, in one epoch."""
+    usages = sample.model_usage or {}
+    # a judge's tokens stand beside the model's own
+    usage = usages.get(model)
+    if usage is None and len(usages) == 1 and not _judged(sample):
+        usage = next(iter(usages.values()))
+    error = sample.error
+    seconds = sample.total_time
+    about = {"uuid": sample.uuid, "working_time": sample.working_time}
+    return Round(
+        task_id=task_id,
+        case_id=case_id,
+        round_id=round_id,
+        position=max(sample.epoch - 1, 0),
+        run_index=sample.epoch,
+        raw_output=_completion(sample),
+        input_tokens=usage.input_tokens if usage else None,
+        output_tokens=usage.output_tokens if usage else None,
+        latency_ms=None if seconds is None else round(seconds * 1000, 6),
+        metadata=text({key: each for key, each in about.items() if each is not None}),
+        executed_at=time(sample.started_at),
+        error=(error.message or "the sample broke") if error else None,
+        reported_status="error" if error else None,
+    )
+
+
+def values_of(sample: Sample) -> Iterator[Value]:
+    """What the scorers said: a value each, or one per key."""
+    scores = sample.scores
+    if scores is None:
+        scores = {"score": sample.score} if sample.score else {}
+    for name, score in scores.items():
+        if isinstance(score.value, dict):
+            for key, value in score.value.items():
+                yield _value(f"{name}.{key}", value, score)
+        elif isinstance(score.value, list):
+            for place, value in enumerate(score.value):
+                yield _value(f"{name}.{place}", value, score)
+        else:
+            yield _value(name, score.value, score)
+
+
+def _value(name: str, value: Any, score: Score) -> Value:
+    as_number, is_letter = number(value), isinstance(value, bool)
+    if isinstance(value, str):
+        word = _LETTERS.get(value, _WORDS.get(value.lower()))
+        as_number, is_letter = word, word is not None
+        if word is None:
+            as_number = _numeric(value)
+    payload = {"given": value}
+    if score.answer is not None:
+        payload["answer"] = score.answer
+    return Value(name, as_number, is_letter, score.explanation, text(payload))
+
+
+def _numeric(value: str) -> float | None:
+    try:
+        return number(float(value))
+    except ValueError:
+        return None
+
+
+def _completion(sample: Sample) -> str | None:
+    output = sample.output
+    if output is None:
+        return None
+    written: Any = output.completion
+    if not written and output.choices and output.choices[0].message:
+        written = output.choices[0].message.content
+    if isinstance(written, list):
+        parts = (each.get("text") for each in written if isinstance(each, dict))
+        written = "\n".join(part for part in parts if isinstance(part, str))
+    if not written and sample.error is not None:
+        return None
+    resolved = _resolved(written, sample)
+    return resolved if isinstance(resolved, str) or resolved is None else text(resolved)
+
+
+def _resolved(value: Any, sample: Sample) -> Any:
+    """A value with the texts in place that Inspect keeps apart as attachments."""
+    if isinstance(value, str):
+        if not value.startswith(_ATTACHMENT):
+            return value
+        return (sample.attachments or {}).get(value[len(_ATTACHMENT) :], value)
+    if isinstance(value, list):
+        return [_resolved(each, sample) for each in value]
+    if isinstance(value, dict):
+        return {key: _resolved(each, sample) for key, each in value.items()}
+    return value
+
+
+def _judged(sample: Sample) -> bool:
+    return bool(sample.scores or sample.score)

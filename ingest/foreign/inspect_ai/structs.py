@@ -1,0 +1,149 @@
+"""What Inspect writes, as far as it is read; events and messages are passed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct
+
+from ingest.foreign.documents import ABSENT
+
+
+class Dataset(Struct):
+    """What the samples come from."""
+
+    name: str | None = None
+    samples: int | None = None
+    sample_ids: list[Any] | None = None
+
+
+class Config(Struct):
+    """How the run was made."""
+
+    epochs: int | None = None
+    epochs_reducer: list[str] | None = None
+    limit: Any = None
+
+
+class Scorer(Struct):
+    """A scorer and the metrics taken of it."""
+
+    name: str | None = None
+    metrics: Any = None
+
+
+class Eval(Struct):
+    """What was run."""
+
+    task: str
+    model: str
+    eval_id: str | None = None
+    run_id: str | None = None
+    task_id: str | None = None
+    task_version: Any = None
+    created: str | None = None
+    task_args: Raw = ABSENT
+    dataset: Dataset | None = None
+    config: Config | None = None
+    packages: dict[str, Any] | None = None
+    metadata: Any = None
+    tags: Any = None
+    scorers: list[Scorer] | None = None
+
+
+class Metric(Struct):
+    """One number over all samples."""
+
+    value: Any = None
+
+
+class ScoreResult(Struct):
+    """One scorer's totals, under one reducer over epochs."""
+
+    name: str | None = None
+    scorer: str | None = None
+    reducer: str | None = None
+    scored_samples: int | None = None
+    metrics: dict[str, Metric] | None = None
+
+
+class Results(Struct):
+    """What the run came to."""
+
+    total_samples: int | None = None
+    completed_samples: int | None = None
+    scores: list[ScoreResult] | None = None
+
+
+class Failure(Struct):
+    """Why a run or a sample broke."""
+
+    message: str | None = None
+
+
+class Log(Struct):
+    """A whole log as JSON, or its header."""
+
+    eval: Eval
+    status: str | None = None
+    version: int | None = None
+    results: Results | None = None
+    error: Failure | None = None
+    samples: list[Raw] | None = None
+
+
+class Message(Struct):
+    """One turn."""
+
+    content: Any = None
+    role: str | None = None
+
+
+class Choice(Struct):
+    """One answer of the model."""
+
+    message: Message | None = None
+
+
+class Output(Struct):
+    """What the model gave."""
+
+    completion: str | None = None
+    choices: list[Choice] | None = None
+    model: str | None = None
+
+
+class Usage(Struct):
+    """Tokens of one model."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class Score(Struct):
+    """What one scorer said of one sample."""
+
+    value: Any = None
+    answer: Any = None
+    explanation: str | None = None
+
+
+class Sample(Struct):
+    """One sample in one epoch."""
+
+    id: int | str
+    epoch: int = 1
+    input: Any = None
+    choices: Any = None
+    target: Any = None
+    output: Output | None = None
+    scores: dict[str, Score] | None = None
+    score: Score | None = None  # version 1 knew one scorer
+    metadata: Raw = ABSENT
+    error: Failure | None = None
+    model_usage: dict[str, Usage] | None = None
+    total_time: float | None = None
+    working_time: float | None = None
+    started_at: str | None = None
+    uuid: str | None = None
+    attachments: dict[str, str] | None = None

@@ -1,0 +1,94 @@
+"""promptfoo: ``promptfoo eval -o results.json`` or ``.jsonl``.
+
+Tried on 0.120.8 and 0.121.20 (results version 3); version 2 is read by its published
+shape. Its CSV and JUnit files say less of the same run and are not read.
+
+One file, a task per column (prompt and provider). A case is what its test says: vars,
+description, assertions, threshold; ``--repeat`` writes no number, so equal tests are
+its rounds, as many as the file says that there are repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ingest.foreign.documents import decode, decode_file, shape_problem
+from ingest.foreign.files import lines, whole
+from ingest.foreign.heads import Head
+from ingest.foreign.promptfoo.columns import Columns, RunHead
+from ingest.foreign.promptfoo.structs import Export, Order, Row
+from ingest.foreign.promptfoo.totals import totals
+from ingest.foreign.records import Record
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+FORMS = ("json", "jsonl")
+VERSIONS = "0.120.8 and 0.121.20"
+
+
+def recognise(head: Head) -> str | None:
+    """JSON with ``results.version``; JSONL whose rows have ``promptIdx``."""
+    if head.has(b'"promptIdx"', b'"testIdx"') and {"promptIdx", "testIdx"} <= head.keys:
+        return "jsonl"
+    if not head.has(b'"results"') or "results" not in head.keys:
+        return None
+    below = head.keys_below("results")
+    is_export = "version" in below and bool(below & {"results", "prompts", "table"})
+    return "json" if is_export else None
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The export as records, row by row; the columns' tasks and totals come last."""
+    if source.form == "jsonl":
+        yield from _lines(source)
+    else:
+        yield from _document(source)
+
+
+def _document(source: Source) -> Iterator[Record | Problem]:
+    # Only the slices of the rows are held; each is decoded when its turn comes.
+    export = decode_file(whole(source), Export, "promptfoo", VERSIONS)
+    results = export.results
+    columns = Columns(RunHead.of(export, source), repeat=_repeat(export))
+    rows = sorted(results.results, key=_test_of)
+    for raw in rows:
+        yield from _row(columns, source.redact(bytes(raw)))
+    yield from columns.closing()
+    yield from totals(export, columns)
+
+
+def _repeat(export: Export) -> int | None:
+    """How often each test was repeated; versions before 0.121 do not always say it."""
+    if export.runtimeOptions is not None:
+        return export.runtimeOptions.repeat or 1
+    options = export.config.evaluateOptions if export.config else None
+    return options.repeat if options else None
+
+
+def _lines(source: Source) -> Iterator[Record | Problem]:
+    columns = Columns(RunHead.of(None, source), repeat=None)
+    for number, line in lines(source):
+        yield from _row(columns, line, line=number)
+    yield from columns.closing()
+
+
+def _row(
+    columns: Columns, written: bytes, line: int | None = None
+) -> Iterator[Record | Problem]:
+    try:
+        row = decode(written, Row)
+        yield from columns.add(row)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        yield shape_problem(error, "promptfoo", VERSIONS, line=line, raw=written)
+
+
+def _test_of(raw: msgspec.Raw) -> int:
+    try:
+        return decode(raw, Order).testIdx or 0
+    except (msgspec.DecodeError, RecursionError):
+        return 0  # `_row` will say what is wrong with it

@@ -1,0 +1,266 @@
+"""promptfoo's rows, sorted into their columns: each column is a task."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ingest.foreign.documents import (
+    decode,
+    first_line,
+    is_there,
+    on_scale,
+    text,
+    time,
+)
+from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
+from ingest.foreign.promptfoo.rows import checks_of, error_of, round_of, status_of
+from ingest.foreign.promptfoo.structs import Export, Prompt, Provider, Row, TestCase
+from ingest.foreign.records import Case, Check, Dimension, Record, Score, Task
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+ROW_SCORE = "score"
+"""Dimension of the row's own score, which promptfoo makes of all assertions."""
+
+
+@dataclass(frozen=True)
+class RunHead:
+    """What a file says of all its columns."""
+
+    run_id: str | None
+    title: str
+    created_at: datetime
+    version: str | None
+    prompts: list[Prompt]
+
+    @classmethod
+    def of(cls, export: Export | None, source: Source) -> RunHead:
+        """From the file's head; a JSONL file has none."""
+        stem = source.path.name.split(".", 1)[0]
+        if export is None:
+            return cls(None, stem, source.modified_at, None, [])
+        results, about = export.results, export.metadata
+        table = results.table
+        prompts = results.prompts or (
+            table.head.prompts if table and table.head else []
+        )
+        described = export.config.description if export.config else None
+        described = source.redact((described or "").encode()).decode()
+        return cls(
+            export.evalId,
+            first_line(described, 120) or stem,
+            time(results.timestamp) or source.modified_at,
+            about.promptfooVersion if about else None,
+            [decode(source.redact(text(each).encode()), Prompt) for each in prompts],
+        )
+
+
+@dataclass
+class Column:
+    """One prompt on one provider."""
+
+    index: int
+    provider: str
+    prompt: Prompt
+    cases: dict[str, int] = field(default_factory=dict)
+    """Case → its rounds so far."""
+    scores: dict[str, bool] = field(default_factory=dict)
+    """Dimension → whether all its values lie on the scale 0 to 1."""
+
+
+class Columns:
+    """All columns of a file.
+
+    Args:
+        head: What the file says of them.
+        repeat: How often each test was repeated; ``None``: the file does not say it.
+    """
+
+    def __init__(self, head: RunHead, *, repeat: int | None) -> None:
+        self._head = head
+        self._repeat = repeat
+        self._columns: dict[Any, Column] = {}
+        self._tests: dict[bytes, _Test] = {}
+        self._seen = Occurrences()
+        self._same_run = SameRun("promptfoo")
+        self._run_id = head.run_id
+        self.rows = 0
+
+    def task_id(self, column: Column) -> str:
+        """``<eval id>/<column>``."""
+        return f"{self._run_id}/{column.index}"
+
+    def add(self, row: Row) -> Iterator[Record]:
+        """The records of one row."""
+        self.rows += 1
+        if self._run_id is None:  # JSONL: rows know their own ids and not the run's
+            self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
+        column = self._column(row)
+        test = self._test(row)
+        task_id = self.task_id(column)
+        count = self._seen.next(task_id, test.id)
+        repeat = test.repeat or self._repeat
+        occurrence = 1 if repeat is None else (count - 1) // repeat + 1
+        case_id = self._seen.named(test.id, occurrence)
+        if case_id not in column.cases:
+            position = len(column.cases)
+            yield Case(task_id, case_id, position, test.context, test.tags)
+        n = column.cases[case_id] = column.cases.get(case_id, 0) + 1
+        place = (task_id, case_id, f"{case_id}-{n}")
+        checks = list(checks_of(row, place))
+        yield round_of(row, place, n, checks)
+        yield from checks
+        if error_of(row) is None:
+            yield from self._scores(row, column, place, checks)
+        self._same_run.add(row.id or text(row))
+
+    def closing(self) -> Iterator[Record]:
+        """Tasks and dimensions, which are known when all rows are."""
+        providers = {each.provider for each in self._columns.values()}
+        prompts = Counter(_label(each.prompt) for each in self._columns.values())
+        for column in self._columns.values():
+            task_id = self.task_id(column)
+            prompt, label = column.prompt, _label(column.prompt)
+            yield Task(
+                task_id=task_id,
+                source_kind="promptfoo",
+                title=joined_texts(
+                    [
+                        self._head.title,
+                        column.provider if len(providers) > 1 else None,
+                        label if len(prompts) > 1 else None,
+                    ]
+                ),
+                prompt_version=label or (prompt.id or "unknown")[:12],
+                model=column.provider,
+                created_at=self._head.created_at,
+                run_id=str(self._run_id),
+                run_hash=f"{self._same_run.hash()}/{column.index}",
+                tool_version=self._head.version,
+                extras=text({"prompt": prompt.raw, "prompt_id": prompt.id}),
+            )
+            for position, (name, is_graded) in enumerate(column.scores.items()):
+                yield Dimension(
+                    task_id=task_id,
+                    dimension_id=name,
+                    position=position,
+                    name=name,
+                    # the row's score is made of the named ones: it alone counts
+                    weight=1.0 if name == ROW_SCORE else 0.0,
+                    is_graded=is_graded,
+                    direction="higher_better",
+                )
+
+    @property
+    def in_order(self) -> list[Column]:
+        """By their index."""
+        return sorted(self._columns.values(), key=lambda each: each.index)
+
+    def _column(self, row: Row) -> Column:
+        provider = _provider(row.provider)
+        prompt = row.prompt or Prompt()
+        key: Any = row.promptIdx
+        if key is None:  # version 2
+            key = (provider, prompt.label or prompt.display or text(prompt.raw))
+        column = self._columns.get(key)
+        if column is None:
+            index = row.promptIdx if row.promptIdx is not None else len(self._columns)
+            heads = self._head.prompts
+            head = heads[index] if 0 <= index < len(heads) else prompt
+            head.id = head.id or row.promptId
+            column = self._columns[key] = Column(index, provider, head)
+        return column
+
+    def _test(self, row: Row) -> _Test:
+        written = b"\n".join(bytes(raw) for raw in (row.testCase, row.vars))
+        key = hashlib.blake2b(written, digest_size=16).digest()
+        if key not in self._tests:
+            self._tests[key] = _Test.of(row)
+        return self._tests[key]
+
+    def _scores(
+        self,
+        row: Row,
+        column: Column,
+        place: tuple[str, str, str],
+        checks: Sequence[Check],
+    ) -> Iterator[Score]:
+        task_id, case_id, round_id = place
+        grading, status = row.gradingResult, status_of(row, checks)
+        weights = (grading.namedScoreWeights if grading else None) or {}
+        named = Counter(
+            each.assertion.metric
+            for each in (grading.componentResults if grading else None) or []
+            if each and each.assertion and isinstance(each.assertion.metric, str)
+        )
+        # what nobody judged has 1, what a broken judge should have judged 0: kept as
+        # the tool's value, and no score
+        unscored = {each.name for each in checks if each.passed is None}
+        unscored -= {each.name for each in checks if each.passed is not None}
+        if status == "unevaluated":
+            unscored.add(ROW_SCORE)
+        for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items():
+            score = None if name in unscored else on_scale(value)
+            is_graded = column.scores.get(name, True)
+            column.scores[name] = is_graded and value == on_scale(value)
+            yield Score(
+                task_id=task_id,
+                case_id=case_id,
+                round_id=round_id,
+                dimension_id=name,
+                value=value,
+                score=score,
+                weight=weights.get(name),
+                n_checks=named[name] or 1,
+            )
+
+
+@dataclass(frozen=True)
+class _Test:
+    """One test, as all columns have it."""
+
+    id: str
+    context: str
+    tags: str
+    repeat: int | None
+
+    @classmethod
+    def of(cls, row: Row) -> _Test:
+        test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
+        given = test.vars
+        if given is None:
+            given = decode(row.vars, dict[str, Any]) if is_there(row.vars) else {}
+        asked = {k: v for k, v in (given or {}).items() if k != "_conversation"}
+        described = test.description or row.description
+        content = [asked, described, test.asserts or [], test.threshold]
+        texts = [value for value in asked.values() if isinstance(value, str)]
+        own_id = test.id if isinstance(test.id, str) else None
+        context: dict[str, Any] = {"description": described, "vars": asked}
+        metadata = test.metadata if isinstance(test.metadata, dict) else {}
+        tags = metadata.get("tags", test.tags)
+        options = test.options if isinstance(test.options, dict) else {}
+        repeat = options.get("repeat")
+        return cls(
+            content_id(content, described or own_id or next(iter(texts), None)),
+            text({key: value for key, value in context.items() if value is not None}),
+            text([tag for tag in tags if isinstance(tag, str)])
+            if isinstance(tags, list)
+            else "[]",
+            repeat if isinstance(repeat, int) and repeat > 0 else None,
+        )
+
+
+def _provider(provider: str | Provider | None) -> str:
+    if isinstance(provider, Provider):
+        provider = provider.label or provider.id
+    return provider or "unknown"
+
+
+def _label(prompt: Prompt) -> str | None:
+    return first_line(prompt.label or prompt.display)

@@ -1,0 +1,137 @@
+"""One row of promptfoo: its round, its verdict, its assertions.
+
+A set of assertions stands in ``componentResults`` once as a whole, with its members
+inside it, and its members follow beside it again: each is given once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from ingest.foreign.documents import ABSENT, answer, decode, raw_text, text, whole
+from ingest.foreign.promptfoo.structs import AssertionSet, Component, Row
+from ingest.foreign.records import Check, Round, Status
+
+Place = tuple[str, str, str]
+"""Task, case and round."""
+
+_ERROR = 2
+"""``failureReason``: the provider broke. 1 is an assertion, 0 nothing."""
+
+
+def error_of(row: Row) -> str | None:
+    """Why the provider broke; a failed assertion's reason stands in ``error`` too."""
+    broke = row.failureReason == _ERROR
+    if row.failureReason is None:  # version 2 has no such field
+        broke = row.gradingResult is None and bool(row.error)
+    if not broke:
+        return None
+    said = row.error or (row.response.error if row.response else None)
+    if not isinstance(said, str):
+        said = text(said) if said else ""
+    return said.strip() or "the provider gave no answer"
+
+
+def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
+    """The verdict of promptfoo itself; a pass with nothing checked is none.
+
+    Where nothing failed but what a broken judge should have judged, nothing is known.
+    """
+    if error_of(row) is not None:
+        return "error"
+    grading = row.gradingResult
+    if grading is None or not grading.componentResults:
+        return "unevaluated" if row.success else "fail"
+    if row.success:
+        return "pass"
+    failed = [each for each in checks if each.passed is not True]
+    if failed and all(each.passed is None for each in failed):
+        return "unevaluated"
+    return "fail"
+
+
+def round_of(row: Row, place: Place, n: int, checks: Sequence[Check]) -> Round:
+    """The row's answer."""
+    task_id, case_id, round_id = place
+    response = row.response
+    output, parsed = answer(response.output if response else None)
+    usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
+    given, made, total = (
+        whole(usage.get(key)) for key in ("prompt", "completion", "total")
+    )
+    if total and not given and not made:  # from the cache: only the total is known
+        given = made = None
+    status = status_of(row, checks)
+    counted: Literal["pass", "fail"] = "pass" if row.success else "fail"
+    about = {
+        "row_id": row.id,
+        "cost": row.cost,
+        "cached": response.cached if response else None,
+        "total_tokens": total,
+    }
+    return Round(
+        task_id=task_id,
+        case_id=case_id,
+        round_id=round_id,
+        position=n - 1,
+        run_index=n,
+        raw_output=output,
+        parsed_output=parsed,
+        input_tokens=given,
+        output_tokens=made,
+        latency_ms=row.latencyMs,
+        metadata=text({key: each for key, each in about.items() if each is not None}),
+        error=error_of(row),
+        reported_status=status,
+        counted_as=counted if status == "unevaluated" else None,
+    )
+
+
+def checks_of(row: Row, place: Place) -> Iterator[Check]:
+    """The row's assertions, sets before their members."""
+    grading = row.gradingResult
+    position = 0
+    beside = 0  # members of a set that are to follow it once more
+    parent: int | None = None
+    for each in (grading.componentResults if grading else None) or []:
+        if each is None:
+            continue
+        is_member = beside > 0
+        yield _check(each, place, position, parent if is_member else None)
+        beside -= is_member
+        if each.assertion is None and each.componentResults:
+            parent, beside = position, len(each.componentResults)
+        position += 1
+
+
+def _check(each: Component, place: Place, position: int, parent: int | None) -> Check:
+    task_id, case_id, round_id = place
+    about = each.metadata or {}
+    assertion: Any = each.assertion
+    kind = assertion.type if assertion else None
+    if assertion is None:
+        kind = "assert-set"
+        assertion = decode(about.get("assertionSet", msgspec.Raw(b"{}")), AssertionSet)
+    metric = assertion.metric if assertion else None
+    broke = bytes(about.get("graderError", ABSENT)) == b"true"
+    written: msgspec.Raw = getattr(assertion, "value", ABSENT)
+    expected = about.get("renderedAssertionValue", written)
+    return Check(
+        task_id=task_id,
+        case_id=case_id,
+        round_id=round_id,
+        position=position,
+        name=metric if isinstance(metric, str) and metric else kind or "assertion",
+        type=kind or "assertion",
+        passed=None if broke else each.passed,
+        parent_position=parent,
+        score=None if broke else each.score,
+        weight=assertion.weight if assertion else None,
+        threshold=assertion.threshold if assertion else None,
+        expected=raw_text(expected),
+        reason=each.reason,
+        error=(each.reason or "the grader broke") if broke else None,
+    )

@@ -1,0 +1,177 @@
+"""What promptfoo writes, as far as it is read; the rest is passed over undecoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Raw, Struct, field
+
+from ingest.foreign.documents import ABSENT
+
+
+class Provider(Struct):
+    """A model, or a program in its place."""
+
+    id: str | None = None
+    label: str | None = None
+
+
+class Prompt(Struct):
+    """A prompt, and in the head of a file what was counted of its column."""
+
+    raw: Any = None
+    display: str | None = None
+    label: str | None = None
+    id: str | None = None
+    provider: str | Provider | None = None
+    metrics: Raw = ABSENT
+
+
+class Response(Struct):
+    """What the provider gave."""
+
+    output: Any = None
+    tokenUsage: dict[str, Any] | None = None
+    cached: bool | None = None
+    error: Any = None
+
+
+class Assertion(Struct):
+    """What was asserted."""
+
+    type: str | None = None
+    metric: Any = None
+    weight: float | None = None
+    threshold: float | None = None
+    value: Raw = ABSENT
+
+
+class Component(Struct):
+    """One assertion's verdict, or that of a set of them."""
+
+    passed: bool | None = field(name="pass", default=None)
+    score: float | None = None
+    reason: str | None = None
+    assertion: Assertion | None = None
+    componentResults: list[Component] | None = None
+    metadata: dict[str, Raw] | None = None
+    error: Any = None
+
+
+class AssertionSet(Struct):
+    """What was asserted of several together."""
+
+    metric: Any = None
+    threshold: float | None = None
+    weight: float | None = None
+
+
+class Grading(Struct):
+    """What all assertions of a row came to."""
+
+    reason: str | None = None
+    componentResults: list[Component | None] | None = None
+    namedScoreWeights: dict[str, float | None] | None = None
+
+
+class Row(Struct):
+    """One prompt of one provider on one test, once."""
+
+    promptIdx: int | None = None
+    testIdx: int | None = None
+    id: str | None = None
+    promptId: str | None = None
+    provider: str | Provider | None = None
+    prompt: Prompt | None = None
+    response: Response | None = None
+    score: float | None = None
+    success: bool | None = None
+    failureReason: int | None = None
+    error: Any = None
+    gradingResult: Grading | None = None
+    namedScores: dict[str, float | None] | None = None
+    latencyMs: float | None = None
+    cost: float | None = None
+    tokenUsage: dict[str, Any] | None = None
+    testCase: Raw = ABSENT
+    vars: Raw = ABSENT
+    description: str | None = None
+
+
+class TestCase(Struct):
+    """What tells one test from another; its place in the file does not."""
+
+    id: Any = None
+    description: str | None = None
+    vars: dict[str, Any] | None = None
+    asserts: Any = field(name="assert", default=None)
+    threshold: Any = None
+    metadata: Any = None
+    tags: Any = None
+    options: Any = None
+
+
+class Stats(Struct):
+    """Counts over the whole run."""
+
+    successes: int | None = None
+    failures: int | None = None
+    errors: int | None = None
+
+
+class Order(Struct):
+    """Where a row stands among the tests."""
+
+    testIdx: int | None = None
+
+
+class Head(Struct):
+    """The columns of a table."""
+
+    prompts: list[Prompt] = []
+
+
+class Table(Struct):
+    """Version 2 keeps its prompts in the head of a table."""
+
+    head: Head | None = None
+
+
+class Results(Struct):
+    """The part of an export that holds rows."""
+
+    version: int | None = None
+    timestamp: str | None = None
+    prompts: list[Prompt] | None = None
+    results: list[Raw] = []
+    stats: Stats | None = None
+    table: Table | None = None
+
+
+class Options(Struct):
+    """How a run was made."""
+
+    repeat: int | None = None
+
+
+class Config(Struct):
+    """What the run was configured with."""
+
+    description: str | None = None
+    evaluateOptions: Options | None = None
+
+
+class Metadata(Struct):
+    """What wrote the file."""
+
+    promptfooVersion: str | None = None
+
+
+class Export(Struct):
+    """A whole file."""
+
+    results: Results
+    evalId: str | None = None
+    config: Config | None = None
+    runtimeOptions: Options | None = None
+    metadata: Metadata | None = None

@@ -1,0 +1,175 @@
+"""What a translation yields: a struct per raw table, its fields the table's columns.
+
+``raw.sql`` says what each column means; ``load_id`` is the loader's. JSON is text.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+import msgspec
+
+Json = Annotated[str, "JSON as text"]
+Status = Literal["pass", "fail", "error", "unevaluated"]
+Direction = Literal["higher_better", "lower_better"]
+
+
+class Task(msgspec.Struct, gc=False, kw_only=True):
+    """One prompt version on one model in one run."""
+
+    task_id: str
+    source_kind: str
+    """Name of the tool, as in the registry."""
+    title: str
+    prompt_version: str
+    model: str
+    created_at: datetime
+    run_id: str
+    """What the tool calls the run; all tasks of one run share it."""
+    run_hash: str
+    """Equal for copies of one run and for nothing else (`identity.same_run`)."""
+    tool_version: str | None = None
+    triggered_by: str = "unknown"
+    env: Json = "{}"
+    extras: Json = "{}"
+    testset_ref: str | None = None
+    pipeline_ref: str | None = None
+
+
+class Dimension(msgspec.Struct, gc=False, kw_only=True):
+    """A scorer, a metric or a named assertion, exactly as the tool names it."""
+
+    task_id: str
+    dimension_id: str
+    position: int
+    name: str
+    weight: float
+    """Share of the overall score; 0 where values lie on no scale."""
+    is_graded: bool
+    """Values lie on the scale 0 to 1 by what the tool says, so they are scores."""
+    direction: Direction | None = None
+    """Where the tool says it."""
+    target: Json = "{}"
+    parameters: Json = '{"scorer":"reported"}'
+    scoring_mode: Direction = "higher_better"
+
+
+class Case(msgspec.Struct, gc=False):
+    """What was asked; its id is the same in every run that asks it."""
+
+    task_id: str
+    case_id: str
+    position: int
+    context: Json
+    tags: Json = "[]"
+
+
+class Baseline(msgspec.Struct, gc=False):
+    """What the tool expected of a case."""
+
+    task_id: str
+    case_id: str
+    baseline_id: str
+    position: int
+    payload: Json
+    type: str = "golden_answer"
+    owner: str = "unknown"
+    confidence: float | None = None
+
+
+class Round(msgspec.Struct, gc=False, kw_only=True):
+    """One answer to a case: a repeat, an epoch."""
+
+    task_id: str
+    case_id: str
+    round_id: str
+    position: int
+    run_index: int
+    raw_output: str | None = None
+    parsed_output: Json | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    latency_ms: float | None = None
+    metadata: Json = "{}"
+    executed_at: datetime | None = None
+    error: str | None = None
+    """Why the model or the task broke; a failed assertion is none."""
+    reported_status: Status | None = None
+    """The tool's own verdict; ``None`` where it has no pass rule."""
+    counted_as: Literal["pass", "fail"] | None = None
+    """How the tool counts a round of which nothing is known."""
+
+
+class Check(msgspec.Struct, gc=False, kw_only=True):
+    """One assertion of a round, judged by the tool."""
+
+    task_id: str
+    case_id: str
+    round_id: str
+    position: int
+    name: str
+    type: str
+    passed: bool | None
+    """``None``: it could not be judged."""
+    parent_position: int | None = None
+    """The set of assertions that it belongs to."""
+    score: float | None = None
+    weight: float | None = None
+    threshold: float | None = None
+    expected: Json | None = None
+    reason: str | None = None
+    error: str | None = None
+    """Why it could not be judged: a judge that broke."""
+
+
+class Score(msgspec.Struct, gc=False, kw_only=True):
+    """The number that the tool gave to a round on a dimension."""
+
+    task_id: str
+    case_id: str
+    round_id: str
+    dimension_id: str
+    value: float | None
+    """The tool's own number; ``None``: it has none (NaN, a judge that broke)."""
+    score: float | None
+    """0 to 1, 1 best; ``None`` where the value lies on no such scale."""
+    weight: float | None = None
+    """In sums of the tool over this dimension; ``None``: 1."""
+    n_checks: int = 1
+    """How many assertions it stands for."""
+    summary: str | None = None
+    payload: Json = "{}"
+
+
+class Total(msgspec.Struct, gc=False, kw_only=True):
+    """What the file claims about its rows, and by which rule it can be recomputed."""
+
+    task_id: str
+    position: int
+    name: str
+    """Where it stands in the file: ``prompts[0].metrics.score``."""
+    rule: str
+    """One of the seed ``total_rules``; ``none``: nothing here recomputes it."""
+    value: float | None
+    n: int | None = None
+    """Over how many rows, where the file says it."""
+    dimension_id: str | None = None
+    scope: Literal["task", "run"] = "task"
+    """``run``: over all tasks of the run."""
+    parameters: Json = "{}"
+
+
+Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total
+
+TABLES: dict[type[msgspec.Struct], str] = {
+    Task: "tasks",
+    Dimension: "dimension_configs",
+    Case: "cases",
+    Baseline: "baselines",
+    Round: "rounds",
+    Check: "reported_checks",
+    Score: "reported_scores",
+    Total: "reported_totals",
+}
+"""Record → raw table."""

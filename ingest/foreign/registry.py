@@ -1,0 +1,71 @@
+"""The tools whose files are read: one line each, in the order they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ingest.foreign.heads import Head
+
+if TYPE_CHECKING:
+    from ingest.foreign.records import Record
+    from ingest.foreign.runs import Gather
+    from ingest.reading.problems import Problem
+    from ingest.reading.source import Source
+
+TOOLS = (
+    "promptfoo",
+    "inspect_ai",
+    "openai_evals",
+    "lm_eval",
+)
+"""Modules of this package; also what ``--kind`` and the load log call their files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool's reader; the package's docstring says what each part does."""
+
+    name: str
+    forms: tuple[str, ...]
+    recognise: Callable[[Head], str | None]
+    translate: Callable[[Source], Iterator[Record | Problem]]
+    gather: Gather | None
+
+
+@cache
+def tool(name: str) -> Tool:
+    """The reader of a tool."""
+    module: Any = import_module(f"ingest.foreign.{name}")
+    return Tool(
+        name,
+        module.FORMS,
+        module.recognise,
+        module.translate,
+        getattr(module, "gather", None),
+    )
+
+
+def recognise(data: bytes) -> tuple[str, str] | None:
+    """Whose file it is, and in which form; ``None``: nobody's here.
+
+    Args:
+        data: The file's first bytes.
+    """
+    head = Head(data)
+    if not head.may_be_foreign:
+        return None
+    for name in TOOLS:
+        form = tool(name).recognise(head)
+        if form is not None:
+            return name, form
+    return None
+
+
+def order_of(name: str, form: str | None) -> int:
+    """Place of a form among those of its tool: the one that says most comes first."""
+    forms: Sequence[str] = tool(name).forms
+    return forms.index(form) if form in forms else len(forms)

@@ -1,0 +1,46 @@
+"""Reads one run of another tool, without a warehouse."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from ingest.foreign.reading import foreign_batches
+from ingest.plan import plan
+from ingest.raw.rows import Reading, joined
+from ingest.reading.source import Source
+
+DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
+
+
+def reading_of(path: Path) -> Reading:
+    """What the reader makes of the run that a file, or a folder of one run, holds."""
+    ((found, kind),) = ((one, k) for one, k in plan([path]) if k is not None)
+    assert kind is not None
+    source = Source(
+        b"",
+        found.name,
+        found.path,
+        found.uri,
+        datetime.now(UTC),
+        size=found.size,
+        form=found.form,
+        companions=found.companions,
+    )
+    return joined(foreign_batches(kind, source))
+
+
+def table(reading: Reading, name: str) -> pl.DataFrame:
+    """The rows of one raw table."""
+    return pl.DataFrame(reading.rows.get(name, {}), infer_schema_length=None)
+
+
+def one_task(reading: Reading, prompt: str | None = None) -> str:
+    """The id of the task; of several, the one whose title has a word in it."""
+    tasks = table(reading, "tasks")
+    if prompt is not None:
+        tasks = tasks.filter(pl.col("title").str.contains(prompt, literal=True))
+    assert tasks.height == 1
+    return str(tasks["task_id"][0])

@@ -1,0 +1,190 @@
+"""Inspect's logs: archives and JSON, epochs, letters, values on scales of their own."""
+
+from __future__ import annotations
+
+import json
+import zipfile as plain_zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ingest.foreign.archives import Archive, zipfile
+from ingest.foreign.documents import Refused
+from ingest.foreign.inspect_ai.samples import values_of
+from ingest.foreign.inspect_ai.structs import Sample, Score
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+LATE = DATA / "inspect_ai" / "late.eval"
+
+
+@pytest.fixture(scope="module")
+def late() -> Reading:
+    return reading_of(LATE)
+
+
+def _repacked(into: Path, method: int, leave_out: str = "") -> Path:
+    with zipfile.ZipFile(LATE) as old, zipfile.ZipFile(into, "w", method) as new:
+        for name in old.namelist():
+            if not leave_out or not name.startswith(leave_out):
+                new.writestr(name, old.read(name))
+    return into
+
+
+def test_a_log_is_one_task(late: Reading) -> None:
+    (task,) = table(late, "tasks").rows(named=True)
+    assert task["title"] == "rivers"
+    assert task["model"] == "mockllm/late"
+    assert task["prompt_version"] == "ask-v1"
+    assert task["tool_version"] == "0.3.285"
+    assert json.loads(task["env"])["task_args"] == {"model": "late"}
+
+
+def test_archive_and_json_of_one_run_read_alike(late: Reading) -> None:
+    written = reading_of(LATE.with_suffix(".json"))
+    assert written.runs == late.runs
+    assert written.rows.keys() == late.rows.keys()
+    for name in late.rows:
+        ours = table(late, name)
+        assert ours.sort(ours.columns).equals(
+            table(written, name).sort(ours.columns)
+        ), name
+
+
+def test_members_may_be_packed_by_deflate_or_by_zstandard(
+    late: Reading, tmp_path: Path
+) -> None:
+    with plain_zipfile.ZipFile(LATE) as archive:
+        assert {each.compress_type for each in archive.infolist()} == {93}
+    deflated = _repacked(tmp_path / "old.eval", zipfile.ZIP_DEFLATED)
+    assert reading_of(deflated).rows == late.rows
+
+
+def test_cases_keep_inspects_own_ids_whatever_they_are(late: Reading) -> None:
+    assert set(table(late, "cases")["case_id"]) == {"a/1", "2", "2b", "lost"}
+
+
+def test_epochs_are_rounds(late: Reading) -> None:
+    rounds = table(late, "rounds").filter(case_id="a/1").sort("run_index")
+    assert rounds["round_id"].to_list() == ["a/1-1", "a/1-2"]
+    assert rounds["run_index"].to_list() == [1, 2]
+
+
+def test_inspect_has_no_pass_rule_only_errors_have_a_status(late: Reading) -> None:
+    rounds = table(late, "rounds").select("case_id", "reported_status").unique()
+    assert set(rounds.rows()) == {
+        ("a/1", None),
+        ("2", None),
+        ("2b", None),
+        ("lost", "error"),
+    }
+
+
+def test_a_dict_of_values_is_a_dimension_per_key(late: Reading) -> None:
+    dimensions = table(late, "dimension_configs")["dimension_id"].to_list()
+    assert dimensions == ["includes", "looks.characters", "looks.kindness", "grade"]
+
+
+def test_what_lies_on_no_known_scale_is_kept_and_not_graded(late: Reading) -> None:
+    dimensions = table(late, "dimension_configs")
+    graded = dict(dimensions.select("dimension_id", "is_graded").rows())
+    assert graded == {
+        "includes": True,
+        "grade": True,
+        "looks.characters": False,
+        "looks.kindness": False,
+    }
+    assert dimensions.filter(~pl.col("is_graded"))["weight"].to_list() == [0.0, 0.0]
+    characters = table(late, "reported_scores").filter(dimension_id="looks.characters")
+    assert characters["value"].min() > 1  # type: ignore[operator]  # they are numbers
+    assert characters["score"].null_count() == characters.height
+
+
+def test_nan_is_missing_and_counted(late: Reading) -> None:
+    kindness = table(late, "reported_scores").filter(dimension_id="looks.kindness")
+    assert kindness.height == 6
+    said = kindness["value"].drop_nulls()
+    assert set(said) == {0.25}
+    assert 0 < said.len() < 6
+
+
+VALUES = [
+    ("C", 1.0),
+    ("P", 0.5),
+    ("I", 0.0),
+    ("N", 0.0),
+    (True, 1.0),
+    ("yes", 1.0),
+    ("No", 0.0),
+    ("0.25", 0.25),
+    (7, 7.0),
+    ("a text", None),
+    (None, None),
+]
+
+
+@pytest.mark.parametrize(("written", "value"), VALUES)
+def test_letters_and_words_stand_for_numbers(
+    written: object, value: float | None
+) -> None:
+    (found,) = values_of(Sample(id=1, scores={"s": Score(value=written)}))
+    assert found.value == value
+
+
+def test_a_text_id_and_a_number_id_that_look_alike_are_two_cases(
+    tmp_path: Path,
+) -> None:
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    first, second, *_ = log["samples"]
+    log["samples"] = [{**first, "id": 7, "epoch": 1}, {**second, "id": "7", "epoch": 1}]
+    file = tmp_path / "alike.json"
+    file.write_text(json.dumps(log), "utf-8")
+    assert table(reading_of(file), "cases")["case_id"].to_list() == ["7", "7~str"]
+
+
+def test_the_target_is_the_golden_answer(late: Reading) -> None:
+    (baseline,) = table(late, "baselines").filter(case_id="2b").rows(named=True)
+    assert json.loads(baseline["payload"]) == {"answer": "Black"}
+    assert baseline["type"] == "golden_answer"
+
+
+def test_means_over_cases_are_those_that_inspect_claims(late: Reading) -> None:
+    scores = table(late, "reported_scores")
+    totals = table(late, "reported_totals").filter(rule="mean_over_cases")
+    reducers = {"mean": pl.col("value").mean(), "max": pl.col("value").max()}
+    assert totals.height >= 6
+    for row in totals.iter_rows(named=True):
+        reducer = json.loads(row["parameters"])["reducer"]
+        cases = (
+            scores.filter(dimension_id=row["dimension_id"])
+            .group_by("case_id")
+            .agg(reducers[reducer])
+        )
+        assert cases["value"].mean() == pytest.approx(row["value"]), row["name"]
+
+
+def test_a_run_that_did_not_end_is_loaded_with_a_warning(tmp_path: Path) -> None:
+    file = _repacked(tmp_path / "killed.eval", 93, leave_out="header.json")
+    reading = reading_of(file)
+    assert reading.records_loaded == 8
+    (problem,) = reading.problems
+    assert problem.severity == "warning"
+    assert "started" in problem.message
+
+
+def test_a_damaged_archive_is_rejected_in_words(tmp_path: Path) -> None:
+    file = tmp_path / "half.eval"
+    file.write_bytes(LATE.read_bytes()[:5000])
+    reading = reading_of(file)
+    assert reading.rejected
+    assert not reading.rows
+    assert reading.problems[0].code == "broken_archive"
+
+
+def test_a_member_that_unpacks_to_too_much_is_refused() -> None:
+    with (
+        Archive(LATE, largest=100) as archive,
+        pytest.raises(Refused, match="max_file_mb"),
+    ):
+        archive.read("header.json")

@@ -1,0 +1,159 @@
+"""Runs of other tools in the warehouse: recognised, once, redacted, replaced whole."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ingest.foreign.registry import TOOLS, recognise
+from ingest.kinds import recognise as kind_of
+from ingest.raw.rows import height
+from promptlab.cli.ingest import KIND_CHOICES
+from promptlab.pipeline import Warehouse
+from promptlab.settings import Settings
+from tests.foreign.reading_of import DATA, reading_of
+
+FILES = {
+    "promptfoo/rivers.json": ("promptfoo", "json"),
+    "promptfoo/rivers.jsonl": ("promptfoo", "jsonl"),
+    "inspect_ai/late.eval": ("inspect_ai", "eval"),
+    "inspect_ai/late.json": ("inspect_ai", "json"),
+    "openai_evals/rivers.jsonl": ("openai_evals", "jsonl"),
+}
+
+NOT_THEIRS = {
+    "a testset": b'{"id": "a", "inputs": {"promptIdx": 1, "testIdx": 2}}',
+    "an analysis": b'{"task": {}, "cases": [{"eval": {"task": 1, "model": 2}}]}',
+    "results of ours": b'{"sample_id": "a", "metadata": {"spec": {"run_id": 1}}}',
+    "scores of ours": b'{"task_id": "t", "case_id": "c", "dimension_id": "results"}',
+    "an archive of something": b"PK\\x03\\x04....[Content_Types].xml",
+    "results of something": b'{"results": {"version": 3}}',
+    "nothing": b"",
+    "half a line": b'{"results": {"ver',
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_recognised_by_what_they_hold(name: str) -> None:
+    assert recognise((DATA / name).read_bytes()) == FILES[name]
+
+
+@pytest.mark.parametrize("what", NOT_THEIRS)
+def test_what_only_looks_alike_is_nobodys(what: str) -> None:
+    assert recognise(NOT_THEIRS[what]) is None
+
+
+def test_our_own_files_keep_their_kinds() -> None:
+    assert kind_of(NOT_THEIRS["a testset"]) == "testset"
+    assert kind_of(NOT_THEIRS["an analysis"]) == "analysis"
+
+
+def test_each_tool_can_be_named_on_the_command_line() -> None:
+    assert set(TOOLS) <= set(KIND_CHOICES)
+
+
+def _rows(warehouse: Warehouse, sql: str) -> list[tuple[object, ...]]:
+    return warehouse.sql(sql).rows()
+
+
+def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    loads = warehouse.ingest(DATA).files
+    by_name = {load.path.name: load for load in loads}
+    assert by_name["rivers.json"].status == "loaded"
+    assert by_name["late.json"].status == "skipped"
+    (problem,) = by_name["late.json"].problems
+    assert problem.code == "copy_of_run"
+    assert "late.json" in problem.message
+    assert "late.eval" in problem.message
+    assert _rows(
+        warehouse,
+        "select source_kind, count(*) from raw.tasks group by all order by all",
+    ) == [("inspect_ai", 2), ("lm_eval", 2), ("openai_evals", 1), ("promptfoo", 4)]
+
+
+def test_the_same_folder_again_changes_nothing(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(DATA)
+    before = _rows(warehouse, "select count(*), max(load_id) from raw.rounds")
+    assert {load.status for load in warehouse.ingest(DATA).files} <= {
+        "unchanged",
+        "skipped",
+    }
+    assert _rows(warehouse, "select count(*), max(load_id) from raw.rounds") == before
+
+
+def test_the_same_bytes_at_another_place_are_named_as_a_copy(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(DATA / "inspect_ai" / "late.eval")
+    again = Path(shutil.copy(DATA / "inspect_ai" / "late.eval", tmp_path / "b.eval"))
+    (load,) = warehouse.ingest(again).files
+    assert load.status == "unchanged"
+    assert [problem.code for problem in load.problems] == ["copy_of_run"]
+
+
+def test_a_run_that_was_written_again_replaces_itself_and_says_so(
+    tmp_path: Path,
+) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    log = json.loads((DATA / "inspect_ai" / "late.json").read_text("utf-8"))
+    warehouse.ingest(DATA / "inspect_ai" / "late.eval")
+    log["samples"] = log["samples"][:3]
+    partial = tmp_path / "partial.json"
+    partial.write_text(json.dumps(log), "utf-8")
+    (load,) = warehouse.ingest(partial).files
+    assert load.status == "loaded"
+    (problem,) = load.problems
+    assert problem.code == "run_replaced"
+    assert "late.eval" in problem.message
+    for table in ("rounds", "reported_scores"):
+        assert _rows(warehouse, f"select distinct load_id from raw.{table}") == [(2,)]
+
+
+def test_what_is_redacted_everywhere_is_redacted_here_too(tmp_path: Path) -> None:
+    log = json.loads((DATA / "inspect_ai" / "late.json").read_text("utf-8"))
+    sample = log["samples"][0]
+    sample["output"]["completion"] = "ask ann@example.org"
+    sample["error"] = {"message": "/home/ann/keys: sk-abc123def456ghi789jkl0"}
+    log["eval"]["metadata"]["api_key"] = "sk-abc123def456ghi789jkl0"
+    file = tmp_path / "late.json"
+    file.write_text(json.dumps(log), "utf-8")
+    settings = Settings(redact="strict")
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    (load,) = warehouse.ingest(file).files
+    said = str([_rows(warehouse, f"from raw.{table}") for table in ("tasks", "rounds")])
+    for secret in ("ann@example", "home/ann", "sk-abcdef"):
+        assert secret not in said
+    assert load.redacted
+
+
+@pytest.mark.parametrize("name", [*FILES, "lm_eval/late"])
+def test_a_run_in_many_batches_is_the_run_in_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = reading_of(DATA / name)
+    monkeypatch.setattr("ingest.foreign.reading.BATCH_RECORDS", 7)
+    parts = reading_of(DATA / name)
+    assert {key: height(rows) for key, rows in parts.rows.items()} == {
+        key: height(rows) for key, rows in whole.rows.items()
+    }
+    assert parts.keys == whole.keys
+    assert parts.records_loaded == whole.records_loaded
+
+
+def test_a_copy_shows_at_its_end_and_nothing_of_it_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ingest.foreign.reading.BATCH_RECORDS", 7)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(DATA / "inspect_ai" / "late.eval")
+    (load,) = warehouse.ingest(DATA / "inspect_ai" / "late.json").files
+    assert (load.status, load.records_loaded) == ("skipped", 0)
+    assert _rows(warehouse, "select distinct load_id from raw.rounds") == [(1,)]
+    assert _rows(warehouse, "select load_id, status from raw.loads order by all") == [
+        (1, "loaded"),
+        (2, "skipped"),
+    ]

@@ -1,0 +1,72 @@
+"""OpenAI evals: events in no order, verdicts of matches, numbers of metrics."""
+
+from __future__ import annotations
+
+import json
+
+import polars as pl
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+
+@pytest.fixture(scope="module")
+def rivers() -> Reading:
+    return reading_of(DATA / "openai_evals" / "rivers.jsonl")
+
+
+def test_a_file_is_one_task(rivers: Reading) -> None:
+    (task,) = table(rivers, "tasks").rows(named=True)
+    assert task["task_id"] == "260102030405RIVERS"
+    assert (task["title"], task["prompt_version"]) == ("rivers.dev.v1", "dev.v1")
+    assert task["model"] == "table-late"
+    assert rivers.problems[0].code == "time_without_zone"
+
+
+def test_a_case_is_known_by_its_prompt_and_twins_by_the_order_of_their_numbers(
+    rivers: Reading,
+) -> None:
+    rounds = table(rivers, "rounds").sort("case_id")
+    nile = rounds.filter(pl.col("case_id").str.starts_with("sea-of-the-nile"))
+    # dev.2 stands before dev.10
+    assert nile["raw_output"].to_list() == ["Mediterranean", "Black"]
+    assert nile["case_id"][1] == f"{nile['case_id'][0]}~2"
+
+
+def test_a_match_is_a_check_and_the_verdict(rivers: Reading) -> None:
+    checks = table(rivers, "reported_checks")
+    assert checks["passed"].to_list().count(True) == 2
+    verdicts = table(rivers, "rounds")["reported_status"].to_list()
+    assert sorted(verdicts) == ["error", "fail", "pass", "pass"]
+    assert json.loads(checks["expected"][0]) == ["North", "North Sea"]
+
+
+def test_an_error_says_what_broke(rivers: Reading) -> None:
+    errors = table(rivers, "rounds")["error"].drop_nulls().to_list()
+    assert errors == ["no such river"]
+
+
+def test_the_report_is_recomputed_from_the_rows(rivers: Reading) -> None:
+    scores, rounds = table(rivers, "reported_scores"), table(rivers, "rounds")
+    claimed = {
+        row["name"].removeprefix("final_report."): row
+        for row in table(rivers, "reported_totals").iter_rows(named=True)
+    }
+    mean = scores.filter(dimension_id="f1_score")["value"].mean()
+    assert claimed["f1_score"]["rule"] == "mean_over_rounds"
+    assert claimed["boostrap_std"]["rule"] == "none"
+    assert mean == pytest.approx(2.5 / 3)  # and not the 0.75 that the file claims
+    assert claimed["f1_score"]["value"] == 0.75
+    assert rounds["input_tokens"].sum() == claimed["usage_prompt_tokens"]["value"]
+
+
+def test_accuracy_and_match_say_the_same_so_one_of_them_is_weighed(
+    rivers: Reading,
+) -> None:
+    dimensions = table(rivers, "dimension_configs")
+    assert dict(dimensions.select("dimension_id", "weight").rows()) == {
+        "match": 1.0,
+        "accuracy": 0.0,
+        "f1_score": 0.0,
+    }

@@ -1,0 +1,156 @@
+"""Real and fresh files of the tools against facts that were computed from their bytes.
+
+They lie beside a checkout of the developers and nowhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import reading_of, table
+
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "foreign"
+if not SHARED.is_dir():  # a checkout in a folder of worktrees
+    SHARED = Path(__file__).resolve().parents[4] / "shared" / "foreign"
+ORACLES: dict[str, Any] = (
+    json.loads((SHARED / "oracles.json").read_text("utf-8"))
+    if SHARED.is_dir()
+    else {"files": {}, "pairs": {}}
+)
+
+pytestmark = pytest.mark.skipif(not SHARED.is_dir(), reason="no material beside it")
+
+
+def _of(kind: str) -> list[str]:
+    return [name for name, fact in ORACLES["files"].items() if fact["kind"] == kind]
+
+
+@cache
+def _read(name: str) -> Reading:
+    return reading_of(SHARED / name)
+
+
+@pytest.mark.parametrize("name", _of("promptfoo") + _of("promptfoo-jsonl"))
+def test_promptfoo_columns_have_the_rows_verdicts_and_sums_of_the_file(
+    name: str,
+) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    assert table(reading, "tasks").height == facts["n_columns"]
+    cases = table(reading, "cases")["case_id"]
+    assert cases.n_unique() == facts["n_distinct_tests_by_content"]
+    for index, fact in facts["columns"].items():
+        (task_id,) = (t for t in reading.runs if t.endswith(f"/{index}"))
+        mine = rounds.filter(task_id=task_id)
+        counted = mine.select(pl.coalesce("counted_as", "reported_status"))
+        counts = dict(counted.to_series().value_counts().rows())
+        for status in ("pass", "fail", "error"):
+            assert counts.get(status, 0) == fact[status], (index, status)
+        of = scores.filter(task_id=task_id)
+        total = of.filter(dimension_id="score")["value"].sum()
+        assert total == pytest.approx(fact["score_sum"])
+        assert (mine["latency_ms"].sum() or 0) == fact["latency_ms_sum"]
+        tokens = fact["tokens"]
+        assert (mine["input_tokens"].sum() or 0) == tokens["prompt"]
+        assert (mine["output_tokens"].sum() or 0) == tokens["completion"]
+        for metric, named in fact["namedScores_plain"].items():
+            values = of.filter(dimension_id=metric)["value"]
+            assert values.len() == named["n"]
+            assert values.sum() == pytest.approx(named["sum"])
+        checks = table(reading, "reported_checks")
+        passed = checks.filter(task_id=task_id)["passed"] if checks.height else None
+        if passed is not None:
+            assert (passed == True).sum() == fact["assert_pass"]  # noqa: E712
+            assert (passed == False).sum() == fact["assert_fail"]  # noqa: E712
+
+
+@pytest.mark.parametrize("name", _of("inspect"))
+def test_inspect_scorers_have_the_rows_and_means_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_samples_rows"]
+    assert table(reading, "cases").height == facts["n_cases"]
+    if rounds.height:
+        assert rounds["error"].drop_nulls().len() == facts["rows_with_error"]
+    for scorer, fact in facts["scorers"].items():
+        of = scores.filter(dimension_id=scorer)
+        assert of["value"].drop_nulls().len() == fact["rows"]
+        assert of["case_id"].n_unique() == fact["cases"]
+        assert of["value"].mean() == pytest.approx(fact["mean_of_rows"])
+        means = of.group_by("case_id").agg(pl.col("value").mean())["value"]
+        assert means.mean() == pytest.approx(fact["mean_of_case_means"])
+
+
+@pytest.mark.parametrize("name", _of("openai_evals"))
+def test_openai_evals_have_the_matches_and_tokens_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    scores, rounds = table(reading, "reported_scores"), table(reading, "rounds")
+    assert table(reading, "cases").height == facts["n_cases"]
+    match = scores.filter(dimension_id="match")["value"]
+    assert match.len() == facts["match"]["n"]
+    assert match.mean() == pytest.approx(facts["match"]["mean"])
+    assert rounds["input_tokens"].sum() == facts["tokens_summed"]["prompt_tokens"]
+    for metric, fact in facts["metrics_events"].items():
+        values = scores.filter(dimension_id=metric)["value"]
+        assert values.mean() == pytest.approx(fact["mean"])
+
+
+@pytest.mark.parametrize("name", _of("lm_eval-samples"))
+def test_lm_eval_has_the_documents_and_means_of_the_file(name: str) -> None:
+    facts = ORACLES["files"][name]
+    reading = _read(str(Path(name).parent))
+    task = Path(name).name.split("_2026")[0].removeprefix("samples_")
+    (task_id,) = (t for t in reading.runs if t.endswith(f"/{task}"))
+    cases = table(reading, "cases").filter(task_id=task_id)
+    assert cases.height == facts["n_docs"]
+    scores = table(reading, "reported_scores").filter(task_id=task_id)
+    for dimension, fact in facts["means"].items():
+        values = scores.filter(dimension_id=dimension)["value"]
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.mean() == pytest.approx(fact["mean"])
+
+
+PAIRS = [
+    (pair, dimension)
+    for pair, facts in ORACLES["pairs"].items()
+    for dimension in facts
+    if pair.startswith(("inspect_ai/", "openai_evals/", "lm_eval/"))
+]
+
+
+@pytest.mark.parametrize(("pair", "dimension"), PAIRS)
+def test_runs_pair_by_case_and_differ_as_the_facts_say(
+    pair: str, dimension: str
+) -> None:
+    fact = ORACLES["pairs"][pair][dimension]
+    first, second = (_means(name, dimension) for name in pair.split(" -> "))
+    both = first.join(second, on="case_id", suffix="_2")
+    differences = (both["value_2"] - both["value"]).round(9)
+    assert both.height == fact["pairs"]
+    assert (differences > 0).sum() == fact["better"]
+    assert (differences < 0).sum() == fact["worse"]
+    assert differences.mean() == pytest.approx(fact["mean_difference"], abs=1e-9)
+
+
+def _means(name: str, dimension: str) -> pl.DataFrame:
+    if name.startswith("lm_eval/"):
+        reading = _read(str(Path(name).parent))
+        task = Path(name).name.split("_2026")[0].removeprefix("samples_")
+        (task_id,) = (t for t in reading.runs if t.endswith(f"/{task}"))
+    else:
+        reading = _read(name)
+        (task_id,) = reading.runs
+    return (
+        table(reading, "reported_scores")
+        .filter(task_id=task_id, dimension_id=dimension)
+        .group_by("case_id")
+        .agg(pl.col("value").mean())
+    )

@@ -1,0 +1,233 @@
+"""promptfoo's exports: columns, repeats, sets of assertions, broken judges, totals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, one_task, reading_of, table
+
+RIVERS = DATA / "promptfoo" / "rivers.json"
+
+
+@pytest.fixture(scope="module")
+def once() -> Reading:
+    return reading_of(RIVERS)
+
+
+def _column(reading: Reading, name: str, of: str) -> pl.DataFrame:
+    return table(reading, name).filter(task_id=one_task(reading, of))
+
+
+def _case(rows: pl.DataFrame, starts_with: str) -> pl.DataFrame:
+    return rows.filter(pl.col("case_id").str.starts_with(starts_with))
+
+
+def test_a_column_is_a_task_of_one_prompt_on_one_model(once: Reading) -> None:
+    tasks = table(once, "tasks")
+    assert tasks["title"].to_list() == ["rivers / early", "rivers / late"]
+    assert tasks["model"].to_list() == ["early", "late"]
+    assert set(tasks["prompt_version"]) == {"ask-v1"}
+    assert set(tasks["source_kind"]) == {"promptfoo"}
+    assert tasks["run_id"].n_unique() == 1
+
+
+def test_cases_are_known_by_what_their_tests_say_and_not_by_their_place(
+    once: Reading, tmp_path: Path
+) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    for row in export["results"]["results"]:
+        row["testIdx"] = 100 - row["testIdx"]
+    turned = tmp_path / "turned.json"
+    turned.write_text(json.dumps(export), "utf-8")
+    assert set(table(reading_of(turned), "cases")["case_id"]) == set(
+        table(once, "cases")["case_id"]
+    )
+
+
+def test_true_duplicates_are_two_cases(once: Reading) -> None:
+    twice = _case(_column(once, "cases", "early"), "asked-twice")["case_id"].to_list()
+    assert len(twice) == 2
+    assert twice[1] == f"{twice[0]}~2"
+
+
+def test_repeats_are_rounds_and_duplicates_stay_cases(once: Reading) -> None:
+    repeated = reading_of(DATA / "promptfoo" / "rivers_twice.json")
+    rounds = _column(repeated, "rounds", "late")
+    counts = rounds.group_by("case_id").len()
+    assert set(counts["len"]) == {2}
+    assert set(rounds["case_id"]) == set(_column(once, "rounds", "late")["case_id"])
+
+
+def test_without_a_header_equal_tests_are_rounds_of_one_case() -> None:
+    lines = reading_of(DATA / "promptfoo" / "rivers.jsonl")
+    counts = _case(_column(lines, "rounds", "early"), "asked-twice")
+    assert counts["case_id"].n_unique() == 1
+    assert counts.height == 2
+
+
+def test_json_and_jsonl_of_one_run_have_one_hash(once: Reading) -> None:
+    lines = reading_of(DATA / "promptfoo" / "rivers.jsonl")
+    assert sorted(lines.runs.values()) == sorted(once.runs.values())
+    other = reading_of(DATA / "promptfoo" / "rivers_twice.json")
+    assert not set(other.runs.values()) & set(once.runs.values())
+
+
+VERDICTS = [
+    ("names-the-sea", "early", "pass"),
+    ("rhine", "early", "fail"),
+    ("rhine", "late", "pass"),
+    ("a-set-with-a-threshold", "early", "pass"),  # the threshold alone decides
+    ("the-judge-breaks", "early", "unevaluated"),
+    ("nothing-is-asked-of-it", "early", "unevaluated"),
+    ("the-model-breaks", "early", "error"),
+]
+
+
+@pytest.mark.parametrize(("case", "of", "status"), VERDICTS)
+def test_the_verdict_is_promptfoos_own_where_something_was_judged(
+    once: Reading, case: str, of: str, status: str
+) -> None:
+    rows = _case(_column(once, "rounds", of), case)
+    assert rows["reported_status"].to_list() == [status]
+
+
+def test_an_error_is_what_broke_and_not_what_failed(once: Reading) -> None:
+    rounds = table(once, "rounds")
+    errors = rounds.filter(pl.col("error").is_not_null())
+    assert set(errors["reported_status"]) == {"error"}
+    assert errors["error"].str.contains("no such river").all()
+
+
+def test_each_assertion_is_one_row_also_inside_a_set(once: Reading) -> None:
+    checks = _case(_column(once, "reported_checks", "early"), "a-set")
+    rows = checks.sort("position").select("name", "type", "parent_position").rows()
+    assert rows == [
+        ("facts", "assert-set", None),
+        ("sea", "contains", 0),
+        ("contains", "contains", 0),
+        ("sea", "not-contains", None),
+    ]
+
+
+def test_a_judge_that_broke_judged_nothing(once: Reading) -> None:
+    (check,) = _case(_column(once, "reported_checks", "early"), "the-judge").rows(
+        named=True
+    )
+    assert check["passed"] is None
+    assert check["score"] is None
+    assert "out of order" in check["error"]
+
+
+def test_what_a_broken_judge_should_have_scored_has_no_score(once: Reading) -> None:
+    scores = _case(_column(once, "reported_scores", "late"), "the-judge-breaks")
+    rows = set(scores.select("dimension_id", "value", "score").rows())
+    assert rows == {("tone", 0.0, None), ("score", 0.0, None)}
+
+
+def test_weights_and_thresholds_are_kept(once: Reading) -> None:
+    checks = _column(once, "reported_checks", "early")
+    sea = _case(checks, "names-the-sea").filter(name="sea")
+    assert sea["weight"].to_list() == [3.0]
+    assert json.loads(sea["expected"][0]) == "Mediterranean"
+    facts = checks.filter(type="assert-set")
+    assert facts["threshold"].to_list() == [0.5]
+
+
+def test_only_the_rows_own_score_is_weighed_the_named_ones_are_its_parts(
+    once: Reading,
+) -> None:
+    dimensions = _column(once, "dimension_configs", "late")
+    weights = dict(dimensions.select("dimension_id", "weight").rows())
+    assert weights.pop("score") == 1.0
+    assert set(weights) == {"sea", "tone", "brevity", "facts"}
+    assert set(weights.values()) == {0.0}
+
+
+def test_a_row_that_was_not_judged_keeps_its_value_and_has_no_score(
+    once: Reading,
+) -> None:
+    scores = _case(_column(once, "reported_scores", "late"), "nothing-is-asked")
+    assert scores.select("dimension_id", "value", "score").rows() == [
+        ("score", 1.0, None)
+    ]
+
+
+def test_every_total_can_be_recomputed_from_the_rows(once: Reading) -> None:
+    totals = table(once, "reported_totals")
+    rounds, checks = table(once, "rounds"), table(once, "reported_checks")
+    scores = table(once, "reported_scores")
+    seen = set()
+    for row in totals.iter_rows(named=True):
+        about, mine = json.loads(row["parameters"]), {"task_id": row["task_id"]}
+        here = rounds if row["scope"] == "run" else rounds.filter(**mine)
+        computed: Any = None
+        match row["rule"]:
+            case "count_rounds":
+                counted = pl.coalesce("counted_as", "reported_status")
+                computed = here.filter(counted == about["status"]).height
+            case "count_checks":
+                passed = checks.filter(**mine)["passed"].fill_null(value=False)
+                computed = (passed == (about["status"] == "pass")).sum()
+            case "weighted_sum" | "sum_weights" | "sum_checks":
+                of = scores.filter(**mine, dimension_id=row["dimension_id"])
+                computed = _summed(of, row["rule"])
+            case "sum_input_tokens":
+                computed = here["input_tokens"].sum()
+            case "sum_latency_ms":
+                computed = here["latency_ms"].sum()
+            case _:
+                continue
+        seen.add(row["rule"])
+        assert computed == pytest.approx(row["value"]), row["name"]
+    assert seen >= {"count_rounds", "count_checks", "weighted_sum", "sum_weights"}
+
+
+def _summed(scores: pl.DataFrame, rule: str) -> float:
+    weight = pl.col("weight").fill_null(1.0)
+    of = {
+        "weighted_sum": pl.col("value") * weight,
+        "sum_weights": pl.coalesce("weight", "n_checks").cast(pl.Float64),
+        "sum_checks": pl.col("n_checks").cast(pl.Float64),
+    }
+    return float(scores.select(of[rule].sum()).item())
+
+
+def test_tags_and_inputs_come_with_the_case(once: Reading) -> None:
+    (case,) = _case(_column(once, "cases", "early"), "names-the-sea").rows(named=True)
+    assert json.loads(case["tags"]) == ["africa"]
+    assert json.loads(case["context"]) == {
+        "description": "names the sea",
+        "vars": {"river": "Nile"},
+    }
+
+
+def test_a_row_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    export["results"]["results"][0]["score"] = "high"
+    file = tmp_path / "odd.json"
+    file.write_text(json.dumps(export), "utf-8")
+    reading = reading_of(file)
+    (problem,) = (p for p in reading.problems if p.severity == "reject")
+    assert "$.score" in problem.message
+    assert "0.121.20" in problem.message
+    assert reading.records_loaded == 15
+    assert reading.records_rejected == 1
+
+
+def test_bare_nan_is_missing_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    row = export["results"]["results"][0]
+    row["score"], row["response"]["output"] = float("nan"), "it said NaN"
+    file = tmp_path / "nan.json"
+    file.write_text(json.dumps(export), "utf-8")
+    reading = reading_of(file)
+    assert not reading.problems
+    scores = table(reading, "reported_scores").filter(dimension_id="score")
+    assert scores["value"].null_count() == 1
+    assert "it said NaN" in table(reading, "rounds")["raw_output"].to_list()
