@@ -54,6 +54,7 @@ class Warehouse:
         """
         self.exported = exported
         self.settings = (settings or Settings()).model_copy(update={"db": Path(db)})
+        self._kept: duckdb.DuckDBPyConnection | None = None
 
     def ingest(
         self,
@@ -301,8 +302,9 @@ class Warehouse:
             WarehouseError: the file is of another schema version.
         """
         with self.reading() as con:
-            con.execute("set enable_external_access = false")
-            con.execute("set lock_configuration = true")
+            if self._kept is None:
+                con.execute("set enable_external_access = false")
+                con.execute("set lock_configuration = true")
             yield con
 
     @contextmanager
@@ -349,6 +351,28 @@ class Warehouse:
             yield con
 
     @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Open the file once for all that is done in a ``with`` block, for writing.
+
+        Each call opens it otherwise, so that others get their turn; that takes longer
+        than a small step itself.
+        """
+        if self.builds_by_dbt or self._kept is not None:
+            yield
+            return
+        with self.writable() as con:
+            self._kept = con
+            try:
+                yield
+            finally:
+                self._kept = None
+
+    @property
+    def builds_by_dbt(self) -> bool:
+        """Whether dbt itself has to build: on another engine, or from Parquet."""
+        return self.settings.raw is not None or self.settings.target != "duckdb"
+
+    @contextmanager
     def writable(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection that may write into the raw tables.
 
@@ -358,33 +382,42 @@ class Warehouse:
         from ingest import raw
         from promptlab import __version__
 
-        self._write_for_every_client()
+        if self._kept is not None:
+            yield self._kept
+            return
         with self._connect(read_only=False) as con:
-            raw.ensure_schema(con, ingest_version=__version__)
-            yield con
+            is_rewritten = self._write_for_every_client(con)
+            if not is_rewritten:
+                raw.ensure_schema(con, ingest_version=__version__)
+                yield con
+        if is_rewritten:
+            with self.writable() as con:
+                yield con
 
-    def _write_for_every_client(self) -> None:
+    def _write_for_every_client(self, con: duckdb.DuckDBPyConnection) -> bool:
         """Write a file anew that DuckDB 1 does not open, unless it is not ours."""
         from ingest import raw
         from promptlab.copies import only_new_clients_open, write_copy
         from promptlab.messages import say
 
-        if not self.settings.db.exists():
-            return
-        with self._connect(read_only=False) as con:
-            if only_new_clients_open(con) and raw.schema_version(con) is not None:
-                con.execute("checkpoint")
-                write_copy(con, self.settings.db)
-                say(
-                    f"{self.settings.db} is written anew: any DuckDB since 1.3 opens it"
-                    " now",
-                    "storage_rewritten",
-                )
+        if not only_new_clients_open(con) or raw.schema_version(con) is None:
+            return False
+        # so that nothing of the old file is left beside the new one
+        con.execute("checkpoint")
+        write_copy(con, self.settings.db)
+        say(
+            f"{self.settings.db} is written anew: any DuckDB since 1.3 opens it now",
+            "storage_rewritten",
+        )
+        return True
 
     @contextmanager
     def _connect(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
         from promptlab.warehouse import connect
 
+        if self._kept is not None:
+            yield self._kept
+            return
         with connect(
             self.settings.db,
             read_only=read_only,

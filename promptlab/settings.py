@@ -7,12 +7,13 @@ The config file is ``promptlab.toml``, or the table ``[tool.promptlab]`` of a
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from promptlab.errors import SettingsError
 from promptlab.nearest import did_you_mean
@@ -45,15 +46,16 @@ class Settings(BaseModel):
     templates: Path | None = None
     """Folder of templates that replace built-in ones of the same name."""
 
-    lock_timeout: float = Field(default=10.0, ge=0)
+    lock_timeout: float = Field(default=60.0, ge=0)
     """Seconds to wait for a database that another process holds."""
 
-    threads: int | None = Field(default=None, ge=1)
+    threads: int | None = Field(default=None, ge=1, le=256)
     """Threads of DuckDB, and models that dbt builds at a time; as many as there are
-    cores, and 4, when not given."""
+    cores, and 1, when not given."""
 
     memory_limit: str | None = None
-    """DuckDB's memory limit, such as ``4GB``; its own default when not given."""
+    """DuckDB's memory limit, such as ``4GB`` or ``50%``: 100 MB at least, and no more
+    than the machine has; 80 % of it when not given."""
 
     temp_directory: Path | None = None
     """Where DuckDB puts what does not fit into memory; beside the warehouse when not
@@ -104,6 +106,39 @@ class Settings(BaseModel):
 
     report_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
     """Address below which the reports stand as in ``out``; mails link there."""
+
+    @field_validator("memory_limit")
+    @classmethod
+    def _fits_the_machine(cls, value: str | None) -> str | None:
+        """DuckDB would start with any figure, and fail in the middle of a build."""
+        if value is None:
+            return None
+        size = re.fullmatch(r"([0-9.]+)\s*(%|[kmgt]i?b?)", value.strip(), re.IGNORECASE)
+        if size is None:
+            raise ValueError("a size is a number with its unit, such as 4GB or 50%")
+        memory = _memory_of_the_machine()
+        unit = size[2].lower().rstrip("b")
+        n_bytes = float(size[1]) * (_UNITS[unit] if unit != "%" else memory / 100)
+        if not _LEAST_MEMORY <= n_bytes <= memory:
+            raise ValueError(
+                f"between 100 MB and the {memory / 1e9:,.1f} GB of this machine"
+            )
+        return value
+
+
+_LEAST_MEMORY = 100_000_000
+_UNITS = {
+    **{unit: 1000**n for n, unit in enumerate("kmgt", 1)},
+    **{f"{unit}i": 1024**n for n, unit in enumerate("kmgt", 1)},
+}
+
+
+def _memory_of_the_machine() -> float:
+    """In bytes; without end where nobody can tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return float("inf")
 
 
 def load_settings(
@@ -178,5 +213,6 @@ def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
             hint = did_you_mean(name, Settings.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:
-            lines.append(f"{where}: {name}: {fault['msg']}, found {fault['input']!r}")
+            said = fault["msg"].removeprefix("Value error, ")
+            lines.append(f"{where}: {name}: {said}, found {fault['input']!r}")
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.copies import attach_new
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
+from promptlab.messages import say
 
 if TYPE_CHECKING:
     import duckdb
@@ -95,6 +96,7 @@ def _open(
     if not db.exists():
         _create(db)
     deadline = time.monotonic() + lock_timeout
+    is_told = False
     while True:
         try:
             return duckdb.connect(str(db), read_only=read_only)
@@ -104,6 +106,9 @@ def _open(
                 raise _cannot_open(db, message) from None
             if time.monotonic() >= deadline:
                 raise DatabaseLocked(_who_holds(db, message, lock_timeout)) from None
+            if not is_told:
+                say(f"{db}: held{_holder(message)}; waiting …", "waiting")
+                is_told = True
             time.sleep(_RETRY_EVERY_S)
 
 
@@ -180,10 +185,13 @@ def _broken_off(db: Path, message: str) -> WarehouseError:
     return WarehouseError(f"{db}: DuckDB stopped: {message}")
 
 
-def _who_holds(db: Path, message: str, waited: float) -> str:
+def _holder(message: str) -> str:
     holder = re.search(r"held in (.*?)(?: by .*)?\. See", message)
-    who = f" by {holder[1]}" if holder else ""
+    return f" by {holder[1]}" if holder else ""
+
+
+def _who_holds(db: Path, message: str, waited: float) -> str:
     return (
-        f"{db}: held{who} for more than {waited:g} s; wait for that process, end it,"
-        " or give --lock-timeout more seconds (nothing was changed)"
+        f"{db}: held{_holder(message)} for more than {waited:g} s; wait for that"
+        " process, end it, or give --lock-timeout more seconds (nothing was changed)"
     )

@@ -41,8 +41,7 @@ def build(
         on_node: told of the progress of a plan.
     """
     settings = warehouse.settings
-    by_dbt = args or settings.raw is not None or settings.target != "duckdb"
-    if by_dbt and request is None:
+    if (args or warehouse.builds_by_dbt) and request is None:
         _prepare_for_dbt(warehouse)
         from promptlab.build.dbt import run_dbt
 

@@ -48,7 +48,10 @@ def run_dbt(
     target = dbt_target(db, settings.target)
     if settings.target == "duckdb":
         tidy_targets(target, db)
-    call = [*command.split(), *([] if verbose else ["--quiet"]), *args]
+    call = [*command.split(), *([] if verbose else ["--quiet"])]
+    if command == "build":
+        call.append("--no-write-json")  # a second's work, for nobody; `args` may ask
+    call += args
     invoke(settings, call, target=target)
 
 

@@ -50,15 +50,18 @@ def command(
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
-        ingested = ingest_with_progress(warehouse, call, bar, paths, testset=testset)
-        _tell(ingested, call)
-        bar.begin(1)
-        last = warehouse.last_build()
-        is_built = last is not None and last.has_all and last.is_of_this_project
-        if full_refresh or not is_built:
-            build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
-        began_at = datetime.now(UTC)
-        tasks, runs = warehouse.to_report()
+        with warehouse.kept_open():
+            ingested = ingest_with_progress(
+                warehouse, call, bar, paths, testset=testset
+            )
+            _tell(ingested, call)
+            bar.begin(1)
+            last = warehouse.last_build()
+            is_built = last is not None and last.has_all and last.is_of_this_project
+            if full_refresh or not is_built:
+                build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
+            began_at = datetime.now(UTC)
+            tasks, runs = warehouse.to_report()
         bar.begin(len(tasks) + len(runs))
         written = warehouse.report(
             tasks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from promptlab.build.dbt import run_dbt
 from promptlab.errors import SettingsError
 from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, tidy_targets
 from promptlab.pipeline import Warehouse
-from promptlab.settings import Settings
+from promptlab.settings import Settings, load_settings
 
 SEEN = (
     "select current_setting('memory_limit'), current_setting('threads'),"
@@ -38,11 +39,30 @@ def test_our_connections_have_them(settings, tmp_path):
     assert written == read == ("512.0 MiB", 3, str(tmp_path / "spill"))
 
 
-def test_what_duckdb_does_not_take_is_a_settings_error(tmp_path):
-    settings = Settings(db=tmp_path / "w.duckdb", memory_limit="plenty")
-    warehouse = Warehouse(settings.db, settings=settings)
-    with pytest.raises(SettingsError, match="memory_limit"), warehouse.writable():
-        pass
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("threads", "1000000", "less than or equal to 256, found '1000000'"),
+        ("threads", "0", "greater than or equal to 1, found '0'"),
+        ("memory_limit", "plenty", "a number with its unit, such as 4GB or 50%"),
+        ("memory_limit", "4", "a number with its unit, such as 4GB or 50%"),
+        ("memory_limit", "1MB", "between 100 MB and the "),
+        ("memory_limit", "900TiB", "GB of this machine, found '900TiB'"),
+        ("memory_limit", "120%", "GB of this machine, found '120%'"),
+    ],
+)
+def test_limits_that_no_machine_takes_are_settings_errors(name, value, message):
+    with pytest.raises(
+        SettingsError, match=rf"^option: {name}: .*{re.escape(message)}"
+    ):
+        load_settings({name: value}, environ={})
+
+
+@pytest.mark.parametrize("value", ["1GB", "512MiB", "50%", "0.5 gb"])
+def test_sizes_are_written_as_duckdb_takes_them(tmp_path, value):
+    settings = Settings(db=tmp_path / "w.duckdb", memory_limit=value)
+    with Warehouse(settings.db, settings=settings).writable() as con:
+        assert con.execute("select 1").fetchall() == [(1,)]
 
 
 @pytest.mark.slow
@@ -59,10 +79,12 @@ def test_dbts_connections_have_them_and_do_without_them(
     assert str(tmp_path / "spill") in told
     # dbt's own threads come from the profile, DuckDB's are set as a build begins
     log = dbt_target(settings.db) / "dbt.log"
-    run_dbt(settings, ["--select", "grades"])
+    run_dbt(settings, ["--select", "grades", "--log-level-file", "debug"])
     assert "set threads = 3" in log.read_text("utf-8")
     log.unlink()
-    run_dbt(Settings(db=settings.db), ["--select", "grades"])
+    run_dbt(
+        Settings(db=settings.db), ["--select", "grades", "--log-level-file", "debug"]
+    )
     assert "set threads" not in log.read_text("utf-8")
 
 
