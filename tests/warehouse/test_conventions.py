@@ -114,9 +114,9 @@ def test_every_fact_that_computes_has_a_unit_test_or_one_upstream(manifest, mode
 
 
 def imports(model: dict[str, Any]) -> list[tuple[str, str]]:
-    """The import CTEs of a model: what is imported, and the whole text of the CTE."""
+    """The import CTEs of a model: what is imported, and what follows it in the CTE."""
     return re.findall(
-        r"(?ms)^    select \* from \{\{ ref\('(\w+)'\) \}\}$(.*?)^\),?$",
+        r"(?ms)^\w+ as \(\s*select \* from \{\{ ref\('(\w+)'\) \}\}(.*?)\),?$",
         model["raw_code"],
     )
 

@@ -2,29 +2,10 @@
 -- whose baselines' do, or that are compared with others than when they were last built.
 with
 
-versions as (
-
-    select * from {{ ref('int_task_versions') }}
-
-),
-
-pairs as (
-
-    select * from {{ ref('int_task_pairs') }}
-
-),
-
-baselines as (
-
-    select * from {{ ref('dim_task_baselines') }}
-
-),
-
-built as (
-
-    select * from {{ ref('stg_builds__comparison_builds') }}
-
-),
+versions as (select * from {{ ref('int_task_versions') }}),
+pairs as (select * from {{ ref('int_task_pairs') }}),
+baselines as (select * from {{ ref('dim_task_baselines') }}),
+built as (select * from {{ ref('stg_builds__comparison_builds') }}),
 
 described as (
 

@@ -3,23 +3,9 @@
 -- fingerprint).
 with
 
-runs as (
-
-    select * from {{ ref('stg_memory__runs') }}
-
-),
-
-pairs as (
-
-    select * from {{ ref('int_memory_run_pairs') }}
-
-),
-
-built as (
-
-    select * from {{ ref('stg_builds__memory_builds') }}
-
-),
+runs as (select * from {{ ref('stg_memory__runs') }}),
+pairs as (select * from {{ ref('int_memory_run_pairs') }}),
+built as (select * from {{ ref('stg_builds__memory_builds') }}),
 
 loads as (
 

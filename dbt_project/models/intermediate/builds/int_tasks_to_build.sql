@@ -3,17 +3,8 @@
 -- or had another title, whose rows go (no fingerprint).
 with
 
-versions as (
-
-    select * from {{ ref('int_task_versions') }}
-
-),
-
-built as (
-
-    select * from {{ ref('stg_builds__task_builds') }}
-
-),
+versions as (select * from {{ ref('int_task_versions') }}),
+built as (select * from {{ ref('stg_builds__task_builds') }}),
 
 new_or_changed as (
 

@@ -6,44 +6,23 @@
 with
 
 pairs as (
-
     select * from {{ ref('fct_task_pairs') }}
     where {{ in_this_build('comparisons') }} and pair_source <> 'requested'
-
 ),
-
 comparisons as (
-
     select * from {{ ref('fct_task_comparisons') }}
     where {{ in_this_build('comparisons') }} and verdict = 'regressed'
-
 ),
-
 case_changes as (
-
     select * from {{ ref('fct_case_changes') }}
     where {{ in_this_build('comparisons') }}
-
 ),
-
 score_changes as (
-
     select * from {{ ref('fct_case_score_changes') }}
     where {{ in_this_build('comparisons') }} and delta < 0
-
 ),
-
-policy as (
-
-    select * from {{ ref('alert_policy') }}
-
-),
-
-severities as (
-
-    select * from {{ ref('severities') }}
-
-),
+policy as (select * from {{ ref('alert_policy') }}),
+severities as (select * from {{ ref('severities') }}),
 
 worse_cases as (
 
@@ -88,16 +67,8 @@ regressions as (
             as case_ids
 
     from comparisons
-    inner join pairs
-        on
-            comparisons.baseline_task_id = pairs.baseline_task_id
-            and comparisons.candidate_task_id = pairs.candidate_task_id
-    inner join worse_cases
-        on
-            comparisons.baseline_task_id = worse_cases.baseline_task_id
-            and comparisons.candidate_task_id = worse_cases.candidate_task_id
-            and comparisons.level = worse_cases.level
-            and comparisons.dimension_id = worse_cases.dimension_id
+    inner join pairs using (baseline_task_id, candidate_task_id)
+    inner join worse_cases using (baseline_task_id, candidate_task_id, level, dimension_id)
     group by
         comparisons.baseline_task_id,
         comparisons.candidate_task_id,
@@ -121,10 +92,7 @@ must_haves_lost as (
         max(pairs.n_better + pairs.n_worse + pairs.n_same + pairs.n_not_comparable) as n_shared
 
     from case_changes
-    inner join pairs
-        on
-            case_changes.baseline_task_id = pairs.baseline_task_id
-            and case_changes.candidate_task_id = pairs.candidate_task_id
+    inner join pairs using (baseline_task_id, candidate_task_id)
     where case_changes.must_have_lost
     group by case_changes.baseline_task_id, case_changes.candidate_task_id
 
@@ -200,7 +168,7 @@ worded as (
         facts.case_ids
 
     from facts
-    inner join policy on facts.code = policy.code
+    inner join policy using (code)
     inner join severities on policy.severity = severities.severity
 
 )

@@ -2,12 +2,7 @@
 -- it was the same case. `content_reason` is null where it was.
 with
 
-pairs as (
-
-    select * from {{ ref('int_task_pairs') }}
-    where {{ in_this_build('comparisons') }}
-
-),
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 
 compared_tasks as (
 
@@ -20,19 +15,13 @@ compared_tasks as (
     from pairs
 
 ),
-
 results as (
-
     select * from {{ ref('fct_case_results') }}
     where task_id in (select compared_tasks.task_id from compared_tasks)
-
 ),
-
 contents as (
-
     select * from {{ ref('int_case_contents') }}
     where task_id in (select compared_tasks.task_id from compared_tasks)
-
 ),
 
 cases as (
@@ -48,8 +37,7 @@ cases as (
         contents.references_hash
 
     from results
-    inner join contents
-        on results.task_id = contents.task_id and results.case_id = contents.case_id
+    inner join contents using (task_id, case_id)
 
 ),
 

@@ -4,25 +4,12 @@
 -- the same dimensions with the same weights, and what became of it.
 with
 
-cases as (
-
-    select * from {{ ref('int_case_pairs') }}
-
-),
-
+cases as (select * from {{ ref('int_case_pairs') }}),
 score_changes as (
-
     select * from {{ ref('fct_case_score_changes') }}
     where {{ in_this_build('comparisons') }}
-
 ),
-
-dimensions as (
-
-    select * from {{ ref('int_dimension_pairs') }}
-    where reason is null and weight > 0
-
-),
+dimensions as (select * from {{ ref('int_dimension_pairs') }} where reason is null and weight > 0),
 
 weighed as (
 
@@ -37,11 +24,7 @@ weighed as (
         {{ exact_sum('dimensions.weight') }} as sum_of_weights
 
     from score_changes
-    inner join dimensions
-        on
-            score_changes.baseline_task_id = dimensions.baseline_task_id
-            and score_changes.candidate_task_id = dimensions.candidate_task_id
-            and score_changes.dimension_id = dimensions.dimension_id
+    inner join dimensions using (baseline_task_id, candidate_task_id, dimension_id)
     group by
         score_changes.baseline_task_id,
         score_changes.candidate_task_id,
@@ -75,11 +58,7 @@ joined as (
         and cases.candidate_status <> 'unevaluated' as is_judged
 
     from cases
-    left join overall
-        on
-            cases.baseline_task_id = overall.baseline_task_id
-            and cases.candidate_task_id = overall.candidate_task_id
-            and cases.case_id = overall.case_id
+    left join overall using (baseline_task_id, candidate_task_id, case_id)
 
 ),
 

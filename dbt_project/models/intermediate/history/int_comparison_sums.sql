@@ -2,25 +2,14 @@
 -- tasks and subject: the overall score, a dimension, a tag of the candidate's cases.
 with
 
-cases as (
-
-    select * from {{ ref('fct_case_changes') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
+cases as (select * from {{ ref('fct_case_changes') }} where {{ in_this_build('comparisons') }}),
 score_changes as (
-
     select * from {{ ref('fct_case_score_changes') }}
     where {{ in_this_build('comparisons') }}
-
 ),
-
 tags as (
-
     select * from {{ ref('dim_case_tags') }}
     where {{ in_this_build('comparisons', 'task_id') }}
-
 ),
 
 overall as (

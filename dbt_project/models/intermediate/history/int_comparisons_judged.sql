@@ -4,30 +4,10 @@
 -- without a single pair are there too: that nothing can be compared is an answer.
 with
 
-pairs as (
-
-    select * from {{ ref('int_task_pairs') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimension_pairs') }}
-
-),
-
-tested as (
-
-    select * from {{ ref('int_comparisons_tested') }}
-
-),
-
-policy as (
-
-    select * from {{ ref('comparison_policy') }}
-
-),
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+dimensions as (select * from {{ ref('int_dimension_pairs') }}),
+tested as (select * from {{ ref('int_comparisons_tested') }}),
+policy as (select * from {{ ref('comparison_policy') }}),
 
 weighing_pairs as (
 
@@ -155,12 +135,7 @@ joined as (
 
     from subjects
     cross join policy
-    left join tested
-        on
-            subjects.baseline_task_id = tested.baseline_task_id
-            and subjects.candidate_task_id = tested.candidate_task_id
-            and subjects.level = tested.level
-            and subjects.subject = tested.subject
+    left join tested using (baseline_task_id, candidate_task_id, level, subject)
     left join tested as overall
         on
             subjects.baseline_task_id = overall.baseline_task_id
@@ -168,12 +143,7 @@ joined as (
             and overall.level = case when subjects.level = 'tag' then 'tag' else 'overall' end
             and overall.subject
             = case when subjects.level = 'tag' then subjects.subject else 'overall' end
-    left join adjusted
-        on
-            subjects.baseline_task_id = adjusted.baseline_task_id
-            and subjects.candidate_task_id = adjusted.candidate_task_id
-            and subjects.level = adjusted.level
-            and subjects.subject = adjusted.subject
+    left join adjusted using (baseline_task_id, candidate_task_id, level, subject)
     left join weighing_pairs
         on
             subjects.baseline_task_id = weighing_pairs.baseline_task_id

@@ -1,23 +1,9 @@
 -- Every comparison with its sentence, in both languages.
 with
 
-judged as (
-
-    select * from {{ ref('int_comparisons_judged') }}
-
-),
-
-verdicts as (
-
-    select * from {{ ref('comparison_verdicts') }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('comparison_reasons') }}
-
-),
+judged as (select * from {{ ref('int_comparisons_judged') }}),
+verdicts as (select * from {{ ref('comparison_verdicts') }}),
+reasons as (select * from {{ ref('comparison_reasons') }}),
 
 worded as (
 
@@ -27,8 +13,8 @@ worded as (
         {{ comparison_sentence('en') }} as conclusion_en
 
     from judged
-    inner join verdicts on judged.verdict = verdicts.verdict
-    left join reasons on judged.reason = reasons.reason
+    inner join verdicts using (verdict)
+    left join reasons using (reason)
 
 )
 

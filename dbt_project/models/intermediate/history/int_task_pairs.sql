@@ -2,23 +2,9 @@
 -- somebody asked for.
 with
 
-baselines as (
-
-    select * from {{ ref('dim_task_baselines') }}
-
-),
-
-requests as (
-
-    select * from {{ ref('stg_tasks__requested_comparisons') }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
+baselines as (select * from {{ ref('dim_task_baselines') }}),
+requests as (select * from {{ ref('stg_tasks__requested_comparisons') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
 
 default_pairs as (
 

@@ -3,39 +3,11 @@
 -- The numbers of a whole task, one row per task and measure.
 with
 
-summaries as (
-
-    select * from {{ ref('fct_task_summaries') }}
-    where {{ in_this_build() }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-measures as (
-
-    select * from {{ ref('trend_measures') }}
-    where subject_kind = 'task'
-
-),
+summaries as (select * from {{ ref('fct_task_summaries') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+round_scores as (select * from {{ ref('fct_round_scores') }} where {{ in_this_build() }}),
+measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'task'),
 
 -- of several cost dimensions the first
 cost_dimensions as (
@@ -59,10 +31,7 @@ costs as (
         count(round_scores.metric) as n_costs
 
     from round_scores
-    inner join cost_dimensions
-        on
-            round_scores.task_id = cost_dimensions.task_id
-            and round_scores.dimension_id = cost_dimensions.dimension_id
+    inner join cost_dimensions using (task_id, dimension_id)
     group by round_scores.task_id
 
 ),
@@ -119,9 +88,9 @@ wide as (
         costs.n_costs
 
     from summaries
-    left join counted on summaries.task_id = counted.task_id
-    left join answered on summaries.task_id = answered.task_id
-    left join costs on summaries.task_id = costs.task_id
+    left join counted using (task_id)
+    left join answered using (task_id)
+    left join costs using (task_id)
 
 ),
 

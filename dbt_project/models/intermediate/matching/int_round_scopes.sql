@@ -4,24 +4,9 @@
 -- A view: the documents are read where they lie.
 with
 
-expectations as (
-
-    select * from {{ ref('stg_testsets__expectations') }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-    where testset_id is not null
-
-),
-
-steps as (
-
-    select * from {{ ref('stg_pipelines__pipeline_steps') }}
-
-),
+expectations as (select * from {{ ref('stg_testsets__expectations') }}),
+rounds as (select * from {{ ref('int_rounds_prepared') }} where testset_id is not null),
+steps as (select * from {{ ref('stg_pipelines__pipeline_steps') }}),
 
 scopes as (
 
@@ -77,8 +62,7 @@ intermediate_outputs as (
         document is not null as has_output
 
     from scopes
-    inner join rounds
-        on scopes.testset_id = rounds.testset_id and scopes.case_id = rounds.case_id
+    inner join rounds using (testset_id, case_id)
     left join steps
         on rounds.pipeline_id = steps.pipeline_id and scopes.step_id = steps.step_id
     where scopes.scope = 'intermediate'
@@ -108,8 +92,7 @@ aggregation_keys as (
         ) as aggregation_key
 
     from scopes
-    inner join rounds
-        on scopes.testset_id = rounds.testset_id and scopes.case_id = rounds.case_id
+    inner join rounds using (testset_id, case_id)
     where scopes.scope = 'aggregation'
 
 ),
@@ -158,12 +141,8 @@ final_lookups as (
         or {{ list_size('final_fields.fields') }} = 1 as may_be_whole
 
     from scopes
-    inner join rounds
-        on scopes.testset_id = rounds.testset_id and scopes.case_id = rounds.case_id
-    inner join final_fields
-        on
-            scopes.testset_id = final_fields.testset_id
-            and scopes.case_id = final_fields.case_id
+    inner join rounds using (testset_id, case_id)
+    inner join final_fields using (testset_id, case_id)
     where scopes.scope = 'final'
 
 ),

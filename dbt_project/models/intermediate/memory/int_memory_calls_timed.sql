@@ -4,10 +4,8 @@
 with
 
 timings as (
-
     select * from {{ ref('stg_memory__timings') }}
     where {{ in_this_build('memory_runs') }} and grain = 'detail'
-
 ),
 
 stages as (

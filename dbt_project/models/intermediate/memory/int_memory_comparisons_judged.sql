@@ -3,29 +3,12 @@
 -- The same with its verdict and the reason for it, and with the names of its parts.
 with
 
-tested as (
-
-    select * from {{ ref('int_memory_comparisons_tested') }}
-
-),
-
-policy as (
-
-    select * from {{ ref('comparison_policy') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('memory_metrics') }}
-
-),
-
+tested as (select * from {{ ref('int_memory_comparisons_tested') }}),
+policy as (select * from {{ ref('comparison_policy') }}),
+metrics as (select * from {{ ref('memory_metrics') }}),
 categories as (
-
     select * from {{ ref('dim_memory_categories') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
 
 -- one family of tests per pair and metric: its categories and their groups
@@ -79,7 +62,7 @@ joined as (
 
     from adjusted
     cross join policy
-    inner join metrics on adjusted.metric = metrics.metric
+    inner join metrics using (metric)
     left join categories
         on
             adjusted.candidate_run_id = categories.run_id

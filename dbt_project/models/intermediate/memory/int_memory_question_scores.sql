@@ -3,10 +3,8 @@
 with
 
 pairs as (
-
     select * from {{ ref('int_memory_run_pairs') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }}
-
 ),
 
 compared_runs as (
@@ -20,26 +18,15 @@ compared_runs as (
     from pairs
 
 ),
-
 answers as (
-
     select * from {{ ref('fct_memory_answers') }}
     where is_last_round and run_id in (select compared_runs.run_id from compared_runs)
-
 ),
-
 right_metrics as (
-
     select * from {{ ref('int_memory_right_metrics') }}
     where run_id in (select compared_runs.run_id from compared_runs)
-
 ),
-
-metrics as (
-
-    select * from {{ ref('memory_metrics') }}
-
-),
+metrics as (select * from {{ ref('memory_metrics') }}),
 
 joined as (
 
@@ -49,7 +36,7 @@ joined as (
         metrics.metric = right_metrics.right_metric as is_right_metric
 
     from answers
-    inner join right_metrics on answers.run_id = right_metrics.run_id
+    inner join right_metrics using (run_id)
     cross join metrics
 
 ),

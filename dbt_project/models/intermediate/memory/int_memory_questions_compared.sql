@@ -3,17 +3,10 @@
 with
 
 pairs as (
-
     select * from {{ ref('int_memory_run_pairs') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }}
-
 ),
-
-scores as (
-
-    select * from {{ ref('int_memory_question_scores') }}
-
-),
+scores as (select * from {{ ref('int_memory_question_scores') }}),
 
 of_baselines as (
 

@@ -2,10 +2,8 @@
 with
 
 answers as (
-
     select * from {{ ref('fct_memory_answers') }}
     where {{ in_this_build('memory_runs') }} and status <> 'unevaluated'
-
 ),
 
 final as (

@@ -4,11 +4,7 @@
     five categories and English; other data sets are judged by token_f1. -#}
 with
 
-answers as (
-
-    select * from {{ ref('int_memory_answers_classified') }}
-
-),
+answers as (select * from {{ ref('int_memory_answers_classified') }}),
 
 final as (
 

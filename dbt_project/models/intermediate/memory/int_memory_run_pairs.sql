@@ -4,11 +4,7 @@
 -- data set and memory system, and with the newest one before it of another memory system.
 with
 
-files as (
-
-    select * from {{ ref('stg_memory__runs') }}
-
-),
+files as (select * from {{ ref('stg_memory__runs') }}),
 
 runs as (
 

@@ -6,17 +6,8 @@
 -- record, extras.pipeline, env.pipeline, else the only one whose default testset it is.
 with
 
-tasks as (
-
-    select * from {{ ref('stg_tasks__tasks') }}
-
-),
-
-loads as (
-
-    select * from {{ ref('stg_loads__loads') }}
-
-),
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
 
 testsets as (
 
@@ -86,7 +77,7 @@ testset_references as (
         'option' as testset_source,
         loads.testset_override as reference
     from tasks
-    inner join loads on tasks.load_id = loads.load_id
+    inner join loads using (load_id)
 
     union all
 
@@ -213,8 +204,8 @@ resolved as (
         chosen_testsets.testset_source
 
     from tasks
-    left join chosen_testsets on tasks.task_id = chosen_testsets.task_id
-    left join named_pipelines on tasks.task_id = named_pipelines.task_id
+    left join chosen_testsets using (task_id)
+    left join named_pipelines using (task_id)
     left join default_pipelines on chosen_testsets.testset_id = default_pipelines.testset_id
 
 )

@@ -1,22 +1,8 @@
 with
 
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-verdicts as (
-
-    select * from {{ ref('int_round_verdicts') }}
-
-),
-
-must_haves as (
-
-    select * from {{ ref('int_round_must_haves') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+verdicts as (select * from {{ ref('int_round_verdicts') }}),
+must_haves as (select * from {{ ref('int_round_must_haves') }}),
 
 final as (
 
@@ -54,16 +40,8 @@ final as (
         rounds.failed_steps
 
     from rounds
-    left join verdicts
-        on
-            rounds.task_id = verdicts.task_id
-            and rounds.case_id = verdicts.case_id
-            and rounds.round_id = verdicts.round_id
-    left join must_haves
-        on
-            rounds.task_id = must_haves.task_id
-            and rounds.case_id = must_haves.case_id
-            and rounds.round_id = must_haves.round_id
+    left join verdicts using (task_id, case_id, round_id)
+    left join must_haves using (task_id, case_id, round_id)
 
 )
 

@@ -1,24 +1,8 @@
 with
 
-cases as (
-
-    select * from {{ ref('dim_cases') }}
-    where {{ in_this_build() }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-    where {{ in_this_build() }}
-
-),
-
-test_cases as (
-
-    select * from {{ ref('stg_testsets__test_cases') }}
-
-),
+cases as (select * from {{ ref('dim_cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 
 given as (
 
@@ -39,7 +23,7 @@ of_testset as (
         {{ unnested(json_text_elements('test_cases.tags')) }} as tag
 
     from cases
-    inner join tasks on cases.task_id = tasks.task_id
+    inner join tasks using (task_id)
     inner join test_cases
         on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
 

@@ -13,12 +13,7 @@ settings as (
     from {{ ref('stg_tasks__named_baselines') }}
 
 ),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
+tasks as (select * from {{ ref('dim_tasks') }}),
 
 scores as (
 
@@ -29,18 +24,8 @@ scores as (
     from {{ ref('stg_scores__scores') }}
 
 ),
-
-testsets as (
-
-    select * from {{ ref('stg_testsets__testsets') }}
-
-),
-
-loads as (
-
-    select * from {{ ref('stg_loads__loads') }}
-
-),
+testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
 
 named as (
 
@@ -73,7 +58,7 @@ loads_of_tasks as (
         testsets.load_id
 
     from tasks
-    inner join testsets on tasks.testset_id = testsets.testset_id
+    inner join testsets using (testset_id)
 
 ),
 
@@ -84,7 +69,7 @@ last_loads as (
         max(loads.finished_at) as last_loaded_at
 
     from named
-    inner join loads_of_tasks on named.task_id = loads_of_tasks.task_id
+    inner join loads_of_tasks using (task_id)
     inner join loads on loads_of_tasks.load_id = loads.load_id
     group by named.task_id
 
@@ -110,8 +95,8 @@ final as (
         named.set_at
 
     from named
+    left join last_loads using (task_id)
     left join tasks on named.task_id = tasks.task_id
-    left join last_loads on named.task_id = last_loads.task_id
 
 )
 

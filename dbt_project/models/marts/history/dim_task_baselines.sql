@@ -3,17 +3,8 @@
 -- A named baseline never gives way to another in silence: where it is gone, there is none.
 with
 
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
-
-named as (
-
-    select * from {{ ref('dim_named_baselines') }}
-
-),
+tasks as (select * from {{ ref('dim_tasks') }}),
+named as (select * from {{ ref('dim_named_baselines') }}),
 
 ordered as (
 

@@ -2,23 +2,9 @@
 
 with
 
-cases as (
-
-    select * from {{ ref('int_cases_compared') }}
-
-),
-
-drops as (
-
-    select * from {{ ref('drop_severities') }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('comparison_reasons') }}
-
-),
+cases as (select * from {{ ref('int_cases_compared') }}),
+drops as (select * from {{ ref('drop_severities') }}),
+reasons as (select * from {{ ref('comparison_reasons') }}),
 
 -- each severity reaches from its own drop to that of the next worse one
 bands as (
@@ -72,7 +58,7 @@ final as (
         on
             cases.delta <= -bands.min_drop
             and coalesce(cases.delta > -bands.next_drop, true)
-    left join reasons on cases.reason = reasons.reason
+    left join reasons using (reason)
 
 )
 

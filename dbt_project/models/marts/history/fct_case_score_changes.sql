@@ -2,19 +2,8 @@
 
 with
 
-cases as (
-
-    select * from {{ ref('int_case_pairs') }}
-    where is_comparable
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimension_pairs') }}
-    where reason is null
-
-),
+cases as (select * from {{ ref('int_case_pairs') }} where is_comparable),
+dimensions as (select * from {{ ref('int_dimension_pairs') }} where reason is null),
 
 compared_tasks as (
 
@@ -27,14 +16,11 @@ compared_tasks as (
     from cases
 
 ),
-
 case_scores as (
-
     select * from {{ ref('int_case_scores') }}
     where
         score is not null
         and task_id in (select compared_tasks.task_id from compared_tasks)
-
 ),
 
 final as (
@@ -53,10 +39,7 @@ final as (
         {{ rounded('of_candidates.score - of_baselines.score') }} as delta
 
     from cases
-    inner join dimensions
-        on
-            cases.baseline_task_id = dimensions.baseline_task_id
-            and cases.candidate_task_id = dimensions.candidate_task_id
+    inner join dimensions using (baseline_task_id, candidate_task_id)
     inner join case_scores as of_baselines
         on
             cases.baseline_task_id = of_baselines.task_id

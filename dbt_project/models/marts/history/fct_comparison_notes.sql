@@ -2,38 +2,17 @@
 
 with
 
-pairs as (
-
-    select * from {{ ref('fct_task_pairs') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-baselines as (
-
-    select * from {{ ref('dim_task_baselines') }}
-
-),
-
+pairs as (select * from {{ ref('fct_task_pairs') }} where {{ in_this_build('comparisons') }}),
+baselines as (select * from {{ ref('dim_task_baselines') }}),
 dimensions as (
-
     select * from {{ ref('fct_task_comparisons') }}
     where {{ in_this_build('comparisons') }} and level = 'dimension' and verdict = 'not_comparable'
-
 ),
-
 unscored_cases as (
-
     select * from {{ ref('fct_case_changes') }}
     where {{ in_this_build('comparisons') }} and reason like 'no%'
-
 ),
-
-templates as (
-
-    select * from {{ ref('comparison_notes') }}
-
-),
+templates as (select * from {{ ref('comparison_notes') }}),
 
 unscored as (
 
@@ -57,14 +36,11 @@ described as (
         coalesce(pairs.candidate_testset_id, '–') as candidate_testset
 
     from pairs
+    left join unscored using (baseline_task_id, candidate_task_id)
     left join baselines
         on
             pairs.baseline_task_id = baselines.baseline_task_id
             and pairs.candidate_task_id = baselines.task_id
-    left join unscored
-        on
-            pairs.baseline_task_id = unscored.baseline_task_id
-            and pairs.candidate_task_id = unscored.candidate_task_id
 
 ),
 
@@ -155,7 +131,7 @@ final as (
         facts.n
 
     from facts
-    inner join templates on facts.note = templates.note
+    inner join templates using (note)
 
 )
 

@@ -2,43 +2,14 @@
 
 with
 
-pairs as (
-
-    select * from {{ ref('int_task_pairs') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
-
-changes as (
-
-    select * from {{ ref('fct_case_changes') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-case_pairs as (
-
-    select * from {{ ref('int_case_pairs') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimension_pairs') }}
-
-),
-
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
+changes as (select * from {{ ref('fct_case_changes') }} where {{ in_this_build('comparisons') }}),
+case_pairs as (select * from {{ ref('int_case_pairs') }}),
+dimensions as (select * from {{ ref('int_dimension_pairs') }}),
 overall as (
-
     select * from {{ ref('fct_task_comparisons') }}
     where {{ in_this_build('comparisons') }} and level = 'overall'
-
 ),
 
 counted as (
@@ -130,22 +101,10 @@ final as (
     from pairs
     inner join tasks as baseline_tasks on pairs.baseline_task_id = baseline_tasks.task_id
     inner join tasks as candidate_tasks on pairs.candidate_task_id = candidate_tasks.task_id
-    inner join overall
-        on
-            pairs.baseline_task_id = overall.baseline_task_id
-            and pairs.candidate_task_id = overall.candidate_task_id
-    left join counted
-        on
-            pairs.baseline_task_id = counted.baseline_task_id
-            and pairs.candidate_task_id = counted.candidate_task_id
-    left join contents
-        on
-            pairs.baseline_task_id = contents.baseline_task_id
-            and pairs.candidate_task_id = contents.candidate_task_id
-    left join configs
-        on
-            pairs.baseline_task_id = configs.baseline_task_id
-            and pairs.candidate_task_id = configs.candidate_task_id
+    inner join overall using (baseline_task_id, candidate_task_id)
+    left join counted using (baseline_task_id, candidate_task_id)
+    left join contents using (baseline_task_id, candidate_task_id)
+    left join configs using (baseline_task_id, candidate_task_id)
 
 )
 

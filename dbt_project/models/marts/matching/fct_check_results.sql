@@ -1,16 +1,7 @@
 with
 
-scopes as (
-
-    select * from {{ ref('int_round_scopes') }}
-
-),
-
-expectations as (
-
-    select * from {{ ref('stg_testsets__expectations') }}
-
-),
+scopes as (select * from {{ ref('int_round_scopes') }}),
+expectations as (select * from {{ ref('stg_testsets__expectations') }}),
 
 extracted as (
 

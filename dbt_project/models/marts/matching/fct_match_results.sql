@@ -1,11 +1,6 @@
 with
 
-checks as (
-
-    select * from {{ ref('fct_check_results') }}
-    where {{ in_this_build() }}
-
-),
+checks as (select * from {{ ref('fct_check_results') }} where {{ in_this_build() }}),
 
 counted as (
 

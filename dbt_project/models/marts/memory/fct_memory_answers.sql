@@ -1,28 +1,11 @@
 with
 
-answers as (
-
-    select * from {{ ref('int_memory_answers_classified') }}
-
-),
-
-token_scores as (
-
-    select * from {{ ref('int_memory_token_scores') }}
-
-),
-
-locomo_scores as (
-
-    select * from {{ ref('int_memory_locomo_scores') }}
-
-),
-
+answers as (select * from {{ ref('int_memory_answers_classified') }}),
+token_scores as (select * from {{ ref('int_memory_token_scores') }}),
+locomo_scores as (select * from {{ ref('int_memory_locomo_scores') }}),
 right_metrics as (
-
     select * from {{ ref('int_memory_right_metrics') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
 
 scored as (
@@ -45,20 +28,9 @@ scored as (
         right_metrics.right_threshold
 
     from answers
-    inner join right_metrics
-        on answers.run_id = right_metrics.run_id
-    left join token_scores
-        on
-            answers.run_id = token_scores.run_id
-            and answers.task_id = token_scores.task_id
-            and answers.test_index = token_scores.test_index
-            and answers.question_index = token_scores.question_index
-    left join locomo_scores
-        on
-            answers.run_id = locomo_scores.run_id
-            and answers.task_id = locomo_scores.task_id
-            and answers.test_index = locomo_scores.test_index
-            and answers.question_index = locomo_scores.question_index
+    inner join right_metrics using (run_id)
+    left join token_scores using (run_id, task_id, test_index, question_index)
+    left join locomo_scores using (run_id, task_id, test_index, question_index)
 
 ),
 

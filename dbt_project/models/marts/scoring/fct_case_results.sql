@@ -1,44 +1,11 @@
 with
 
-cases as (
-
-    select * from {{ ref('dim_cases') }}
-    where {{ in_this_build() }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-weights as (
-
-    select * from {{ ref('int_dimension_weights') }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
+cases as (select * from {{ ref('dim_cases') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+weights as (select * from {{ ref('int_dimension_weights') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
+matches as (select * from {{ ref('fct_match_results') }} where {{ in_this_build() }}),
 
 by_dimension as (
 
@@ -165,10 +132,9 @@ final as (
         }, ['error_codes', 'failed_scopes', 'unevaluated_scopes', 'unscored']) }} as notes
 
     from cases
-    left join scored on cases.task_id = scored.task_id and cases.case_id = scored.case_id
-    left join counted on cases.task_id = counted.task_id and cases.case_id = counted.case_id
-    left join failed_scopes
-        on cases.task_id = failed_scopes.task_id and cases.case_id = failed_scopes.case_id
+    left join scored using (task_id, case_id)
+    left join counted using (task_id, case_id)
+    left join failed_scopes using (task_id, case_id)
 
 )
 

@@ -1,47 +1,12 @@
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
-intervals as (
-
-    select * from {{ ref('int_dimension_intervals') }}
-
-),
-
-weights as (
-
-    select * from {{ ref('int_dimension_weights') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_dimension_metrics') }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('score_reasons') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+centres as (select * from {{ ref('int_dimension_centres') }}),
+intervals as (select * from {{ ref('int_dimension_intervals') }}),
+weights as (select * from {{ ref('int_dimension_weights') }}),
+metrics as (select * from {{ ref('int_dimension_metrics') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+reasons as (select * from {{ ref('score_reasons') }}),
 
 worst_cases as (
 
@@ -114,26 +79,11 @@ judged as (
         end as unscored_reason
 
     from dimensions
-    inner join centres
-        on
-            dimensions.task_id = centres.task_id
-            and dimensions.dimension_id = centres.dimension_id
-    inner join intervals
-        on
-            dimensions.task_id = intervals.task_id
-            and dimensions.dimension_id = intervals.dimension_id
-    inner join weights
-        on
-            dimensions.task_id = weights.task_id
-            and dimensions.dimension_id = weights.dimension_id
-    inner join metrics
-        on
-            dimensions.task_id = metrics.task_id
-            and dimensions.dimension_id = metrics.dimension_id
-    left join worst
-        on
-            dimensions.task_id = worst.task_id
-            and dimensions.dimension_id = worst.dimension_id
+    inner join centres using (task_id, dimension_id)
+    inner join intervals using (task_id, dimension_id)
+    inner join weights using (task_id, dimension_id)
+    inner join metrics using (task_id, dimension_id)
+    left join worst using (task_id, dimension_id)
 
 ),
 

@@ -1,43 +1,11 @@
 with
 
-task_scores as (
-
-    select * from {{ ref('int_task_scores') }}
-
-),
-
-case_results as (
-
-    select * from {{ ref('fct_case_results') }}
-    where {{ in_this_build() }}
-
-),
-
-dimension_scores as (
-
-    select * from {{ ref('fct_dimension_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-alerts as (
-
-    select * from {{ ref('int_task_alerts') }}
-    where {{ in_this_build() }}
-
-),
-
-grades as (
-
-    select * from {{ ref('grades') }}
-
-),
-
-severities as (
-
-    select * from {{ ref('severities') }}
-
-),
+task_scores as (select * from {{ ref('int_task_scores') }}),
+case_results as (select * from {{ ref('fct_case_results') }} where {{ in_this_build() }}),
+dimension_scores as (select * from {{ ref('fct_dimension_scores') }} where {{ in_this_build() }}),
+alerts as (select * from {{ ref('int_task_alerts') }} where {{ in_this_build() }}),
+grades as (select * from {{ ref('grades') }}),
+severities as (select * from {{ ref('severities') }}),
 
 counted as (
 
@@ -75,7 +43,7 @@ capped as (
         min(grades.min_score) as highest_min_score
 
     from alerts
-    inner join severities on alerts.severity = severities.severity
+    inner join severities using (severity)
     inner join grades on severities.caps_grade_at = grades.grade
     group by alerts.task_id
 
@@ -89,7 +57,7 @@ graded as (
         case when is_capped then capped.highest_min_score else earned.min_score end as min_score
 
     from earned
-    left join capped on earned.task_id = capped.task_id
+    left join capped using (task_id)
 
 ),
 
@@ -142,10 +110,10 @@ joined as (
         weakest.score as weakest_score
 
     from task_scores
-    left join counted on task_scores.task_id = counted.task_id
-    left join graded on task_scores.task_id = graded.task_id
+    left join counted using (task_id)
+    left join graded using (task_id)
     left join grades on graded.min_score = grades.min_score
-    left join warned on task_scores.task_id = warned.task_id
+    left join warned using (task_id)
     left join weakest
         on
             task_scores.task_id = weakest.task_id

@@ -5,49 +5,13 @@
 -- target, so that none is missed.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_dimension_metrics') }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('score_reasons') }}
-
-),
-
-scores as (
-
-    select * from {{ ref('int_scores_chosen') }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+centres as (select * from {{ ref('int_dimension_centres') }}),
+metrics as (select * from {{ ref('int_dimension_metrics') }}),
+reasons as (select * from {{ ref('score_reasons') }}),
+scores as (select * from {{ ref('int_scores_chosen') }}),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 
 received as (
 
@@ -61,11 +25,7 @@ received as (
         {{ json_list_of('distinct scores.case_id', 'scores.case_id') }} as case_ids
 
     from scores
-    inner join rounds
-        on
-            scores.task_id = rounds.task_id
-            and scores.case_id = rounds.case_id
-            and scores.round_id = rounds.round_id
+    inner join rounds using (task_id, case_id, round_id)
     group by scores.task_id, scores.dimension_id, scores.is_asked_for
 
 ),
@@ -123,18 +83,9 @@ described as (
         end as unscored_reason
 
     from dimensions
-    inner join centres
-        on
-            dimensions.task_id = centres.task_id
-            and dimensions.dimension_id = centres.dimension_id
-    inner join metrics
-        on
-            dimensions.task_id = metrics.task_id
-            and dimensions.dimension_id = metrics.dimension_id
-    left join cases
-        on
-            dimensions.task_id = cases.task_id
-            and dimensions.dimension_id = cases.dimension_id
+    inner join centres using (task_id, dimension_id)
+    inner join metrics using (task_id, dimension_id)
+    left join cases using (task_id, dimension_id)
     left join received
         on
             dimensions.task_id = received.task_id
@@ -218,7 +169,7 @@ unasked_scores as (
         received.case_ids
 
     from received
-    inner join task_rounds on received.task_id = task_rounds.task_id
+    inner join task_rounds using (task_id)
     where not received.is_asked_for
 
 ),

@@ -3,30 +3,10 @@
 -- Alerts about a task's rounds: too few of them scored, too many in error.
 with
 
-task_scores as (
-
-    select * from {{ ref('int_task_scores') }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-scored_rounds as (
-
-    select * from {{ ref('int_scored_rounds') }}
-
-),
-
-policy as (
-
-    select * from {{ ref('alert_policy') }}
-
-),
+task_scores as (select * from {{ ref('int_task_scores') }}),
+rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
+scored_rounds as (select * from {{ ref('int_scored_rounds') }}),
+policy as (select * from {{ ref('alert_policy') }}),
 
 faulty_rounds as (
 
@@ -92,8 +72,8 @@ measured as (
         counted.case_ids
 
     from counted
-    inner join task_scores on counted.task_id = task_scores.task_id
-    inner join policy on counted.code = policy.code
+    inner join task_scores using (task_id)
+    inner join policy using (code)
 
 ),
 

@@ -4,30 +4,10 @@
 -- As every int_alerts_of_*: the facts without words, one row per alert.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_dimension_metrics') }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+centres as (select * from {{ ref('int_dimension_centres') }}),
+metrics as (select * from {{ ref('int_dimension_metrics') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 
 measured as (
 
@@ -43,14 +23,8 @@ measured as (
         metrics.n_above_limit
 
     from dimensions
-    inner join centres
-        on
-            dimensions.task_id = centres.task_id
-            and dimensions.dimension_id = centres.dimension_id
-    inner join metrics
-        on
-            dimensions.task_id = metrics.task_id
-            and dimensions.dimension_id = metrics.dimension_id
+    inner join centres using (task_id, dimension_id)
+    inner join metrics using (task_id, dimension_id)
 
 ),
 
@@ -142,10 +116,7 @@ distances as (
         end as distance
 
     from missed
-    left join case_scores
-        on
-            missed.task_id = case_scores.task_id
-            and missed.dimension_id = case_scores.dimension_id
+    left join case_scores using (task_id, dimension_id)
 
 ),
 

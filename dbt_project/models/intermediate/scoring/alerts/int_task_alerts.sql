@@ -21,24 +21,9 @@ facts as (
     select * from {{ ref('int_alerts_of_cases') }}
 
 ),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-policy as (
-
-    select * from {{ ref('alert_policy') }}
-
-),
-
-severities as (
-
-    select * from {{ ref('severities') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+policy as (select * from {{ ref('alert_policy') }}),
+severities as (select * from {{ ref('severities') }}),
 
 rated as (
 
@@ -55,11 +40,8 @@ rated as (
         end as severity
 
     from facts
-    inner join policy on facts.code = policy.code
-    left join dimensions
-        on
-            facts.task_id = dimensions.task_id
-            and facts.dimension_id = dimensions.dimension_id
+    inner join policy using (code)
+    left join dimensions using (task_id, dimension_id)
 
 ),
 
@@ -89,7 +71,7 @@ worded as (
         rated.case_ids
 
     from rated
-    inner join severities on rated.severity = severities.severity
+    inner join severities using (severity)
 
 )
 

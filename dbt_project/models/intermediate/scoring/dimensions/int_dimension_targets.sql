@@ -5,23 +5,9 @@
 -- and max_variance are no limits of the metric, they only raise alerts.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_configured') }}
-
-),
-
-typed_parameters as (
-
-    select * from {{ ref('int_dimension_parameters') }}
-
-),
-
-scorers as (
-
-    select * from {{ ref('scorers') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_configured') }}),
+typed_parameters as (select * from {{ ref('int_dimension_parameters') }}),
+scorers as (select * from {{ ref('scorers') }}),
 
 keys as (
 
@@ -134,10 +120,7 @@ limited as (
         case when uses_lower then lower_limit end as used_lower
 
     from dimensions
-    inner join typed_parameters
-        on
-            dimensions.task_id = typed_parameters.task_id
-            and dimensions.dimension_id = typed_parameters.dimension_id
+    inner join typed_parameters using (task_id, dimension_id)
     left join scorers on typed_parameters.scorer = scorers.scorer
     left join sides as lower_sides
         on
@@ -149,10 +132,7 @@ limited as (
             dimensions.task_id = upper_sides.task_id
             and dimensions.dimension_id = upper_sides.dimension_id
             and upper_sides.side = 'max'
-    left join thresholds
-        on
-            dimensions.task_id = thresholds.task_id
-            and dimensions.dimension_id = thresholds.dimension_id
+    left join thresholds using (task_id, dimension_id)
 
 ),
 

@@ -4,30 +4,15 @@
 with
 
 case_scores as (
-
     select * from {{ ref('int_case_scores') }}
     where {{ in_this_build() }} and lowest_score is not null
-
 ),
-
 round_scores as (
-
     select * from {{ ref('fct_round_scores') }}
     where {{ in_this_build() }} and score is not null
-
 ),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_round_metrics') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+metrics as (select * from {{ ref('int_round_metrics') }}),
 
 ranked_cases as (
 
@@ -48,10 +33,7 @@ ranked_cases as (
         ) as case_rank
 
     from case_scores
-    inner join dimensions
-        on
-            case_scores.task_id = dimensions.task_id
-            and case_scores.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
 
 ),
 
@@ -117,12 +99,7 @@ picked as (
         metrics.detail
 
     from ranked
-    left join metrics
-        on
-            ranked.task_id = metrics.task_id
-            and ranked.case_id = metrics.case_id
-            and ranked.round_id = metrics.round_id
-            and ranked.dimension_id = metrics.dimension_id
+    left join metrics using (task_id, case_id, round_id, dimension_id)
     where ranked.evidence_rank <= 10
 
 )

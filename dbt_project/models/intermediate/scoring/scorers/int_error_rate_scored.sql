@@ -4,17 +4,10 @@
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'error_rate' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 scored as (
 

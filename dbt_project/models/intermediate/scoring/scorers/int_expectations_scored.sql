@@ -5,24 +5,11 @@
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'expectations' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+matches as (select * from {{ ref('fct_match_results') }} where {{ in_this_build() }}),
 
 counted as (
 

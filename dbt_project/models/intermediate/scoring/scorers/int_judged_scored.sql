@@ -5,7 +5,6 @@
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where
         problem is null
@@ -14,20 +13,9 @@ dimensions as (
             or scorer_kind = 'outside'
             or (scorer = 'accuracy' and match_rule = 'semantic')
         )
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-scores as (
-
-    select * from {{ ref('int_scores_chosen') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+scores as (select * from {{ ref('int_scores_chosen') }}),
 
 scored_cases as (
 

@@ -5,17 +5,10 @@
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'keywords' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 found as (
 

@@ -6,19 +6,12 @@
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where
         scorer in ('latency', 'input_tokens', 'output_tokens', 'total_tokens', 'cost', 'length')
         and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 measured as (
 

@@ -13,12 +13,7 @@ metrics as (
     select * from {{ ref('int_stability_scored') }}
 
 ),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 
 scored as (
 
@@ -34,10 +29,7 @@ scored as (
         {{ score_of_metric('metrics', 'dimensions') }} as score
 
     from metrics
-    inner join dimensions
-        on
-            metrics.task_id = dimensions.task_id
-            and metrics.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
 
 ),
 

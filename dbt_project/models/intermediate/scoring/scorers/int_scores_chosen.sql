@@ -4,24 +4,9 @@
 -- `scorer_name` chooses, else the newest load.
 with
 
-scores as (
-
-    select * from {{ ref('stg_scores__scores') }}
-    where {{ in_this_build() }}
-
-),
-
-loads as (
-
-    select * from {{ ref('stg_loads__loads') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
+scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 
 offered as (
 
@@ -53,7 +38,7 @@ offered as (
         and dimensions.scorer_name is null as has_several_scorers
 
     from scores
-    left join loads on scores.load_id = loads.load_id
+    left join loads using (load_id)
     left join dimensions
         on
             scores.task_id = dimensions.task_id

@@ -5,17 +5,8 @@
 -- rounds. An error round counts there, and has no stability of its own.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_round_metrics') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+metrics as (select * from {{ ref('int_round_metrics') }}),
 
 referred_scores as (
 

@@ -3,23 +3,9 @@
 -- One row per task, dimension and case with a round: the rounds' scores reduced to one.
 with
 
-round_scores as (
-
-    select * from {{ ref('int_round_scores') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-confidences as (
-
-    select * from {{ ref('int_case_confidences') }}
-
-),
+round_scores as (select * from {{ ref('int_round_scores') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+confidences as (select * from {{ ref('int_case_confidences') }}),
 
 counted as (
 
@@ -42,10 +28,7 @@ counted as (
         min(round_scores.reason) filter (where round_scores.score is null) as reason
 
     from round_scores
-    inner join dimensions
-        on
-            round_scores.task_id = dimensions.task_id
-            and round_scores.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
     group by round_scores.task_id, round_scores.dimension_id, round_scores.case_id
 
 ),
@@ -67,14 +50,8 @@ combined as (
         end as combined_score
 
     from counted
-    inner join dimensions
-        on
-            counted.task_id = dimensions.task_id
-            and counted.dimension_id = dimensions.dimension_id
-    left join confidences
-        on
-            counted.task_id = confidences.task_id
-            and counted.case_id = confidences.case_id
+    inner join dimensions using (task_id, dimension_id)
+    left join confidences using (task_id, case_id)
 
 ),
 

@@ -2,24 +2,9 @@
 -- the score before rounding.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-ranked as (
-
-    select * from {{ ref('int_ranked_case_scores') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+ranked as (select * from {{ ref('int_ranked_case_scores') }}),
 
 counted as (
 
@@ -70,8 +55,7 @@ winsorized as (
             as winsorized_mean
 
     from ranked
-    inner join by_rank
-        on ranked.task_id = by_rank.task_id and ranked.dimension_id = by_rank.dimension_id
+    inner join by_rank using (task_id, dimension_id)
     group by ranked.task_id, ranked.dimension_id
 
 ),
@@ -113,18 +97,9 @@ aggregated as (
         and coalesce(counted.has_unequal_confidences, false) as is_confidence_weighted
 
     from dimensions
-    left join counted
-        on
-            dimensions.task_id = counted.task_id
-            and dimensions.dimension_id = counted.dimension_id
-    left join by_rank
-        on
-            dimensions.task_id = by_rank.task_id
-            and dimensions.dimension_id = by_rank.dimension_id
-    left join winsorized
-        on
-            dimensions.task_id = winsorized.task_id
-            and dimensions.dimension_id = winsorized.dimension_id
+    left join counted using (task_id, dimension_id)
+    left join by_rank using (task_id, dimension_id)
+    left join winsorized using (task_id, dimension_id)
 
 )
 

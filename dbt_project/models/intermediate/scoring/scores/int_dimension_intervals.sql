@@ -4,24 +4,12 @@
 -- is none. An interval without width is none: it would read as certainty.
 with
 
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
+centres as (select * from {{ ref('int_dimension_centres') }}),
 case_scores as (
-
     select * from {{ ref('int_case_scores') }}
     where {{ in_this_build() }} and score is not null
-
 ),
-
-ranked as (
-
-    select * from {{ ref('int_ranked_case_scores') }}
-
-),
+ranked as (select * from {{ ref('int_ranked_case_scores') }}),
 
 -- mean: over cases, each with its weight
 weighted as (
@@ -36,10 +24,7 @@ weighted as (
         sum(power(case_scores.confidence * (case_scores.score - centres.centre), 2)) as spread
 
     from centres
-    inner join case_scores
-        on
-            centres.task_id = case_scores.task_id
-            and centres.dimension_id = case_scores.dimension_id
+    inner join case_scores using (task_id, dimension_id)
     where centres.aggregation = 'mean' and case_scores.confidence > 0
     group by centres.task_id, centres.dimension_id
 
@@ -156,10 +141,7 @@ spans as (
 
     select median_intervals.*
     from median_intervals
-    inner join centres
-        on
-            median_intervals.task_id = centres.task_id
-            and median_intervals.dimension_id = centres.dimension_id
+    inner join centres using (task_id, dimension_id)
     where centres.aggregation = 'median' and median_intervals.low is not null
 
     union all
@@ -190,10 +172,7 @@ bounded as (
         {{ rounded('least(1.0, upper_bound)') }} as ci_high
 
     from centres
-    left join spans
-        on
-            centres.task_id = spans.task_id
-            and centres.dimension_id = spans.dimension_id
+    left join spans using (task_id, dimension_id)
 
 ),
 

@@ -2,24 +2,9 @@
 -- score makes of them.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-round_scores as (
-
-    select * from {{ ref('int_round_scores') }}
-
-),
-
-cases as (
-
-    select * from {{ ref('stg_tasks__cases') }}
-    where {{ in_this_build() }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 
 scored_rounds as (
 
@@ -35,10 +20,7 @@ scored_rounds as (
         dimensions.upper_limit
 
     from round_scores
-    inner join dimensions
-        on
-            round_scores.task_id = dimensions.task_id
-            and round_scores.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
     where round_scores.score is not null
 
 ),
@@ -81,10 +63,7 @@ deviations as (
         median(abs(scored_rounds.metric - measured.median)) as mad
 
     from scored_rounds
-    inner join measured
-        on
-            scored_rounds.task_id = measured.task_id
-            and scored_rounds.dimension_id = measured.dimension_id
+    inner join measured using (task_id, dimension_id)
     group by scored_rounds.task_id, scored_rounds.dimension_id
 
 ),
@@ -186,19 +165,10 @@ metrics as (
         end as within_target_ratio
 
     from dimensions
-    left join totals on dimensions.task_id = totals.task_id
-    left join round_totals
-        on
-            dimensions.task_id = round_totals.task_id
-            and dimensions.dimension_id = round_totals.dimension_id
-    left join measured
-        on
-            dimensions.task_id = measured.task_id
-            and dimensions.dimension_id = measured.dimension_id
-    left join deviations
-        on
-            dimensions.task_id = deviations.task_id
-            and dimensions.dimension_id = deviations.dimension_id
+    left join totals using (task_id)
+    left join round_totals using (task_id, dimension_id)
+    left join measured using (task_id, dimension_id)
+    left join deviations using (task_id, dimension_id)
     left join main_reasons
         on
             dimensions.task_id = main_reasons.task_id

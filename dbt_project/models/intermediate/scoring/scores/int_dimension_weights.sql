@@ -4,17 +4,8 @@
 -- used weights of a task sum to 1, or are all 0.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+centres as (select * from {{ ref('int_dimension_centres') }}),
 
 configured as (
 
@@ -27,10 +18,7 @@ configured as (
             as weight_scored
 
     from dimensions
-    inner join centres
-        on
-            dimensions.task_id = centres.task_id
-            and dimensions.dimension_id = centres.dimension_id
+    inner join centres using (task_id, dimension_id)
 
 ),
 

@@ -5,17 +5,12 @@
 with
 
 case_scores as (
-
     select * from {{ ref('int_case_scores') }}
     where {{ in_this_build() }} and score is not null
-
 ),
-
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where aggregation in ('median', 'trimmed_mean', 'winsorized_mean')
-
 ),
 
 ranked as (
@@ -35,10 +30,7 @@ ranked as (
         {{ n_trimmed('n_cases', 'dimensions.trim_share') }} as n_cut
 
     from case_scores
-    inner join dimensions
-        on
-            case_scores.task_id = dimensions.task_id
-            and case_scores.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
 
 )
 

@@ -1,18 +1,8 @@
 -- The rounds that were scored on a dimension whose weight is used.
 with
 
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-weights as (
-
-    select * from {{ ref('int_dimension_weights') }}
-
-),
+round_scores as (select * from {{ ref('fct_round_scores') }} where {{ in_this_build() }}),
+weights as (select * from {{ ref('int_dimension_weights') }}),
 
 scored_rounds as (
 
@@ -22,10 +12,7 @@ scored_rounds as (
         round_scores.round_id
 
     from round_scores
-    inner join weights
-        on
-            round_scores.task_id = weights.task_id
-            and round_scores.dimension_id = weights.dimension_id
+    inner join weights using (task_id, dimension_id)
     where round_scores.score is not null and weights.weight_used > 0
 
 )

@@ -2,38 +2,14 @@
 -- task was scored.
 with
 
-tasks as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-    where {{ in_this_build() }}
-
-),
-
-weights as (
-
-    select * from {{ ref('int_dimension_weights') }}
-
-),
-
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+weights as (select * from {{ ref('int_dimension_weights') }}),
+centres as (select * from {{ ref('int_dimension_centres') }}),
 case_scores as (
-
     select * from {{ ref('int_case_scores') }}
     where {{ in_this_build() }} and score is not null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-    where {{ in_this_build() }}
-
-),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 
 overall as (
 
@@ -50,8 +26,7 @@ overall as (
         ) as has_no_interval
 
     from weights
-    inner join centres
-        on weights.task_id = centres.task_id and weights.dimension_id = centres.dimension_id
+    inner join centres using (task_id, dimension_id)
     group by weights.task_id
 
 ),
@@ -67,14 +42,8 @@ pulls as (
         ) as pull
 
     from case_scores
-    inner join weights
-        on
-            case_scores.task_id = weights.task_id
-            and case_scores.dimension_id = weights.dimension_id
-    inner join centres
-        on
-            case_scores.task_id = centres.task_id
-            and case_scores.dimension_id = centres.dimension_id
+    inner join weights using (task_id, dimension_id)
+    inner join centres using (task_id, dimension_id)
     where weights.weight_used > 0
     group by case_scores.task_id, case_scores.case_id
 
@@ -152,10 +121,10 @@ joined as (
         and low < high as has_interval
 
     from tasks
-    left join overall on tasks.task_id = overall.task_id
-    left join half_widths on tasks.task_id = half_widths.task_id
-    left join scored_rounds on tasks.task_id = scored_rounds.task_id
-    left join counted_rounds on tasks.task_id = counted_rounds.task_id
+    left join overall using (task_id)
+    left join half_widths using (task_id)
+    left join scored_rounds using (task_id)
+    left join counted_rounds using (task_id)
 
 ),
 

@@ -5,32 +5,10 @@
 -- with a pass score). Where nothing was expected there is no verdict.
 with
 
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
-
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-    where has_verdict
-
-),
-
-reasons as (
-
-    select * from {{ ref('score_reasons') }}
-
-),
+matches as (select * from {{ ref('fct_match_results') }} where {{ in_this_build() }}),
+round_scores as (select * from {{ ref('fct_round_scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }} where has_verdict),
+reasons as (select * from {{ ref('score_reasons') }}),
 
 verdicts as (
 
