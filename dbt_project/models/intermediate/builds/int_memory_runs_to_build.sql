@@ -1,6 +1,3 @@
--- The memory runs that this build computes: those with other files than when they were last
--- built, those whose baselines are others or have other files, and those that are gone (no
--- fingerprint).
 with
 
 runs as (select * from {{ ref('stg_memory__runs') }}),

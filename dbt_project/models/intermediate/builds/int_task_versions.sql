@@ -1,5 +1,3 @@
--- Every task with a fingerprint of all that its own numbers are made of: its rounds, its
--- testset, its pipeline, its scores from outside. Policy and logic are the project's hash.
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),

@@ -1,6 +1,3 @@
--- The tasks that this build computes: those that are new, or made of something else than
--- when they were last built (their fingerprint is what it is now), and those that are gone
--- or had another title, whose rows go (no fingerprint).
 with
 
 versions as (select * from {{ ref('int_task_versions') }}),

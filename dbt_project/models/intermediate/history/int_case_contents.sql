@@ -1,11 +1,8 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- What a case was asked and judged by, as hashes: pairs with other contents say nothing
--- about the system under test. Of the baselines only those count that score an answer.
--- From task to task the same texts come again, so each is put in order once.
 with
 
-cases as (select * from {{ ref('dim_cases') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
 test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 baselines as (

@@ -1,7 +1,5 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- What a dimension's scores mean: scorer, parameters, limits, and who judged from outside,
--- with the version, as two judges are two scales.
 with
 
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),

@@ -1,5 +1,3 @@
--- One row per pair of tasks and dimension of either: whether its scores mean the same on
--- both sides, or why not. The weight is the candidate's.
 with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),

@@ -1,10 +1,9 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- The numbers of a task's cases with one tag, one row per task, tag and measure.
 with
 
-tags as (select * from {{ ref('dim_case_tags') }} where {{ in_this_build() }}),
-results as (select * from {{ ref('fct_case_results') }} where {{ in_this_build() }}),
+tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
+results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
 measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'tag'),
 
 tallied as (

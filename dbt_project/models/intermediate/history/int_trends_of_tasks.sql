@@ -1,12 +1,11 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- The numbers of a whole task, one row per task and measure.
 with
 
-summaries as (select * from {{ ref('fct_task_summaries') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
+results as (select * from {{ ref('int_task_results') }}),
+rounds as (select * from {{ ref('int_round_results') }}),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-round_scores as (select * from {{ ref('fct_round_scores') }} where {{ in_this_build() }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
 measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'task'),
 
 -- of several cost dimensions the first
@@ -71,9 +70,9 @@ counted as (
 wide as (
 
     select
-        summaries.*,
-        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-        cast(counted.n_errors as double) / summaries.n_rounds as error_share,
+        results.*,
+        results.n_pass + results.n_fail + results.n_error as n_judged,
+        cast(counted.n_errors as double) / results.n_rounds as error_share,
         counted.tokens_total,
         counted.n_tokens,
         answered.latency_p50,
@@ -87,7 +86,7 @@ wide as (
         costs.cost_total,
         costs.n_costs
 
-    from summaries
+    from results
     left join counted using (task_id)
     left join answered using (task_id)
     left join costs using (task_id)

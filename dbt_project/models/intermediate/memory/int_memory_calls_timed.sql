@@ -1,6 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
-{#- Time of one stage of one call; `total` adds up the stages of the call. -#}
 with
 
 timings as (

@@ -1,7 +1,9 @@
--- A category counts under its own name, in its group, and in `all`; once under each.
 with
 
-answers as (select * from {{ ref('fct_memory_answers') }} where {{ in_this_build('memory_runs') }}),
+answers as (
+    select * from {{ ref('int_memory_answers_scored') }}
+    where {{ in_this_build('memory_runs') }}
+),
 runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
 categories as (select * from {{ ref('memory_categories') }} where category_group is not null),
 

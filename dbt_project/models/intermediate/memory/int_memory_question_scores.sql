@@ -1,5 +1,3 @@
--- What the last rounds of compared runs scored, by the headline rule: a failed call is 0.
--- One row per run, question and metric; null where the question does not count.
 with
 
 pairs as (
@@ -18,8 +16,9 @@ compared_runs as (
     from pairs
 
 ),
+
 answers as (
-    select * from {{ ref('fct_memory_answers') }}
+    select * from {{ ref('int_memory_answers_scored') }}
     where is_last_round and run_id in (select compared_runs.run_id from compared_runs)
 ),
 right_metrics as (
@@ -54,6 +53,7 @@ scored as (
         ---------- strings
         coalesce(category, '(none)') as category,
         status,
+        reference_hash,
 
         ---------- numerics
         case
@@ -63,10 +63,7 @@ scored as (
         end as score,
 
         ---------- booleans
-        is_right_metric,
-
-        ---------- json
-        reference_answer
+        is_right_metric
 
     from joined
 

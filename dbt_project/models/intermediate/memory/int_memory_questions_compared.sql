@@ -1,5 +1,3 @@
--- One row per pair of runs, metric and question of either's last round: its score on both
--- sides and what became of it. A question with another reference is another question.
 with
 
 pairs as (
@@ -55,9 +53,7 @@ paired as (
         coalesce(of_candidates.is_right_metric, of_baselines.is_right_metric)
             as is_right_metric,
         of_baselines.is_right_metric and of_candidates.is_right_metric as has_same_right_metric,
-        -- no reference is an equal of none
-        coalesce(cast(of_baselines.reference_answer as string), '')
-        <> coalesce(cast(of_candidates.reference_answer as string), '') as has_other_reference
+        of_baselines.reference_hash <> of_candidates.reference_hash as has_other_reference
 
     from of_candidates
     full outer join of_baselines

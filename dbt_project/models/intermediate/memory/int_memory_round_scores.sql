@@ -1,6 +1,9 @@
 with
 
-answers as (select * from {{ ref('fct_memory_answers') }} where {{ in_this_build('memory_runs') }}),
+answers as (
+    select * from {{ ref('int_memory_answers_scored') }}
+    where {{ in_this_build('memory_runs') }}
+),
 labels as (select * from {{ ref('int_memory_category_labels') }}),
 metrics as (select * from {{ ref('memory_metrics') }}),
 

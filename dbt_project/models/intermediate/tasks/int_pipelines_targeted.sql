@@ -1,7 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- The step whose output is a pipeline's final output: the evaluation target, which may
--- name a step or an output key, else the last step.
 with
 
 pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),

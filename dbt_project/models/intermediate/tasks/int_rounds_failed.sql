@@ -1,5 +1,3 @@
--- Rounds in which the system under test gave no usable output, with the reason. A step
--- that its pipeline calls not required may fail.
 with
 
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),

@@ -13,6 +13,7 @@ tasks as (
     from {{ ref('dim_tasks') }}
 
 ),
+
 of_tasks as (select * from {{ ref('int_trends_of_tasks') }}),
 of_tags as (select * from {{ ref('int_trends_of_tags') }}),
 dimension_scores as (select * from {{ ref('fct_dimension_scores') }}),

@@ -1,10 +1,10 @@
 with
 
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-centres as (select * from {{ ref('int_dimension_centres') }}),
+scores as (select * from {{ ref('int_dimension_scores') }}),
 intervals as (select * from {{ ref('int_dimension_intervals') }}),
-weights as (select * from {{ ref('int_dimension_weights') }}),
 metrics as (select * from {{ ref('int_dimension_metrics') }}),
+totals as (select * from {{ ref('int_task_results') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 reasons as (select * from {{ ref('score_reasons') }}),
 
@@ -38,22 +38,22 @@ worst as (
 
 ),
 
--- why there is no score, in one code
 judged as (
 
     select
         dimensions.*,
-        centres.score,
-        centres.n_cases,
-        centres.n_rounds,
-        centres.mean_variance,
-        weights.weight_used,
+        scores.score,
+        scores.weight_used,
+        scores.mean_variance,
+        scores.n_scored_cases as n_cases,
+        scores.n_scored_rounds as n_rounds,
+        scores.n_rounds as n_task_rounds,
+        scores.unscored_reason,
+        totals.n_cases as n_task_cases,
         intervals.ci_low,
         intervals.ci_high,
         intervals.ci_method,
         intervals.ci_reason,
-        metrics.n_cases as n_task_cases,
-        metrics.n_rounds as n_task_rounds,
         metrics.mean,
         metrics.sd,
         metrics.median,
@@ -71,18 +71,13 @@ judged as (
         metrics.n_below_limit + metrics.n_above_limit as n_off_target,
         worst.n_below_full,
         worst.worst_cases,
-        worst.worst_cases_en,
-        case
-            when centres.score is null and metrics.n_scored_rounds > 0
-                then case when centres.n_cases = 0 then 'too_few_rounds' else 'no_confidence' end
-            else metrics.unscored_reason
-        end as unscored_reason
+        worst.worst_cases_en
 
     from dimensions
-    inner join centres using (task_id, dimension_id)
+    inner join scores using (task_id, dimension_id)
     inner join intervals using (task_id, dimension_id)
-    inner join weights using (task_id, dimension_id)
     inner join metrics using (task_id, dimension_id)
+    inner join totals using (task_id)
     left join worst using (task_id, dimension_id)
 
 ),

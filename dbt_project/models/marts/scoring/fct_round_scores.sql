@@ -18,8 +18,8 @@ final as (
         reason,
 
         ---------- numerics
-        {{ rounded('metric') }} as metric,
-        {{ rounded('score') }} as score
+        metric,
+        score
 
     from round_scores
 

@@ -1,11 +1,10 @@
 {{ config(materialized=view_of_step()) }}
 
--- Alerts about a task's cases: missing, rejected, without a reference, not to be judged.
 with
 
 concerned as (select * from {{ ref('int_cases_concerned') }}),
-tasks as (select * from {{ ref('dim_tasks') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('dim_cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 reasons as (select * from {{ ref('score_reasons') }}),
 

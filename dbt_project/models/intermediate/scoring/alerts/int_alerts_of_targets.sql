@@ -1,11 +1,9 @@
 {{ config(materialized=view_of_step()) }}
 
--- Alerts about what a dimension's target asks for: its score, its metric, its variance.
--- As every int_alerts_of_*: the facts without words, one row per alert.
 with
 
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-centres as (select * from {{ ref('int_dimension_centres') }}),
+scores as (select * from {{ ref('int_dimension_scores') }}),
 metrics as (select * from {{ ref('int_dimension_metrics') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 
@@ -13,17 +11,17 @@ measured as (
 
     select
         dimensions.*,
-        centres.score,
-        centres.mean_variance,
-        centres.n_cases,
-        centres.n_cases_with_variance,
+        scores.score,
+        scores.mean_variance,
+        scores.n_scored_cases,
+        scores.n_cases_with_variance,
         metrics.mean,
         metrics.n_scored_rounds,
         metrics.n_below_limit,
         metrics.n_above_limit
 
     from dimensions
-    inner join centres using (task_id, dimension_id)
+    inner join scores using (task_id, dimension_id)
     inner join metrics using (task_id, dimension_id)
 
 ),
@@ -39,7 +37,7 @@ missed as (
         min_score as limit_value,
         'share' as unit,
         cast(null as bigint) as n,
-        n_cases as n_total
+        n_scored_cases as n_total
     from measured
     where score < min_score
 
@@ -53,7 +51,7 @@ missed as (
         max_score as limit_value,
         'share' as unit,
         null as n,
-        n_cases as n_total
+        n_scored_cases as n_total
     from measured
     where score > max_score
 

@@ -1,13 +1,12 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per alert and case that it is about; `reason` says more where it is known.
 with
 
-cases as (select * from {{ ref('dim_cases') }} where {{ in_this_build() }}),
-tasks as (select * from {{ ref('dim_tasks') }} where {{ in_this_build() }}),
-rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
-round_scores as (select * from {{ ref('fct_round_scores') }} where {{ in_this_build() }}),
-matches as (select * from {{ ref('fct_match_results') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
+matches as (select * from {{ ref('int_match_results') }}),
 test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 rejects as (select * from {{ ref('stg_loads__rejects') }}),
 
@@ -29,14 +28,17 @@ without_rounds as (
 not_in_testset as (
 
     select
-        task_id,
+        cases.task_id,
         'case_not_in_testset' as code,
-        case_id,
+        cases.case_id,
         cast(null as string) as dimension_id,
         cast(null as string) as reason
 
     from cases
-    where not in_testset
+    inner join tasks using (task_id)
+    left join test_cases
+        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+    where tasks.testset_id is not null and test_cases.case_id is null
 
 ),
 

@@ -1,7 +1,5 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- Every alert that a task's own data raises, in words and in order: the worst first.
--- Alerts that look at other tasks join in fct_alerts; only these here cap a grade.
 with
 
 facts as (
@@ -14,6 +12,10 @@ facts as (
 
     union all
 
+    select * from {{ ref('int_alerts_of_scores') }}
+
+    union all
+
     select * from {{ ref('int_alerts_of_rounds') }}
 
     union all
@@ -21,6 +23,7 @@ facts as (
     select * from {{ ref('int_alerts_of_cases') }}
 
 ),
+
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 policy as (select * from {{ ref('alert_policy') }}),
 severities as (select * from {{ ref('severities') }}),

@@ -1,7 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- The dimensions that a task asks for; evaluation results, which ask for none, get those
--- of the seed that apply to them.
 with
 
 configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
@@ -78,4 +76,7 @@ configured as (
 
 )
 
-select * from configured
+select
+    *,
+    coalesce(nullif(trim({{ json_text('parameters', 'scorer') }}), ''), dimension_id) as scorer
+from configured

@@ -1,5 +1,3 @@
--- One row per task and dimension: which scorer scores it, with which parameters and
--- limits, and what keeps it from being scored.
 with
 
 dimensions as (select * from {{ ref('int_dimensions_configured') }}),

@@ -1,13 +1,11 @@
 {{ config(materialized=view_of_step()) }}
 
--- Of the rounds picked as evidence of testset expectations: how many scopes matched, and
--- the first check that did not hold.
 with
 
 picked as (select * from {{ ref('int_evidence_rounds') }}),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }} where scorer = 'expectations'),
-matches as (select * from {{ ref('fct_match_results') }} where {{ in_this_build() }}),
-checks as (select * from {{ ref('fct_check_results') }} where {{ in_this_build() }}),
+matches as (select * from {{ ref('int_match_results') }}),
+checks as (select * from {{ ref('int_check_results') }}),
 
 rounds as (
 

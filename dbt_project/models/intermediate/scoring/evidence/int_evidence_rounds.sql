@@ -1,18 +1,11 @@
--- At most ten rounds per dimension, the worst first; among equals first one round of each
--- case, then the next. They all lie in the ten cases whose worst round is worst, so that
--- only these are looked through.
 with
 
 case_scores as (
     select * from {{ ref('int_case_scores') }}
     where {{ in_this_build() }} and lowest_score is not null
 ),
-round_scores as (
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }} and score is not null
-),
+round_scores as (select * from {{ ref('int_round_scores') }} where score is not null),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-metrics as (select * from {{ ref('int_round_metrics') }}),
 
 ranked_cases as (
 
@@ -86,21 +79,20 @@ ranked as (
 picked as (
 
     select
-        ranked.task_id,
-        ranked.dimension_id,
-        ranked.case_id,
-        ranked.round_id,
-        ranked.evidence_rank,
-        ranked.metric,
-        ranked.score,
-        ranked.reason,
-        metrics.expected,
-        metrics.actual,
-        metrics.detail
+        task_id,
+        dimension_id,
+        case_id,
+        round_id,
+        evidence_rank,
+        metric,
+        score,
+        reason,
+        expected,
+        actual,
+        detail
 
     from ranked
-    left join metrics using (task_id, case_id, round_id, dimension_id)
-    where ranked.evidence_rank <= 10
+    where evidence_rank <= 10
 
 )
 

@@ -1,6 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- The rules that the rounds picked as evidence broke.
 with
 
 picked as (select * from {{ ref('int_evidence_rounds') }}),

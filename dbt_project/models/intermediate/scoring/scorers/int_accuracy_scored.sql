@@ -1,8 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- The answer against the case's golden answers, by the dimension's matching rule; of
--- several golden answers the best one counts. JSON and meaning are compared
--- elsewhere; the golden answers are looked up where they are shown: in the evidence.
 with
 
 dimensions as (

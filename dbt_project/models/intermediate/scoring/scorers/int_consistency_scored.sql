@@ -1,6 +1,3 @@
--- The share of the case's other measured rounds that a round agrees with. Equal answers
--- are counted, not compared pair by pair; only token_f1 compares pairs, of the different
--- answers within one case.
 with
 
 dimensions as (

@@ -1,6 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- 1 if the round is an error, else 0.
 with
 
 dimensions as (

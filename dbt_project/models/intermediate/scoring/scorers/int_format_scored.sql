@@ -1,7 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- 1 if there is a parsed output and it has the required keys with their types, else 0.
--- Evaluation results are parsed already: their final output stands in.
 with
 
 dimensions as (

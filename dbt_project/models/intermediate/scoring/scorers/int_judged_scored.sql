@@ -1,7 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- Scores from outside SQL: of a judge (evaluation results carry their own), of any scorer
--- that is not built in, and of accuracy by meaning.
 with
 
 dimensions as (

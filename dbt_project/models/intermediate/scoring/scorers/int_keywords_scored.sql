@@ -1,7 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- The share of the keywords in `must` that the answer holds; 0 if it holds one of
--- `must_not`. Case counts.
 with
 
 dimensions as (

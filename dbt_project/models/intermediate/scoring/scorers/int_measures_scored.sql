@@ -1,8 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- Numbers that are measured: latency in milliseconds, tokens, cost, characters. Cost is
--- `cost` (or cost_usd) of the round's metadata, else tokens times the prices per million
--- tokens in the dimension's parameters.
 with
 
 dimensions as (

@@ -1,7 +1,3 @@
--- One row per round and dimension with a score from outside SQL, as a share of its scale.
--- A dimension takes the scores under its own id, else those under the name of its scorer;
--- scores that no dimension asks for keep their own id. Of several the dimension's
--- `scorer_name` chooses, else the newest load.
 with
 
 scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),

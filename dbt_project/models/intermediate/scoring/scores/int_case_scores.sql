@@ -1,11 +1,25 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task, dimension and case with a round: the rounds' scores reduced to one.
 with
 
 round_scores as (select * from {{ ref('int_round_scores') }}),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-confidences as (select * from {{ ref('int_case_confidences') }}),
+baselines as (select * from {{ ref('stg_tasks__baselines') }} where {{ in_this_build() }}),
+
+-- how much a case counts in a weighted mean: the highest confidence of its golden answers;
+-- no confidence is full confidence
+confidences as (
+
+    select
+        task_id,
+        case_id,
+        max(coalesce(confidence, 1)) as confidence
+
+    from baselines
+    where baseline_type = 'golden_answer'
+    group by task_id, case_id
+
+),
 
 counted as (
 
@@ -16,15 +30,18 @@ counted as (
         count(*) as n_rounds,
         count(round_scores.score) as n_scored_rounds,
         count(*) filter (
-            where {{ rounded('round_scores.score') }} >= coalesce(dimensions.pass_score, 1)
+            where round_scores.score >= coalesce(dimensions.pass_score, 1)
         ) as n_good,
-        {{ exact_mean('round_scores.score') }} as mean,
-        median(round_scores.score) as median,
-        min(round_scores.score) as lowest,
-        max(round_scores.score) as highest,
-        case when count(round_scores.score) > 1 then var_pop(round_scores.score) end as variance,
-        min(round_scores.metric) filter (where round_scores.score is not null) as lowest_metric,
-        max(round_scores.metric) filter (where round_scores.score is not null) as highest_metric,
+        {{ exact_mean('round_scores.exact_score') }} as mean,
+        median(round_scores.exact_score) as median,
+        min(round_scores.exact_score) as lowest,
+        max(round_scores.exact_score) as highest,
+        case when count(round_scores.score) > 1 then var_pop(round_scores.exact_score) end
+            as variance,
+        min(round_scores.exact_metric) filter (where round_scores.score is not null)
+            as lowest_metric,
+        max(round_scores.exact_metric) filter (where round_scores.score is not null)
+            as highest_metric,
         min(round_scores.reason) filter (where round_scores.score is null) as reason
 
     from round_scores

@@ -1,20 +1,16 @@
--- One row per task and dimension: what the scored rounds' metrics look like, whatever the
--- score makes of them.
 with
 
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 round_scores as (select * from {{ ref('int_round_scores') }}),
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 
 scored_rounds as (
 
     select
         round_scores.task_id,
         round_scores.dimension_id,
-        round_scores.metric,
+        round_scores.exact_metric as metric,
         round_scores.reason = 'error_round' as is_error,
         dimensions.is_share,
-        dimensions.scorer,
         dimensions.trim_share,
         dimensions.lower_limit,
         dimensions.upper_limit
@@ -68,29 +64,6 @@ deviations as (
 
 ),
 
-totals as (
-
-    select
-        cases.task_id,
-        count(*) as n_cases
-
-    from cases
-    group by cases.task_id
-
-),
-
-round_totals as (
-
-    select
-        task_id,
-        dimension_id,
-        count(*) as n_rounds
-
-    from round_scores
-    group by task_id, dimension_id
-
-),
-
 -- why rounds have no score: the commonest reason
 unscored_rounds as (
 
@@ -98,25 +71,13 @@ unscored_rounds as (
         task_id,
         dimension_id,
         reason,
-        count(*) as n_rounds
+        row_number() over (
+            partition by task_id, dimension_id order by -count(*), reason
+        ) as choice
 
     from round_scores
     where score is null
     group by task_id, dimension_id, reason
-
-),
-
-main_reasons as (
-
-    select
-        task_id,
-        dimension_id,
-        reason,
-        row_number() over (
-            partition by task_id, dimension_id order by -n_rounds, reason
-        ) as choice
-
-    from unscored_rounds
 
 ),
 
@@ -129,14 +90,9 @@ metrics as (
         dimensions.dimension_id,
 
         ---------- strings
-        case
-            when coalesce(round_totals.n_rounds, 0) = 0 then 'no_rounds'
-            else main_reasons.reason
-        end as unscored_reason,
+        unscored_rounds.reason as main_reason,
 
         ---------- numerics
-        coalesce(totals.n_cases, 0) as n_cases,
-        coalesce(round_totals.n_rounds, 0) as n_rounds,
         coalesce(measured.n_scored_rounds, 0) as n_scored_rounds,
         {{ rounded('measured.mean') }} as mean,
         {{ rounded('measured.sd') }} as sd,
@@ -165,15 +121,13 @@ metrics as (
         end as within_target_ratio
 
     from dimensions
-    left join totals using (task_id)
-    left join round_totals using (task_id, dimension_id)
     left join measured using (task_id, dimension_id)
     left join deviations using (task_id, dimension_id)
-    left join main_reasons
+    left join unscored_rounds
         on
-            dimensions.task_id = main_reasons.task_id
-            and dimensions.dimension_id = main_reasons.dimension_id
-            and main_reasons.choice = 1
+            dimensions.task_id = unscored_rounds.task_id
+            and dimensions.dimension_id = unscored_rounds.dimension_id
+            and unscored_rounds.choice = 1
 
 )
 
