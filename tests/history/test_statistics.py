@@ -199,29 +199,37 @@ def test_backwards_every_difference_turns_its_sign_and_nothing_else(found):
 
 @pytest.fixture(scope="module")
 def tested(history_db: Path):
-    """The SQL of int_comparisons_tested, run on sums of our choice."""
-    con = duckdb.connect()
-    con.execute(f"attach '{history_db}' as stored (read_only)")
-    con.execute("attach ':memory:' as history")
-    con.execute("use history; create schema intermediate; create schema policy")
-    con.execute(
-        "create table history.policy.t_quantiles as from stored.policy.t_quantiles"
-    )
-
-    def run(sums: str) -> list[tuple]:
+    """The SQL of int_comparisons_judged, run on sums of our choice."""
+    with duckdb.connect() as con:
+        con.execute(f"attach '{history_db}' as stored (read_only)")
+        con.execute("create schema intermediate; create schema policy")
+        for seed in (
+            "t_quantiles",
+            "comparison_policy",
+            "comparison_verdicts",
+            "comparison_reasons",
+        ):
+            con.execute(f"create table policy.{seed} as from stored.policy.{seed}")
         con.execute(
-            "create or replace table history.intermediate.int_comparison_sums as"
-            f" select * replace (cast(n_pairs as bigint) as n_pairs) from ({sums})"
+            "create table intermediate.int_task_pairs as"
+            " select 'a' as baseline_task_id, 'b' as candidate_task_id;"
+            "create table intermediate.int_comparisons_to_build as"
+            " select 'b' as candidate_task_id;"
+            "create table intermediate.int_dimension_pairs ("
+            " baseline_task_id varchar, candidate_task_id varchar, dimension_id varchar,"
+            " name varchar, reason varchar, dimension_position bigint, weight double)"
         )
-        return con.execute(sql_of("int_comparisons_tested")).fetchall()
 
-    def by_name(sums: str) -> list[dict]:
-        rows = run(sums)
-        names = [c[0] for c in con.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        def run(sums: str) -> list[dict]:
+            con.execute(
+                "create or replace table intermediate.int_comparison_sums as select"
+                f" * replace (cast(n_pairs as bigint) as n_pairs) from ({sums})"
+            )
+            rows = con.execute(sql_of("int_comparisons_judged")).fetchall()
+            names = [c[0] for c in con.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in rows]
 
-    yield by_name
-    con.close()
+        yield run
 
 
 def sql_of(name: str) -> str:
@@ -230,7 +238,7 @@ def sql_of(name: str) -> str:
 
 def sums(n: int, mean: float, sd: float, lost: int, gained: int) -> str:
     return (
-        f"select 'a' as baseline_task_id, 'b' as candidate_task_id, 'overall' as level,"
+        f"select 'a' as baseline_task_id, 'b' as candidate_task_id, 'tag' as level,"
         f" '{n} {mean} {lost} {gained}' as subject, {n} as n_shared, {n} as n_comparable,"
         f" {n} as n_pairs, 1 as n_better, 1 as n_worse, 0 as n_same,"
         f" 0.5 as baseline_mean, 0.5 as candidate_mean, {mean!r}::double as mean_delta,"
@@ -263,7 +271,8 @@ def test_t_and_mcnemar_are_right_for_any_size(tested):
         t = mean / (sd / math.sqrt(n))
         assert row["p_value"] == pytest.approx(2 * stats.t.sf(abs(t), n - 1), **CLOSE)
         width = stats.t.ppf(0.975, n - 1) * sd / math.sqrt(n)
-        assert row["half_width"] == pytest.approx(width, rel=1e-6)
+        ends = max(-1, mean - width), min(1, mean + width)
+        assert (row["ci_low"], row["ci_high"]) == pytest.approx(ends, abs=1e-6)
         if lost + gained:
             exact = stats.binomtest(lost, lost + gained).pvalue
             assert row["mcnemar_p"] == pytest.approx(exact, **CLOSE)

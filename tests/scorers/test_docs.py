@@ -35,6 +35,7 @@ MODELS = {
     "accuracy": ("accuracy_scored", "accuracy_by_json_scored", "judged_scored", "scores_chosen"),
     "rules": ("rules_scored", "rules_checked"),
     "judge": ("judged_scored", "scores_chosen"),
+    "stability": ("round_scores",),
     **dict.fromkeys(MEASURES, ("measures_scored",)),
 }  # fmt: skip
 """Where a scorer's reasons come from, if not from int_<scorer>_scored alone."""
@@ -115,8 +116,7 @@ def test_a_modes_direction_is_that_of_the_default_dimensions():
 def test_the_reasons_of_a_scorer_are_those_of_its_models(name):
     models = MODELS.get(name, (f"{name}_scored",))
     sql = "".join(
-        (SCORING / "scorers" / f"int_{model}.sql").read_text("utf-8")
-        for model in models
+        next(SCORING.rglob(f"int_{model}.sql")).read_text("utf-8") for model in models
     )
     known = {each["reason"] for each in seed("score_reasons")} - {"error_round"}
     given = {reason for reason in known if f"'{reason}'" in sql}
@@ -124,7 +124,10 @@ def test_the_reasons_of_a_scorer_are_those_of_its_models(name):
 
 
 def test_every_parameter_that_sql_reads_is_on_the_page_with_its_default():
-    sql = (SCORING / "dimensions" / "int_dimension_parameters.sql").read_text("utf-8")
+    sql = "".join(
+        (SCORING / "dimensions" / f"int_{model}.sql").read_text("utf-8")
+        for model in ("dimensions_configured", "dimension_parameters")
+    )
     read = set(re.findall(r"'parameters', '(\w+)'", sql))
     (general,) = re.findall(r"Every dimension takes (.*?)\.\n", PAGE.read_text(), re.S)
     shown = "\n".join([general, *(row["parameters"] for row in table().values())])

@@ -19,6 +19,18 @@
         count(*) filter (where status_change = 'newly_fixed') as n_gained
 {%- endmacro %}
 
+{#- The same columns of a relation; a comparison without sums has no pairs. -#}
+{% macro paired_columns(sums) -%}
+    {%- for name in ['n_pairs', 'n_better', 'n_worse', 'n_same'] -%}
+        coalesce({{ sums }}.{{ name }}, 0) as {{ name }},
+        {% endfor -%}
+    {%- for name in [
+        'baseline_mean', 'candidate_mean', 'mean_delta', 'sd', 'n_judged', 'n_lost', 'n_gained',
+    ] -%}
+        {{ sums }}.{{ name }}{{ ',\n        ' if not loop.last }}
+    {%- endfor -%}
+{%- endmacro %}
+
 {#- Aggregate: whether every score of either side is 0 or 1. -#}
 {% macro all_or_nothing() -%}
     bool_and(baseline_score in (0, 1) and candidate_score in (0, 1))

@@ -1,30 +1,8 @@
--- The candidates whose comparisons this build computes: those whose own numbers change,
--- whose baselines' do, or that are compared with others than when they were last built.
 with
 
-versions as (
-
-    select * from {{ ref('int_task_versions') }}
-
-),
-
-pairs as (
-
-    select * from {{ ref('int_task_pairs') }}
-
-),
-
-baselines as (
-
-    select * from {{ ref('dim_task_baselines') }}
-
-),
-
-built as (
-
-    select * from {{ ref('stg_builds__comparison_builds') }}
-
-),
+versions as (select * from {{ ref('int_task_versions') }}),
+pairs as (select * from {{ ref('int_task_pairs') }}),
+built as (select * from {{ ref('stg_builds__comparison_builds') }}),
 
 described as (
 
@@ -35,15 +13,11 @@ described as (
             pairs.baseline_task_id,
             pairs.pair_source,
             versions.fingerprint,
-            coalesce(baselines.is_baseline_changed, false)
+            pairs.is_baseline_changed
         ) as description
 
     from pairs
     inner join versions on pairs.baseline_task_id = versions.task_id
-    left join baselines
-        on
-            pairs.candidate_task_id = baselines.task_id
-            and pairs.baseline_task_id = baselines.baseline_task_id
 
 ),
 

@@ -1,25 +1,8 @@
--- The memory runs that this build computes: those with other files than when they were last
--- built, those whose baselines are others or have other files, and those that are gone (no
--- fingerprint).
 with
 
-runs as (
-
-    select * from {{ ref('stg_memory__runs') }}
-
-),
-
-pairs as (
-
-    select * from {{ ref('int_memory_run_pairs') }}
-
-),
-
-built as (
-
-    select * from {{ ref('stg_builds__memory_builds') }}
-
-),
+runs as (select * from {{ ref('stg_memory__runs') }}),
+pairs as (select * from {{ ref('int_memory_run_pairs') }}),
+built as (select * from {{ ref('stg_builds__memory_builds') }}),
 
 loads as (
 

@@ -1,36 +1,10 @@
--- Every task with a fingerprint of all that its own numbers are made of: its rounds, its
--- testset, its pipeline, its scores from outside. Policy and logic are the project's hash.
 with
 
-tasks as (
-
-    select * from {{ ref('stg_tasks__tasks') }}
-
-),
-
-resolved as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-
-),
-
-testsets as (
-
-    select * from {{ ref('stg_testsets__testsets') }}
-
-),
-
-pipelines as (
-
-    select * from {{ ref('stg_pipelines__pipelines') }}
-
-),
-
-scores as (
-
-    select * from {{ ref('stg_scores__scores') }}
-
-),
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+resolved as (select * from {{ ref('int_tasks_resolved') }}),
+testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
+scores as (select * from {{ ref('stg_scores__scores') }}),
 
 loads_of_scores as (
 
@@ -60,10 +34,10 @@ versions as (
         )) as fingerprint
 
     from tasks
-    inner join resolved on tasks.task_id = resolved.task_id
+    inner join resolved using (task_id)
     left join testsets on resolved.testset_id = testsets.testset_id
     left join pipelines on resolved.pipeline_id = pipelines.pipeline_id
-    left join loads_of_scores on tasks.task_id = loads_of_scores.task_id
+    left join loads_of_scores using (task_id)
 
 )
 

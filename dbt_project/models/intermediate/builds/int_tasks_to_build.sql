@@ -1,19 +1,7 @@
--- The tasks that this build computes: those that are new, or made of something else than
--- when they were last built (their fingerprint is what it is now), and those that are gone
--- or had another title, whose rows go (no fingerprint).
 with
 
-versions as (
-
-    select * from {{ ref('int_task_versions') }}
-
-),
-
-built as (
-
-    select * from {{ ref('stg_builds__task_builds') }}
-
-),
+versions as (select * from {{ ref('int_task_versions') }}),
+built as (select * from {{ ref('stg_builds__task_builds') }}),
 
 new_or_changed as (
 

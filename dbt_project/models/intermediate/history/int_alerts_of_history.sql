@@ -1,61 +1,28 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'comparisons'}) }}
 
--- Alerts that look at a task's baseline: a significant regression of the overall score or
--- a dimension, and must-haves that were lost. They stand beside those of int_task_alerts
--- and never cap a grade.
 with
 
 pairs as (
-
-    select * from {{ ref('fct_task_pairs') }}
+    select * from {{ ref('int_task_pairs') }}
     where {{ in_this_build('comparisons') }} and pair_source <> 'requested'
-
 ),
+comparisons as (select * from {{ ref('int_comparisons_judged') }} where verdict = 'regressed'),
+cases as (select * from {{ ref('int_cases_compared') }}),
+score_changes as (select * from {{ ref('int_case_score_changes') }} where delta < 0),
+policy as (select * from {{ ref('alert_policy') }}),
+severities as (select * from {{ ref('severities') }}),
 
-comparisons as (
-
-    select * from {{ ref('fct_task_comparisons') }}
-    where {{ in_this_build('comparisons') }} and verdict = 'regressed'
-
-),
-
-case_changes as (
-
-    select * from {{ ref('fct_case_changes') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-score_changes as (
-
-    select * from {{ ref('fct_case_score_changes') }}
-    where {{ in_this_build('comparisons') }} and delta < 0
-
-),
-
-policy as (
-
-    select * from {{ ref('alert_policy') }}
-
-),
-
-severities as (
-
-    select * from {{ ref('severities') }}
-
-),
-
-worse_cases as (
+worse_units as (
 
     select
         baseline_task_id,
         candidate_task_id,
         'overall' as level,
-        'overall' as dimension_id,
+        'overall' as subject,
         case_id,
         delta
 
-    from case_changes
+    from cases
     where change = 'worse'
 
     union all
@@ -64,7 +31,7 @@ worse_cases as (
         baseline_task_id,
         candidate_task_id,
         'dimension' as level,
-        dimension_id,
+        dimension_id as subject,
         case_id,
         delta
 
@@ -72,61 +39,34 @@ worse_cases as (
 
 ),
 
-regressions as (
+worse_cases as (
 
     select
-        comparisons.baseline_task_id,
-        comparisons.candidate_task_id,
-        comparisons.level,
-        comparisons.dimension_id,
-        comparisons.dimension_position,
-        comparisons.n_pairs,
-        comparisons.conclusion,
-        comparisons.conclusion_en,
+        baseline_task_id,
+        candidate_task_id,
+        level,
+        subject,
         count(*) as n_cases,
-        {{ json_list_of('worse_cases.case_id', 'worse_cases.delta, worse_cases.case_id') }}
-            as case_ids
+        {{ json_list_of('case_id', 'delta, case_id') }} as case_ids
 
-    from comparisons
-    inner join pairs
-        on
-            comparisons.baseline_task_id = pairs.baseline_task_id
-            and comparisons.candidate_task_id = pairs.candidate_task_id
-    inner join worse_cases
-        on
-            comparisons.baseline_task_id = worse_cases.baseline_task_id
-            and comparisons.candidate_task_id = worse_cases.candidate_task_id
-            and comparisons.level = worse_cases.level
-            and comparisons.dimension_id = worse_cases.dimension_id
-    group by
-        comparisons.baseline_task_id,
-        comparisons.candidate_task_id,
-        comparisons.level,
-        comparisons.dimension_id,
-        comparisons.dimension_position,
-        comparisons.n_pairs,
-        comparisons.conclusion,
-        comparisons.conclusion_en
+    from worse_units
+    group by baseline_task_id, candidate_task_id, level, subject
 
 ),
 
-must_haves_lost as (
+must_haves as (
 
     select
-        case_changes.baseline_task_id,
-        case_changes.candidate_task_id,
-        count(*) as n_cases,
-        {{ json_list_of('case_changes.case_id', 'case_changes.case_id') }} as case_ids,
-        {{ joined('case_changes.case_id', "', '", 'case_changes.case_id') }} as case_names,
-        max(pairs.n_better + pairs.n_worse + pairs.n_same + pairs.n_not_comparable) as n_shared
+        baseline_task_id,
+        candidate_task_id,
+        count(*) filter (where must_have_lost) as n_cases,
+        {{ json_list_of('case_id', 'case_id', 'must_have_lost') }} as case_ids,
+        {{ joined("case when must_have_lost then case_id end", "', '", 'case_id') }}
+            as case_names,
+        count(*) filter (where change not in ('added', 'removed')) as n_shared
 
-    from case_changes
-    inner join pairs
-        on
-            case_changes.baseline_task_id = pairs.baseline_task_id
-            and case_changes.candidate_task_id = pairs.candidate_task_id
-    where case_changes.must_have_lost
-    group by case_changes.baseline_task_id, case_changes.candidate_task_id
+    from cases
+    group by baseline_task_id, candidate_task_id
 
 ),
 
@@ -135,16 +75,18 @@ facts as (
     select
         candidate_task_id as task_id,
         'significant_regression' as code,
-        case when level = 'dimension' then dimension_id end as dimension_id,
-        dimension_position,
+        case when comparisons.level = 'dimension' then comparisons.subject end as dimension_id,
+        comparisons.position as dimension_position,
         baseline_task_id as name,
-        conclusion as detail,
-        conclusion_en as detail_en,
-        n_cases,
-        n_pairs as n_total,
-        case_ids
+        comparisons.conclusion as detail,
+        comparisons.conclusion_en as detail_en,
+        worse_cases.n_cases,
+        comparisons.n_pairs as n_total,
+        worse_cases.case_ids
 
-    from regressions
+    from comparisons
+    inner join pairs using (baseline_task_id, candidate_task_id)
+    inner join worse_cases using (baseline_task_id, candidate_task_id, level, subject)
 
     union all
 
@@ -154,13 +96,15 @@ facts as (
         cast(null as string) as dimension_id,
         cast(null as bigint) as dimension_position,
         baseline_task_id as name,
-        {{ shortened('case_names', 160) }} as detail,
-        {{ shortened('case_names', 160) }} as detail_en,
-        n_cases,
-        n_shared as n_total,
-        case_ids
+        {{ shortened('must_haves.case_names', 160) }} as detail,
+        {{ shortened('must_haves.case_names', 160) }} as detail_en,
+        must_haves.n_cases,
+        must_haves.n_shared as n_total,
+        must_haves.case_ids
 
-    from must_haves_lost
+    from must_haves
+    inner join pairs using (baseline_task_id, candidate_task_id)
+    where must_haves.n_cases > 0
 
 ),
 
@@ -200,7 +144,7 @@ worded as (
         facts.case_ids
 
     from facts
-    inner join policy on facts.code = policy.code
+    inner join policy using (code)
     inner join severities on policy.severity = severities.severity
 
 )

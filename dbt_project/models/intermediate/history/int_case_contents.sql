@@ -1,35 +1,13 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- What a case was asked and judged by, as hashes: pairs with other contents say nothing
--- about the system under test. Of the baselines only those count that score an answer.
--- From task to task the same texts come again, so each is put in order once.
 with
 
-cases as (
-
-    select * from {{ ref('dim_cases') }}
-    where {{ in_this_build() }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-    where {{ in_this_build() }}
-
-),
-
-test_cases as (
-
-    select * from {{ ref('stg_testsets__test_cases') }}
-
-),
-
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 baselines as (
-
     select * from {{ ref('stg_tasks__baselines') }}
     where {{ in_this_build() }} and baseline_type in ('golden_answer', 'rules')
-
 ),
 
 different_contexts as (
@@ -77,7 +55,7 @@ references_joined as (
         ) }}) as references_hash
 
     from baselines
-    inner join payloads on baselines.payload = payloads.payload
+    inner join payloads using (payload)
     group by baselines.task_id, baselines.case_id
 
 ),
@@ -92,14 +70,10 @@ parts as (
         references_joined.references_hash
 
     from cases
-    inner join tasks on cases.task_id = tasks.task_id
-    inner join contexts on cases.context = contexts.context
-    left join test_cases
-        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
-    left join references_joined
-        on
-            cases.task_id = references_joined.task_id
-            and cases.case_id = references_joined.case_id
+    inner join tasks using (task_id)
+    inner join contexts using (context)
+    left join references_joined using (task_id, case_id)
+    left join test_cases using (testset_id, case_id)
 
 ),
 

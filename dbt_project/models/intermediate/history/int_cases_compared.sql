@@ -1,27 +1,16 @@
-{{ config(materialized=view_of_step()) }}
-
--- One row per pair of tasks and case of either: its overall score on both sides, made of
--- the same dimensions with the same weights, and what became of it.
 with
 
-cases as (
-
-    select * from {{ ref('int_case_pairs') }}
-
-),
-
-score_changes as (
-
-    select * from {{ ref('fct_case_score_changes') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
+cases as (select * from {{ ref('int_case_pairs') }}),
+score_changes as (select * from {{ ref('int_case_score_changes') }}),
 dimensions as (
-
     select * from {{ ref('int_dimension_pairs') }}
     where reason is null and weight > 0
-
+),
+results as (
+    select * from {{ ref('int_case_results') }}
+    where
+        task_id in (select cases.baseline_task_id from cases)
+        or task_id in (select cases.candidate_task_id from cases)
 ),
 
 weighed as (
@@ -37,11 +26,7 @@ weighed as (
         {{ exact_sum('dimensions.weight') }} as sum_of_weights
 
     from score_changes
-    inner join dimensions
-        on
-            score_changes.baseline_task_id = dimensions.baseline_task_id
-            and score_changes.candidate_task_id = dimensions.candidate_task_id
-            and score_changes.dimension_id = dimensions.dimension_id
+    inner join dimensions using (baseline_task_id, candidate_task_id, dimension_id)
     group by
         score_changes.baseline_task_id,
         score_changes.candidate_task_id,
@@ -49,37 +34,34 @@ weighed as (
 
 ),
 
-overall as (
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        case_id,
-        {{ rounded('baseline_sum / sum_of_weights') }} as baseline_score,
-        {{ rounded('candidate_sum / sum_of_weights') }} as candidate_score
-
-    from weighed
-
-),
-
 joined as (
 
     select
         cases.*,
-        overall.baseline_score,
-        overall.candidate_score,
-        {{ rounded('overall.candidate_score - overall.baseline_score') }} as delta,
+        {{ rounded('weighed.baseline_sum / weighed.sum_of_weights') }} as baseline_score,
+        {{ rounded('weighed.candidate_sum / weighed.sum_of_weights') }} as candidate_score,
+        {{ rounded('candidate_score - baseline_score') }} as delta,
+        of_baselines.status as baseline_status,
+        of_candidates.status as candidate_status,
+        of_baselines.aggregated_score is not null as is_baseline_scored,
+        of_candidates.aggregated_score is not null as is_candidate_scored,
+        of_baselines.must_have_pass as baseline_must_have_pass,
+        of_candidates.must_have_pass as candidate_must_have_pass,
         -- passed or not: an unevaluated case is neither
         cases.is_comparable
-        and cases.baseline_status <> 'unevaluated'
-        and cases.candidate_status <> 'unevaluated' as is_judged
+        and of_baselines.status <> 'unevaluated'
+        and of_candidates.status <> 'unevaluated' as is_judged
 
     from cases
-    left join overall
+    left join weighed using (baseline_task_id, candidate_task_id, case_id)
+    left join results as of_baselines
         on
-            cases.baseline_task_id = overall.baseline_task_id
-            and cases.candidate_task_id = overall.candidate_task_id
-            and cases.case_id = overall.case_id
+            cases.baseline_task_id = of_baselines.task_id
+            and cases.case_id = of_baselines.case_id
+    left join results as of_candidates
+        on
+            cases.candidate_task_id = of_candidates.task_id
+            and cases.case_id = of_candidates.case_id
 
 ),
 
@@ -111,6 +93,13 @@ compared as (
         end as reason,
         baseline_status,
         candidate_status,
+        case
+            when not is_judged then null
+            when baseline_status = 'pass' and candidate_status = 'pass' then 'still_passing'
+            when baseline_status = 'pass' then 'newly_failing'
+            when candidate_status = 'pass' then 'newly_fixed'
+            else 'still_failing'
+        end as status_change,
 
         ---------- numerics
         baseline_score,
@@ -119,15 +108,12 @@ compared as (
 
         ---------- booleans
         is_comparable,
-        is_judged,
-        is_judged and baseline_status = 'pass' and candidate_status <> 'pass' as is_pass_lost,
-        is_judged and baseline_status <> 'pass' and candidate_status = 'pass' as is_pass_gained,
         coalesce(
             is_comparable and baseline_must_have_pass and not candidate_must_have_pass, false
-        ) as is_must_have_lost,
+        ) as must_have_lost,
         coalesce(
             is_comparable and not baseline_must_have_pass and candidate_must_have_pass, false
-        ) as is_must_have_gained
+        ) as must_have_gained
 
     from joined
 

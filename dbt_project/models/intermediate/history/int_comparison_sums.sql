@@ -1,29 +1,13 @@
--- What every comparison is made of: counts and sums over its pairs. One row per pair of
--- tasks and subject: the overall score, a dimension, a tag of the candidate's cases.
 with
 
-cases as (
-
-    select * from {{ ref('fct_case_changes') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-score_changes as (
-
-    select * from {{ ref('fct_case_score_changes') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
+cases as (select * from {{ ref('int_cases_compared') }}),
+score_changes as (select * from {{ ref('int_case_score_changes') }}),
 tags as (
-
-    select * from {{ ref('dim_case_tags') }}
+    select * from {{ ref('int_case_tags') }}
     where {{ in_this_build('comparisons', 'task_id') }}
-
 ),
 
-overall as (
+units as (
 
     select
         baseline_task_id,
@@ -39,9 +23,7 @@ overall as (
 
     from cases
 
-),
-
-by_tag as (
+    union all
 
     select
         cases.baseline_task_id,
@@ -60,11 +42,9 @@ by_tag as (
         on cases.candidate_task_id = tags.task_id and cases.case_id = tags.case_id
     where cases.change <> 'removed'
 
-),
+    union all
 
--- a dimension's own passes: scores of 1 among scores of 0 and 1
-by_dimension as (
-
+    -- a dimension's own passes: scores of 1 among scores of 0 and 1
     select
         baseline_task_id,
         candidate_task_id,
@@ -81,27 +61,13 @@ by_dimension as (
 
 ),
 
-subjects as (
-
-    select * from overall
-
-    union all
-
-    select * from by_tag
-
-    union all
-
-    select * from by_dimension
-
-),
-
 in_millionths as (
 
     select
         *,
         {{ millionths('delta') }} as millionths
 
-    from subjects
+    from units
 
 ),
 

@@ -1,20 +1,9 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- What a dimension's scores mean: scorer, parameters, limits, and who judged from outside,
--- with the version, as two judges are two scales.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-scores as (
-
-    select * from {{ ref('int_scores_chosen') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+scores as (select * from {{ ref('int_scores_chosen') }}),
 
 judged_dimensions as (
 
@@ -34,10 +23,7 @@ judges as (
         scores.given_by || coalesce(' ' || scores.given_by_version, '') as judge
 
     from scores
-    inner join judged_dimensions
-        on
-            scores.task_id = judged_dimensions.task_id
-            and scores.dimension_id = judged_dimensions.dimension_id
+    inner join judged_dimensions using (task_id, dimension_id)
 
 ),
 
@@ -78,10 +64,7 @@ described as (
         dimensions.is_share
 
     from dimensions
-    left join judges_joined
-        on
-            dimensions.task_id = judges_joined.task_id
-            and dimensions.dimension_id = judges_joined.dimension_id
+    left join judges_joined using (task_id, dimension_id)
 
 )
 

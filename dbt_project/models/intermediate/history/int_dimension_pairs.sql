@@ -1,21 +1,11 @@
--- One row per pair of tasks and dimension of either: whether its scores mean the same on
--- both sides, or why not. The weight is the candidate's.
 with
 
-pairs as (
-
-    select * from {{ ref('int_task_pairs') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 dimensions as (
-
     select * from {{ ref('int_dimension_contents') }}
     where
         task_id in (select pairs.baseline_task_id from pairs)
         or task_id in (select pairs.candidate_task_id from pairs)
-
 ),
 
 of_baselines as (

@@ -1,31 +1,16 @@
--- The pairs of tasks that are kept compared: each task with its baseline, and those that
--- somebody asked for.
 with
 
-baselines as (
-
-    select * from {{ ref('dim_task_baselines') }}
-
-),
-
-requests as (
-
-    select * from {{ ref('stg_tasks__requested_comparisons') }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
+baselines as (select * from {{ ref('int_task_baselines') }}),
+requests as (select * from {{ ref('stg_tasks__requested_comparisons') }}),
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 
 default_pairs as (
 
     select
         baseline_task_id,
         task_id as candidate_task_id,
-        baseline_source as pair_source
+        baseline_source as pair_source,
+        coalesce(is_baseline_changed, false) as is_baseline_changed
 
     from baselines
     where baseline_task_id is not null
@@ -37,7 +22,8 @@ requested_pairs as (
     select distinct
         requests.baseline_task_id,
         requests.candidate_task_id,
-        'requested' as pair_source
+        'requested' as pair_source,
+        false as is_baseline_changed
 
     from requests
     inner join tasks as baseline_tasks on requests.baseline_task_id = baseline_tasks.task_id

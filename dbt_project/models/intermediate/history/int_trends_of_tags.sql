@@ -1,28 +1,10 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- The numbers of a task's cases with one tag, one row per task, tag and measure.
 with
 
-tags as (
-
-    select * from {{ ref('dim_case_tags') }}
-    where {{ in_this_build() }}
-
-),
-
-results as (
-
-    select * from {{ ref('fct_case_results') }}
-    where {{ in_this_build() }}
-
-),
-
-measures as (
-
-    select * from {{ ref('trend_measures') }}
-    where subject_kind = 'tag'
-
-),
+tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
+results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'tag'),
 
 tallied as (
 
@@ -35,7 +17,7 @@ tallied as (
         count(*) filter (where results.status <> 'unevaluated') as n_judged
 
     from tags
-    inner join results on tags.task_id = results.task_id and tags.case_id = results.case_id
+    inner join results using (task_id, case_id)
     group by tags.task_id, tags.tag
 
 ),

@@ -1,41 +1,12 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- The numbers of a whole task, one row per task and measure.
 with
 
-summaries as (
-
-    select * from {{ ref('fct_task_summaries') }}
-    where {{ in_this_build() }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-measures as (
-
-    select * from {{ ref('trend_measures') }}
-    where subject_kind = 'task'
-
-),
+results as (select * from {{ ref('int_task_results') }}),
+rounds as (select * from {{ ref('int_round_results') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
+measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'task'),
 
 -- of several cost dimensions the first
 cost_dimensions as (
@@ -59,10 +30,7 @@ costs as (
         count(round_scores.metric) as n_costs
 
     from round_scores
-    inner join cost_dimensions
-        on
-            round_scores.task_id = cost_dimensions.task_id
-            and round_scores.dimension_id = cost_dimensions.dimension_id
+    inner join cost_dimensions using (task_id, dimension_id)
     group by round_scores.task_id
 
 ),
@@ -102,9 +70,9 @@ counted as (
 wide as (
 
     select
-        summaries.*,
-        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-        cast(counted.n_errors as double) / summaries.n_rounds as error_share,
+        results.*,
+        results.n_pass + results.n_fail + results.n_error as n_judged,
+        cast(counted.n_errors as double) / results.n_rounds as error_share,
         counted.tokens_total,
         counted.n_tokens,
         answered.latency_p50,
@@ -118,10 +86,10 @@ wide as (
         costs.cost_total,
         costs.n_costs
 
-    from summaries
-    left join counted on summaries.task_id = counted.task_id
-    left join answered on summaries.task_id = answered.task_id
-    left join costs on summaries.task_id = costs.task_id
+    from results
+    left join counted using (task_id)
+    left join answered using (task_id)
+    left join costs using (task_id)
 
 ),
 

@@ -3,18 +3,10 @@
 with
 
 answers as (
-
     select * from {{ ref('stg_memory__answers') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
-
-runs as (
-
-    select * from {{ ref('stg_memory__runs') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
+runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
 
 final as (
 
@@ -56,10 +48,7 @@ final as (
         answers.extras
 
     from answers
-    inner join runs
-        on
-            answers.run_id = runs.run_id
-            and answers.task_id = runs.task_id
+    inner join runs using (run_id, task_id)
 
 )
 

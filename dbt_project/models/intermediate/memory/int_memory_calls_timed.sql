@@ -1,13 +1,10 @@
 {{ config(materialized=view_of_step()) }}
 
-{#- Time of one stage of one call; `total` adds up the stages of the call. -#}
 with
 
 timings as (
-
     select * from {{ ref('stg_memory__timings') }}
     where {{ in_this_build('memory_runs') }} and grain = 'detail'
-
 ),
 
 stages as (

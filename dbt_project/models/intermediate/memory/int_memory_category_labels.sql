@@ -1,26 +1,11 @@
--- A category counts under its own name, in its group, and in `all`; once under each.
 with
 
 answers as (
-
-    select * from {{ ref('fct_memory_answers') }}
+    select * from {{ ref('int_memory_answers_scored') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
-
-runs as (
-
-    select * from {{ ref('stg_memory__runs') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
-
-categories as (
-
-    select * from {{ ref('memory_categories') }}
-    where category_group is not null
-
-),
+runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
+categories as (select * from {{ ref('memory_categories') }} where category_group is not null),
 
 datasets as (
 
@@ -65,7 +50,7 @@ labels as (
         asked.category,
         categories.category_group as label
     from asked
-    inner join datasets on asked.run_id = datasets.run_id
+    inner join datasets using (run_id)
     inner join categories
         on datasets.dataset = categories.dataset and asked.category = categories.category
 

@@ -1,18 +1,7 @@
--- What every comparison of memory runs is made of: counts and sums over its questions. One
--- row per pair of runs, metric and category of the candidate's, groups and `all` too.
 with
 
-questions as (
-
-    select * from {{ ref('int_memory_questions_compared') }}
-
-),
-
-labels as (
-
-    select * from {{ ref('int_memory_category_labels') }}
-
-),
+questions as (select * from {{ ref('int_memory_questions_compared') }}),
+labels as (select * from {{ ref('int_memory_category_labels') }}),
 
 labelled as (
 

@@ -1,10 +1,8 @@
 with
 
 answers as (
-
     select * from {{ ref('int_memory_answers_classified') }}
     where reference_stems is not null and answer_stems is not null and not is_failed
-
 ),
 
 -- Reading ingest's form from the outside in: alternatives of the reference, their

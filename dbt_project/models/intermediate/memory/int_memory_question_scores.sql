@@ -1,12 +1,8 @@
--- What the last rounds of compared runs scored, by the headline rule: a failed call is 0.
--- One row per run, question and metric; null where the question does not count.
 with
 
 pairs as (
-
     select * from {{ ref('int_memory_run_pairs') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }}
-
 ),
 
 compared_runs as (
@@ -22,24 +18,14 @@ compared_runs as (
 ),
 
 answers as (
-
-    select * from {{ ref('fct_memory_answers') }}
+    select * from {{ ref('int_memory_answers_scored') }}
     where is_last_round and run_id in (select compared_runs.run_id from compared_runs)
-
 ),
-
 right_metrics as (
-
     select * from {{ ref('int_memory_right_metrics') }}
     where run_id in (select compared_runs.run_id from compared_runs)
-
 ),
-
-metrics as (
-
-    select * from {{ ref('memory_metrics') }}
-
-),
+metrics as (select * from {{ ref('memory_metrics') }}),
 
 joined as (
 
@@ -49,7 +35,7 @@ joined as (
         metrics.metric = right_metrics.right_metric as is_right_metric
 
     from answers
-    inner join right_metrics on answers.run_id = right_metrics.run_id
+    inner join right_metrics using (run_id)
     cross join metrics
 
 ),
@@ -67,6 +53,7 @@ scored as (
         ---------- strings
         coalesce(category, '(none)') as category,
         status,
+        reference_hash,
 
         ---------- numerics
         case
@@ -76,10 +63,7 @@ scored as (
         end as score,
 
         ---------- booleans
-        is_right_metric,
-
-        ---------- json
-        reference_answer
+        is_right_metric
 
     from joined
 

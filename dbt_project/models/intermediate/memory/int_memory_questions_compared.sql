@@ -1,19 +1,10 @@
--- One row per pair of runs, metric and question of either's last round: its score on both
--- sides and what became of it. A question with another reference is another question.
 with
 
 pairs as (
-
     select * from {{ ref('int_memory_run_pairs') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }}
-
 ),
-
-scores as (
-
-    select * from {{ ref('int_memory_question_scores') }}
-
-),
+scores as (select * from {{ ref('int_memory_question_scores') }}),
 
 of_baselines as (
 
@@ -62,9 +53,7 @@ paired as (
         coalesce(of_candidates.is_right_metric, of_baselines.is_right_metric)
             as is_right_metric,
         of_baselines.is_right_metric and of_candidates.is_right_metric as has_same_right_metric,
-        -- no reference is an equal of none
-        coalesce(cast(of_baselines.reference_answer as string), '')
-        <> coalesce(cast(of_candidates.reference_answer as string), '') as has_other_reference
+        of_baselines.reference_hash <> of_candidates.reference_hash as has_other_reference
 
     from of_candidates
     full outer join of_baselines

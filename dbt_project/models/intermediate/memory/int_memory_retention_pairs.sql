@@ -1,11 +1,8 @@
-{#- A question that was right in one round, looked at again in every later one. -#}
 with
 
 answers as (
-
-    select * from {{ ref('fct_memory_answers') }}
+    select * from {{ ref('int_memory_answers_scored') }}
     where {{ in_this_build('memory_runs') }} and status <> 'unevaluated'
-
 ),
 
 final as (

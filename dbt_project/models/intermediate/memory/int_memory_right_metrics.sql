@@ -1,14 +1,8 @@
 {{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
 
-{#- Which metric says that an answer is right, run by run. LoCoMo's F1 knows LoCoMo's
-    five categories and English; other data sets are judged by token_f1. -#}
 with
 
-answers as (
-
-    select * from {{ ref('int_memory_answers_classified') }}
-
-),
+answers as (select * from {{ ref('int_memory_answers_classified') }}),
 
 final as (
 

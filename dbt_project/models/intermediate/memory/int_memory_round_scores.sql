@@ -1,23 +1,11 @@
 with
 
 answers as (
-
-    select * from {{ ref('fct_memory_answers') }}
+    select * from {{ ref('int_memory_answers_scored') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
-
-labels as (
-
-    select * from {{ ref('int_memory_category_labels') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('memory_metrics') }}
-
-),
+labels as (select * from {{ ref('int_memory_category_labels') }}),
+metrics as (select * from {{ ref('memory_metrics') }}),
 
 -- One pass over the answers; everything after it works on a row per round and category.
 counted as (
@@ -99,10 +87,7 @@ final as (
         measured.is_last_round
 
     from measured
-    inner join labels
-        on
-            measured.run_id = labels.run_id
-            and measured.category = labels.category
+    inner join labels using (run_id, category)
     group by
         measured.run_id,
         measured.task_id,

@@ -1,14 +1,8 @@
 {{ config(materialized=view_of_step()) }}
 
--- The pairs of runs that are kept compared: each run with the one before it of the same
--- data set and memory system, and with the newest one before it of another memory system.
 with
 
-files as (
-
-    select * from {{ ref('stg_memory__runs') }}
-
-),
+files as (select * from {{ ref('stg_memory__runs') }}),
 
 runs as (
 
@@ -46,6 +40,7 @@ earlier as (
                 then 'other_system'
             else 'previous'
         end as pair_source,
+        after.dataset,
         before.place
 
     from in_history as after
@@ -76,7 +71,8 @@ pairs as (
         candidate_run_id,
 
         ---------- strings
-        pair_source
+        pair_source,
+        dataset
 
     from ranked
     where newest = 1

@@ -1,10 +1,8 @@
 with
 
 answers as (
-
     select * from {{ ref('int_memory_answers_classified') }}
     where has_reference and not is_failed
-
 ),
 
 -- A list of references: its elements are alternatives, and the best one counts.

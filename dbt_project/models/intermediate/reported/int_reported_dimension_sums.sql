@@ -1,12 +1,6 @@
--- One row per dimension of another tool: its values summed as the tool sums them.
 with
 
-scores as (
-
-    select * from {{ ref('stg_reported__scores') }}
-    where {{ in_this_build() }}
-
-),
+scores as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
 
 summed as (
 

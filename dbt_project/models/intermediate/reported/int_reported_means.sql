@@ -1,19 +1,10 @@
--- One row per dimension of another tool and reducer that a total asks for: each case's
--- rounds made one value by the reducer, then mean and spread over cases.
 with
 
 totals as (
-
-    select * from {{ ref('stg_reported__totals') }}
-    where {{ in_this_build() }} and total_rule like '%_over_cases'
-
+    select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }} and total_rule like '%_over_cases'
 ),
-
 scores as (
-
-    select * from {{ ref('stg_reported__scores') }}
-    where {{ in_this_build() }} and reported_value is not null
-
+    select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }} and reported_value is not null
 ),
 
 reducers as (

@@ -1,27 +1,10 @@
--- One row per task of another tool: its rounds and assertions counted and summed, as the
--- tool counts them.
 with
 
 tasks as (
-
-    select * from {{ ref('stg_tasks__tasks') }}
-    where {{ in_this_build() }} and run_id is not null
-
+    select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }} and run_id is not null
 ),
-
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-checks as (
-
-    select * from {{ ref('stg_reported__checks') }}
-    where {{ in_this_build() }}
-
-),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+checks as (select * from {{ ref('stg_reported__checks') }} where {{ in_this_build() }}),
 
 counted_rounds as (
 

@@ -1,20 +1,9 @@
 {{ config(materialized=view_of_step()) }}
 
--- The step whose output is a pipeline's final output: the evaluation target, which may
--- name a step or an output key, else the last step.
 with
 
-pipelines as (
-
-    select * from {{ ref('stg_pipelines__pipelines') }}
-
-),
-
-steps as (
-
-    select * from {{ ref('stg_pipelines__pipeline_steps') }}
-
-),
+pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
+steps as (select * from {{ ref('stg_pipelines__pipeline_steps') }}),
 
 candidates as (
 
@@ -37,7 +26,7 @@ candidates as (
         or steps.output_key = pipelines.evaluation_target as is_match
 
     from pipelines
-    inner join steps on pipelines.pipeline_id = steps.pipeline_id
+    inner join steps using (pipeline_id)
 
 ),
 

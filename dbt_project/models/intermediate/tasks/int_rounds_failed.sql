@@ -1,26 +1,8 @@
--- Rounds in which the system under test gave no usable output, with the reason. A step
--- that its pipeline calls not required may fail.
 with
 
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-    where {{ in_this_build() }}
-
-),
-
-steps as (
-
-    select * from {{ ref('stg_pipelines__pipeline_steps') }}
-
-),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+steps as (select * from {{ ref('stg_pipelines__pipeline_steps') }}),
 
 failed_steps as (
 
@@ -44,7 +26,7 @@ failed_required_steps as (
         min(failed_steps.step_id) as step_id
 
     from failed_steps
-    inner join tasks on failed_steps.task_id = tasks.task_id
+    inner join tasks using (task_id)
     left join steps
         on
             tasks.pipeline_id = steps.pipeline_id
@@ -75,11 +57,7 @@ reasons as (
         ) as error_code
 
     from rounds
-    left join failed_required_steps
-        on
-            rounds.task_id = failed_required_steps.task_id
-            and rounds.case_id = failed_required_steps.case_id
-            and rounds.round_id = failed_required_steps.round_id
+    left join failed_required_steps using (task_id, case_id, round_id)
 
 ),
 

@@ -1,33 +1,10 @@
--- One row per round with the outputs that are judged: step outputs, the final output
--- and the answer as text. Most models start here, so the documents are read once.
 with
 
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-cases as (
-
-    select * from {{ ref('stg_tasks__cases') }}
-    where {{ in_this_build() }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-    where {{ in_this_build() }}
-
-),
-
-failed as (
-
-    select * from {{ ref('int_rounds_failed') }}
-
-),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+pipelines as (select * from {{ ref('int_pipelines_targeted') }}),
+failed as (select * from {{ ref('int_rounds_failed') }}),
 
 -- `metadata.step_outputs` where there is one, else the parsed output stands in
 stepped as (
@@ -38,9 +15,9 @@ stepped as (
         tasks.source_kind,
         tasks.testset_id,
         tasks.pipeline_id,
-        tasks.target_name,
-        tasks.target_step_id,
-        tasks.target_output_key,
+        pipelines.target_name,
+        pipelines.target_step_id,
+        pipelines.target_output_key,
         failed.error_code,
         {{ json_field('rounds.metadata', 'step_outputs') }} as metadata_step_outputs,
         coalesce(rounds.step_outputs, metadata_step_outputs, rounds.parsed_output)
@@ -48,13 +25,10 @@ stepped as (
         coalesce(rounds.step_outputs, metadata_step_outputs) is not null as has_own_step_outputs
 
     from rounds
-    inner join tasks on rounds.task_id = tasks.task_id
-    inner join cases on rounds.task_id = cases.task_id and rounds.case_id = cases.case_id
-    left join failed
-        on
-            rounds.task_id = failed.task_id
-            and rounds.case_id = failed.case_id
-            and rounds.round_id = failed.round_id
+    inner join tasks using (task_id)
+    inner join cases using (task_id, case_id)
+    left join pipelines using (pipeline_id)
+    left join failed using (task_id, case_id, round_id)
 
 ),
 

@@ -1,184 +1,53 @@
 {{ config(unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- Which testset and which pipeline a task belongs to. Testset: the first of the command
--- line, the record, extras.testset, env.testset, env.dataset, the pipeline's default that
--- names exactly one testset, by its id or by the id's last path part. Pipeline: the
--- record, extras.pipeline, env.pipeline, else the only one whose default testset it is.
 with
 
-tasks as (
-
-    select * from {{ ref('stg_tasks__tasks') }}
-
-),
-
-loads as (
-
-    select * from {{ ref('stg_loads__loads') }}
-
-),
-
-testsets as (
-
-    select
-        testset_id,
-        {{ last_path_part('testset_id') }} as last_part
-
-    from {{ ref('stg_testsets__testsets') }}
-
-),
-
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
+testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 pipelines as (
 
     select
-        *,
-        {{ without_suffix('default_testset', '.jsonl') }} as default_testset_ref
+        pipeline_id,
+        {{ without_suffix('default_testset', '.jsonl') }} as default_testset
 
-    from {{ ref('int_pipelines_targeted') }}
-
-),
-
-pipeline_references as (
-
-    select
-        task_id,
-        1 as priority,
-        pipeline_ref as reference
-    from tasks
-
-    union all
-
-    select
-        task_id,
-        2 as priority,
-        {{ json_text('extras', 'pipeline') }} as reference
-    from tasks
-
-    union all
-
-    select
-        task_id,
-        3 as priority,
-        {{ json_text('env', 'pipeline') }} as reference
-    from tasks
+    from {{ ref('stg_pipelines__pipelines') }}
 
 ),
 
-named_pipelines as (
+-- a testset is called by its id or, where no other is, by the last part of its id
+calls as (
 
     select
-        pipeline_references.task_id,
-        min_by(pipelines.pipeline_id, pipeline_references.priority) as pipeline_id,
-        min_by(pipelines.default_testset_ref, pipeline_references.priority)
-        filter (where pipelines.default_testset_ref is not null) as default_testset_ref
+        testset_id,
+        testset_id as name,
+        true as is_id
 
-    from pipeline_references
-    inner join pipelines on pipeline_references.reference = pipelines.pipeline_id
-    group by pipeline_references.task_id
+    from testsets
+
+    union all
+
+    select
+        testset_id,
+        {{ last_path_part('testset_id') }} as name,
+        false as is_id
+
+    from testsets
+    where testset_id <> {{ last_path_part('testset_id') }}
 
 ),
 
-testset_references as (
+testset_names as (
 
     select
-        tasks.task_id,
-        1 as priority,
-        'option' as testset_source,
-        loads.testset_override as reference
-    from tasks
-    inner join loads on tasks.load_id = loads.load_id
+        name,
+        case
+            when bool_or(is_id) then max(case when is_id then testset_id end)
+            when count(*) = 1 then max(testset_id)
+        end as testset_id
 
-    union all
-
-    select
-        task_id,
-        2 as priority,
-        'record' as testset_source,
-        testset_ref as reference
-    from tasks
-    where source_kind = 'results'
-
-    union all
-
-    select
-        task_id,
-        3 as priority,
-        'extras.testset' as testset_source,
-        {{ json_text('extras', 'testset') }} as reference
-    from tasks
-
-    union all
-
-    select
-        task_id,
-        4 as priority,
-        'env.testset' as testset_source,
-        {{ json_text('env', 'testset') }} as reference
-    from tasks
-
-    union all
-
-    select
-        task_id,
-        5 as priority,
-        'env.dataset' as testset_source,
-        {{ json_text('env', 'dataset') }} as reference
-    from tasks
-
-    union all
-
-    select
-        task_id,
-        6 as priority,
-        'pipeline' as testset_source,
-        default_testset_ref as reference
-    from named_pipelines
-
-),
-
-cleaned_references as (
-
-    select
-        task_id,
-        priority,
-        testset_source,
-        {{ without_suffix('reference', '.jsonl') }} as reference
-
-    from testset_references
-    where reference is not null
-
-),
-
-testset_matches as (
-
-    select
-        cleaned_references.task_id,
-        cleaned_references.priority,
-        cleaned_references.testset_source,
-        testsets.testset_id,
-        cleaned_references.reference = testsets.testset_id as is_exact,
-        count(*) over (
-            partition by cleaned_references.task_id, cleaned_references.priority
-        ) as n_matches
-
-    from cleaned_references
-    inner join testsets
-        on
-            cleaned_references.reference = testsets.testset_id
-            or cleaned_references.reference = testsets.last_part
-
-),
-
-chosen_testsets as (
-
-    select
-        task_id,
-        min_by(testset_id, priority) as testset_id,
-        min_by(testset_source, priority) as testset_source
-
-    from testset_matches
-    where is_exact or n_matches = 1
-    group by task_id
+    from calls
+    group by name
 
 ),
 
@@ -191,10 +60,72 @@ default_pipelines as (
     from testsets
     inner join pipelines
         on
-            testsets.testset_id = pipelines.default_testset_ref
-            or testsets.last_part = {{ last_path_part('pipelines.default_testset_ref') }}
+            {{ last_path_part('testsets.testset_id') }}
+            = {{ last_path_part('pipelines.default_testset') }}
     group by testsets.testset_id
     having count(*) = 1
+
+),
+
+-- what each place of a task says that its testset is
+named as (
+
+    select
+        tasks.task_id,
+        tasks.load_id,
+        tasks.source_kind,
+        coalesce(by_record.pipeline_id, by_extras.pipeline_id, by_env.pipeline_id) as pipeline_id,
+        {{ without_suffix('loads.testset_override', '.jsonl') }} as option_testset,
+        case when tasks.source_kind = 'results' then tasks.testset_ref end as given_testset,
+        {{ without_suffix('given_testset', '.jsonl') }} as record_testset,
+        {{ json_text('tasks.extras', 'testset') }} as given_extras_testset,
+        {{ without_suffix('given_extras_testset', '.jsonl') }} as extras_testset,
+        {{ json_text('tasks.env', 'testset') }} as given_env_testset,
+        {{ without_suffix('given_env_testset', '.jsonl') }} as env_testset,
+        {{ json_text('tasks.env', 'dataset') }} as given_env_dataset,
+        {{ without_suffix('given_env_dataset', '.jsonl') }} as env_dataset,
+        coalesce(
+            by_record.default_testset, by_extras.default_testset, by_env.default_testset
+        ) as pipeline_testset
+
+    from tasks
+    inner join loads using (load_id)
+    left join pipelines as by_record on tasks.pipeline_ref = by_record.pipeline_id
+    left join pipelines as by_extras
+        on {{ json_text('tasks.extras', 'pipeline') }} = by_extras.pipeline_id
+    left join pipelines as by_env
+        on {{ json_text('tasks.env', 'pipeline') }} = by_env.pipeline_id
+
+),
+
+-- the first place counts that names exactly one testset
+chosen as (
+
+    select
+        named.task_id,
+        named.load_id,
+        named.source_kind,
+        named.pipeline_id,
+        case
+            when by_option.testset_id is not null then 'option'
+            when by_record.testset_id is not null then 'record'
+            when by_extras.testset_id is not null then 'extras.testset'
+            when by_env.testset_id is not null then 'env.testset'
+            when by_dataset.testset_id is not null then 'env.dataset'
+            when by_pipeline.testset_id is not null then 'pipeline'
+        end as testset_source,
+        coalesce(
+            by_option.testset_id, by_record.testset_id, by_extras.testset_id,
+            by_env.testset_id, by_dataset.testset_id, by_pipeline.testset_id
+        ) as testset_id
+
+    from named
+    left join testset_names as by_option on named.option_testset = by_option.name
+    left join testset_names as by_record on named.record_testset = by_record.name
+    left join testset_names as by_extras on named.extras_testset = by_extras.name
+    left join testset_names as by_env on named.env_testset = by_env.name
+    left join testset_names as by_dataset on named.env_dataset = by_dataset.name
+    left join testset_names as by_pipeline on named.pipeline_testset = by_pipeline.name
 
 ),
 
@@ -203,27 +134,18 @@ resolved as (
     select
 
         ---------- ids
-        tasks.task_id,
-        tasks.load_id,
-        chosen_testsets.testset_id,
-        coalesce(named_pipelines.pipeline_id, default_pipelines.pipeline_id) as pipeline_id,
+        chosen.task_id,
+        chosen.load_id,
+        chosen.testset_id,
+        coalesce(chosen.pipeline_id, default_pipelines.pipeline_id) as pipeline_id,
 
         ---------- strings
-        tasks.source_kind,
-        chosen_testsets.testset_source
+        chosen.source_kind,
+        chosen.testset_source
 
-    from tasks
-    left join chosen_testsets on tasks.task_id = chosen_testsets.task_id
-    left join named_pipelines on tasks.task_id = named_pipelines.task_id
-    left join default_pipelines on chosen_testsets.testset_id = default_pipelines.testset_id
+    from chosen
+    left join default_pipelines using (testset_id)
 
 )
 
-select
-    resolved.*,
-    pipelines.target_name,
-    pipelines.target_step_id,
-    pipelines.target_output_key
-
-from resolved
-left join pipelines on resolved.pipeline_id = pipelines.pipeline_id
+select * from resolved

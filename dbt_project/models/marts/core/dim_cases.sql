@@ -1,24 +1,8 @@
 with
 
-cases as (
-
-    select * from {{ ref('stg_tasks__cases') }}
-    where {{ in_this_build() }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-    where {{ in_this_build() }}
-
-),
-
-test_cases as (
-
-    select * from {{ ref('stg_testsets__test_cases') }}
-
-),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 
 final as (
 
@@ -41,7 +25,7 @@ final as (
         cases.context
 
     from cases
-    inner join tasks on cases.task_id = tasks.task_id
+    inner join tasks using (task_id)
     left join test_cases
         on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
 

@@ -2,17 +2,8 @@
 
 with
 
-tasks as (
-
-    select * from {{ ref('stg_tasks__tasks') }}
-
-),
-
-resolved as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-
-),
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+resolved as (select * from {{ ref('int_tasks_resolved') }}),
 
 final as (
 
@@ -40,7 +31,7 @@ final as (
         tasks.extras
 
     from tasks
-    inner join resolved on tasks.task_id = resolved.task_id
+    inner join resolved using (task_id)
 
 )
 

@@ -1,51 +1,33 @@
 with
 
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-verdicts as (
-
-    select * from {{ ref('int_round_verdicts') }}
-
-),
-
-must_haves as (
-
-    select * from {{ ref('int_round_must_haves') }}
-
-),
+results as (select * from {{ ref('int_round_results') }}),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 final as (
 
     select
 
         ---------- ids
-        rounds.task_id,
-        rounds.case_id,
-        rounds.round_id,
+        results.task_id,
+        results.case_id,
+        results.round_id,
 
         ---------- strings
-        case
-            when rounds.is_error then 'error'
-            else coalesce(verdicts.verdict, 'unevaluated')
-        end as status,
-        rounds.error_code,
+        results.status,
+        results.error_code,
         rounds.final_source,
         left(rounds.answer, 2000) as answer,
 
         ---------- numerics
         rounds.run_index,
         cast(length(rounds.answer) as bigint) as answer_chars,
-        rounds.latency_ms,
-        rounds.input_tokens,
-        rounds.output_tokens,
+        results.latency_ms,
+        results.input_tokens,
+        results.output_tokens,
 
         ---------- booleans
-        must_haves.must_have_pass,
-        rounds.reported_must_have_pass,
+        results.must_have_pass,
+        results.reported_must_have_pass,
 
         ---------- timestamps
         rounds.executed_at,
@@ -53,17 +35,8 @@ final as (
         ---------- json
         rounds.failed_steps
 
-    from rounds
-    left join verdicts
-        on
-            rounds.task_id = verdicts.task_id
-            and rounds.case_id = verdicts.case_id
-            and rounds.round_id = verdicts.round_id
-    left join must_haves
-        on
-            rounds.task_id = must_haves.task_id
-            and rounds.case_id = must_haves.case_id
-            and rounds.round_id = must_haves.round_id
+    from results
+    inner join rounds using (task_id, case_id, round_id)
 
 )
 

@@ -1,68 +1,29 @@
 {{ config(materialized='table') }}
 
--- A named baseline never gives way to another in silence: where it is gone, there is none.
 with
 
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
-
-named as (
-
-    select * from {{ ref('dim_named_baselines') }}
-
-),
-
-ordered as (
-
-    select
-        task_id,
-        title,
-        testset_id,
-        lag(task_id) over (
-            partition by title order by created_at nulls last, task_id
-        ) as previous_task_id
-
-    from tasks
-
-),
+baselines as (select * from {{ ref('int_task_baselines') }}),
 
 final as (
 
     select
 
         ---------- ids
-        ordered.task_id,
-        case
-            when named.task_id is null then ordered.previous_task_id
-            when named.state <> 'gone' then named.task_id
-        end as baseline_task_id,
-        ordered.previous_task_id,
-        named.task_id as named_task_id,
+        task_id,
+        baseline_task_id,
+        previous_task_id,
+        named_task_id,
 
         ---------- strings
-        case
-            when named.state = 'gone' then 'gone'
-            when named.task_id is not null then 'named'
-            when ordered.previous_task_id is not null then 'previous'
-            else 'none'
-        end as baseline_source,
+        baseline_source,
 
         ---------- booleans
-        named.state = 'changed' as is_baseline_changed,
+        is_baseline_changed,
 
         ---------- timestamps
-        named.set_at as baseline_set_at
+        baseline_set_at
 
-    from ordered
-    -- a task is no baseline of its own
-    left join named
-        on
-            ordered.title = named.title
-            and ordered.testset_id is not distinct from named.testset_id
-            and ordered.task_id <> named.task_id
+    from baselines
 
 )
 

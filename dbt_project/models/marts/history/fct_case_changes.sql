@@ -2,23 +2,9 @@
 
 with
 
-cases as (
-
-    select * from {{ ref('int_cases_compared') }}
-
-),
-
-drops as (
-
-    select * from {{ ref('drop_severities') }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('comparison_reasons') }}
-
-),
+cases as (select * from {{ ref('int_cases_compared') }}),
+drops as (select * from {{ ref('drop_severities') }}),
+reasons as (select * from {{ ref('comparison_reasons') }}),
 
 -- each severity reaches from its own drop to that of the next worse one
 bands as (
@@ -44,18 +30,13 @@ final as (
         ---------- strings
         cases.change,
         -- whatever the score did
-        case when cases.is_must_have_lost then 'critical' else bands.severity end as severity,
+        case when cases.must_have_lost then 'critical' else bands.severity end as severity,
         cases.reason,
         reasons.reason_text,
         reasons.reason_text_en,
         cases.baseline_status,
         cases.candidate_status,
-        case
-            when cases.is_pass_lost then 'newly_failing'
-            when cases.is_pass_gained then 'newly_fixed'
-            when cases.is_judged and cases.candidate_status = 'pass' then 'still_passing'
-            when cases.is_judged then 'still_failing'
-        end as status_change,
+        cases.status_change,
 
         ---------- numerics
         cases.baseline_score,
@@ -64,15 +45,15 @@ final as (
 
         ---------- booleans
         cases.is_comparable,
-        cases.is_must_have_lost as must_have_lost,
-        cases.is_must_have_gained as must_have_gained
+        cases.must_have_lost,
+        cases.must_have_gained
 
     from cases
+    left join reasons on cases.reason = reasons.reason
     left join bands
         on
             cases.delta <= -bands.min_drop
             and coalesce(cases.delta > -bands.next_drop, true)
-    left join reasons on cases.reason = reasons.reason
 
 )
 

@@ -2,23 +2,9 @@
 
 with
 
-results as (
-
-    select * from {{ ref('fct_case_results') }}
-
-),
-
-contents as (
-
-    select * from {{ ref('int_case_contents') }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
+results as (select * from {{ ref('fct_case_results') }}),
+contents as (select * from {{ ref('int_case_contents') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
 
 -- the same case asked and judged in the same way, from task to task
 joined as (
@@ -36,9 +22,8 @@ joined as (
         tasks.created_at
 
     from results
-    inner join tasks on results.task_id = tasks.task_id
-    inner join contents
-        on results.task_id = contents.task_id and results.case_id = contents.case_id
+    inner join tasks using (task_id)
+    inner join contents using (task_id, case_id)
 
 ),
 

@@ -2,71 +2,24 @@
 
 with
 
-cases as (
-
-    select * from {{ ref('int_case_pairs') }}
-    where is_comparable
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimension_pairs') }}
-    where reason is null
-
-),
-
-compared_tasks as (
-
-    select baseline_task_id as task_id
-    from cases
-
-    union
-
-    select candidate_task_id as task_id
-    from cases
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where
-        score is not null
-        and task_id in (select compared_tasks.task_id from compared_tasks)
-
-),
+changes as (select * from {{ ref('int_case_score_changes') }}),
 
 final as (
 
     select
 
         ---------- ids
-        cases.baseline_task_id,
-        cases.candidate_task_id,
-        cases.case_id,
-        dimensions.dimension_id,
+        baseline_task_id,
+        candidate_task_id,
+        case_id,
+        dimension_id,
 
         ---------- numerics
-        of_baselines.score as baseline_score,
-        of_candidates.score as candidate_score,
-        {{ rounded('of_candidates.score - of_baselines.score') }} as delta
+        baseline_score,
+        candidate_score,
+        delta
 
-    from cases
-    inner join dimensions
-        on
-            cases.baseline_task_id = dimensions.baseline_task_id
-            and cases.candidate_task_id = dimensions.candidate_task_id
-    inner join case_scores as of_baselines
-        on
-            cases.baseline_task_id = of_baselines.task_id
-            and cases.case_id = of_baselines.case_id
-            and dimensions.dimension_id = of_baselines.dimension_id
-    inner join case_scores as of_candidates
-        on
-            cases.candidate_task_id = of_candidates.task_id
-            and cases.case_id = of_candidates.case_id
-            and dimensions.dimension_id = of_candidates.dimension_id
+    from changes
 
 )
 

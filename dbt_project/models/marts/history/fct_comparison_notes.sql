@@ -2,38 +2,14 @@
 
 with
 
-pairs as (
-
-    select * from {{ ref('fct_task_pairs') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-baselines as (
-
-    select * from {{ ref('dim_task_baselines') }}
-
-),
-
+pairs as (select * from {{ ref('fct_task_pairs') }} where {{ in_this_build('comparisons') }}),
+task_pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 dimensions as (
-
-    select * from {{ ref('fct_task_comparisons') }}
-    where {{ in_this_build('comparisons') }} and level = 'dimension' and verdict = 'not_comparable'
-
+    select * from {{ ref('int_comparisons_judged') }}
+    where level = 'dimension' and verdict = 'not_comparable'
 ),
-
-unscored_cases as (
-
-    select * from {{ ref('fct_case_changes') }}
-    where {{ in_this_build('comparisons') }} and reason like 'no%'
-
-),
-
-templates as (
-
-    select * from {{ ref('comparison_notes') }}
-
-),
+unscored_cases as (select * from {{ ref('int_cases_compared') }} where reason like 'no%'),
+templates as (select * from {{ ref('comparison_notes') }}),
 
 unscored as (
 
@@ -52,19 +28,13 @@ described as (
     select
         pairs.*,
         unscored.n_unscored,
-        coalesce(baselines.is_baseline_changed, false) as is_baseline_changed,
+        task_pairs.is_baseline_changed,
         coalesce(pairs.baseline_testset_id, '–') as baseline_testset,
         coalesce(pairs.candidate_testset_id, '–') as candidate_testset
 
     from pairs
-    left join baselines
-        on
-            pairs.baseline_task_id = baselines.baseline_task_id
-            and pairs.candidate_task_id = baselines.task_id
-    left join unscored
-        on
-            pairs.baseline_task_id = unscored.baseline_task_id
-            and pairs.candidate_task_id = unscored.candidate_task_id
+    inner join task_pairs using (baseline_task_id, candidate_task_id)
+    left join unscored using (baseline_task_id, candidate_task_id)
 
 ),
 
@@ -119,7 +89,7 @@ facts as (
     select
         baseline_task_id,
         candidate_task_id,
-        dimension_id,
+        subject as dimension_id,
         'dimension_not_comparable' as note,
         cast(null as bigint) as n,
         trim(trailing '。' from conclusion) as detail,
@@ -155,7 +125,7 @@ final as (
         facts.n
 
     from facts
-    inner join templates on facts.note = templates.note
+    inner join templates using (note)
 
 )
 

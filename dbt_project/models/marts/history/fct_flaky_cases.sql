@@ -5,19 +5,14 @@
 with
 
 history as (
-
     select * from {{ ref('fct_case_history') }}
     where {{ in_this_build('titles') }} and status <> 'unevaluated'
-
 ),
-
 rounds as (
-
     select * from {{ ref('fct_rounds') }}
     where
         task_id in (select history.task_id from history)
         and status <> 'unevaluated'
-
 ),
 
 by_task as (
@@ -70,8 +65,7 @@ summed as (
         max(followed.created_at) as last_created_at
 
     from followed
-    inner join by_task
-        on followed.task_id = by_task.task_id and followed.case_id = by_task.case_id
+    inner join by_task using (task_id, case_id)
     group by
         followed.title,
         followed.prompt_version,

@@ -2,24 +2,9 @@
 
 with
 
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
-
-summaries as (
-
-    select * from {{ ref('fct_task_summaries') }}
-
-),
-
-pass_rates as (
-
-    select * from {{ ref('int_trends_of_tasks') }}
-    where measure = 'pass_rate'
-
-),
+tasks as (select * from {{ ref('dim_tasks') }}),
+summaries as (select * from {{ ref('fct_task_summaries') }}),
+pass_rates as (select * from {{ ref('int_trends_of_tasks') }} where measure = 'pass_rate'),
 
 entries as (
 
@@ -39,8 +24,8 @@ entries as (
         max(summaries.overall_score) over in_whole_entry as highest_score
 
     from tasks
-    inner join summaries on tasks.task_id = summaries.task_id
-    inner join pass_rates on tasks.task_id = pass_rates.task_id
+    inner join summaries using (task_id)
+    inner join pass_rates using (task_id)
     window
         in_entry as (
             partition by tasks.title, tasks.testset_id, tasks.model, tasks.prompt_version

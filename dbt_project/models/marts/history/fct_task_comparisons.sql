@@ -2,12 +2,7 @@
 
 with
 
-comparisons as (
-
-    select * from {{ ref('int_comparisons_worded') }}
-    where level <> 'tag'
-
-),
+comparisons as (select * from {{ ref('int_comparisons_judged') }} where level <> 'tag'),
 
 final as (
 

@@ -2,44 +2,11 @@
 
 with
 
-pairs as (
-
-    select * from {{ ref('int_task_pairs') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
-
-changes as (
-
-    select * from {{ ref('fct_case_changes') }}
-    where {{ in_this_build('comparisons') }}
-
-),
-
-case_pairs as (
-
-    select * from {{ ref('int_case_pairs') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimension_pairs') }}
-
-),
-
-overall as (
-
-    select * from {{ ref('fct_task_comparisons') }}
-    where {{ in_this_build('comparisons') }} and level = 'overall'
-
-),
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }}),
+changes as (select * from {{ ref('int_cases_compared') }}),
+dimensions as (select * from {{ ref('int_dimension_pairs') }}),
+overall as (select * from {{ ref('int_comparisons_judged') }} where level = 'overall'),
 
 counted as (
 
@@ -55,23 +22,12 @@ counted as (
         count(*) filter (where must_have_lost) as n_must_have_lost,
         count(*) filter (where must_have_gained) as n_must_have_gained,
         count(*) filter (where status_change = 'newly_failing') as n_newly_failing,
-        count(*) filter (where status_change = 'newly_fixed') as n_newly_fixed
+        count(*) filter (where status_change = 'newly_fixed') as n_newly_fixed,
+        count(*) filter (where reason = 'inputs_differ') as n_inputs_differ,
+        count(*) filter (where reason = 'expectations_differ') as n_expectations_differ,
+        count(*) filter (where reason = 'references_differ') as n_references_differ
 
     from changes
-    group by baseline_task_id, candidate_task_id
-
-),
-
-contents as (
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        count(*) filter (where content_reason = 'inputs_differ') as n_inputs_differ,
-        count(*) filter (where content_reason = 'expectations_differ') as n_expectations_differ,
-        count(*) filter (where content_reason = 'references_differ') as n_references_differ
-
-    from case_pairs
     group by baseline_task_id, candidate_task_id
 
 ),
@@ -116,9 +72,9 @@ final as (
         coalesce(counted.n_must_have_gained, 0) as n_must_have_gained,
         coalesce(counted.n_newly_failing, 0) as n_newly_failing,
         coalesce(counted.n_newly_fixed, 0) as n_newly_fixed,
-        coalesce(contents.n_inputs_differ, 0) as n_inputs_differ,
-        coalesce(contents.n_expectations_differ, 0) as n_expectations_differ,
-        coalesce(contents.n_references_differ, 0) as n_references_differ,
+        coalesce(counted.n_inputs_differ, 0) as n_inputs_differ,
+        coalesce(counted.n_expectations_differ, 0) as n_expectations_differ,
+        coalesce(counted.n_references_differ, 0) as n_references_differ,
 
         ---------- booleans
         coalesce(configs.has_other_weights, false) as has_other_weights,
@@ -130,22 +86,9 @@ final as (
     from pairs
     inner join tasks as baseline_tasks on pairs.baseline_task_id = baseline_tasks.task_id
     inner join tasks as candidate_tasks on pairs.candidate_task_id = candidate_tasks.task_id
-    inner join overall
-        on
-            pairs.baseline_task_id = overall.baseline_task_id
-            and pairs.candidate_task_id = overall.candidate_task_id
-    left join counted
-        on
-            pairs.baseline_task_id = counted.baseline_task_id
-            and pairs.candidate_task_id = counted.candidate_task_id
-    left join contents
-        on
-            pairs.baseline_task_id = contents.baseline_task_id
-            and pairs.candidate_task_id = contents.candidate_task_id
-    left join configs
-        on
-            pairs.baseline_task_id = configs.baseline_task_id
-            and pairs.candidate_task_id = configs.candidate_task_id
+    inner join overall using (baseline_task_id, candidate_task_id)
+    left join counted using (baseline_task_id, candidate_task_id)
+    left join configs using (baseline_task_id, candidate_task_id)
 
 )
 

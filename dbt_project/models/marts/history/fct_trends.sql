@@ -14,29 +14,10 @@ tasks as (
 
 ),
 
-of_tasks as (
-
-    select * from {{ ref('int_trends_of_tasks') }}
-
-),
-
-of_tags as (
-
-    select * from {{ ref('int_trends_of_tags') }}
-
-),
-
-dimension_scores as (
-
-    select * from {{ ref('fct_dimension_scores') }}
-
-),
-
-measures as (
-
-    select * from {{ ref('trend_measures') }}
-
-),
+of_tasks as (select * from {{ ref('int_trends_of_tasks') }}),
+of_tags as (select * from {{ ref('int_trends_of_tags') }}),
+dimension_scores as (select * from {{ ref('fct_dimension_scores') }}),
+measures as (select * from {{ ref('trend_measures') }}),
 
 numbers as (
 
@@ -125,7 +106,7 @@ final as (
 
     from rounded
     inner join tasks on rounded.task_id = tasks.task_id
-    inner join measures on rounded.measure = measures.measure
+    inner join measures using (measure)
     window in_order as (
         partition by tasks.title, rounded.measure, rounded.subject order by tasks.task_number
     )

@@ -1,71 +1,6 @@
 with
 
-scopes as (
-
-    select * from {{ ref('int_round_scopes') }}
-
-),
-
-expectations as (
-
-    select * from {{ ref('stg_testsets__expectations') }}
-
-),
-
-extracted as (
-
-    select
-        scopes.task_id,
-        scopes.case_id,
-        scopes.round_id,
-        scopes.scope,
-        scopes.step_id,
-        scopes.field,
-        scopes.actual_source,
-        scopes.has_output,
-        expectations.check_no,
-        expectations.pointer,
-        expectations.matcher,
-        expectations.expected,
-        expectations.operand,
-        expectations.operand_ascii,
-        expectations.expected_number,
-        expectations.expected_length,
-        expectations.allowed,
-        expectations.tolerance,
-        {{ json_value_at('scopes.document', 'expectations.path') }} as actual
-
-    from scopes
-    inner join expectations
-        on
-            scopes.testset_id = expectations.testset_id
-            and scopes.case_id = expectations.case_id
-            and scopes.scope = expectations.scope
-            and scopes.step_id is not distinct from expectations.step_id
-            and scopes.field is not distinct from expectations.field
-
-),
-
-typed as (
-
-    select
-        *,
-        {{ json_kind('actual') }} as actual_kind,
-        {{ json_as_text('actual') }} as actual_text
-
-    from extracted
-
-),
-
-judged as (
-
-    select
-        *,
-        {{ failure_reason() }} as reason
-
-    from typed
-
-),
+checks as (select * from {{ ref('int_check_results') }}),
 
 final as (
 
@@ -83,21 +18,13 @@ final as (
         ---------- strings
         pointer,
         matcher,
-        cast(expected as string) as expected,
-        -- a container that holds is its parts; they are listed themselves
-        case
-            when matcher not in ('object', 'array') or reason is not null
-                then left(cast(actual as string), 500)
-        end as actual,
-        case
-            when reason is null then 'pass'
-            when reason = 'invalid_pattern' then 'unevaluated'
-            else 'fail'
-        end as status,
+        expected,
+        actual,
+        status,
         reason,
         actual_source
 
-    from judged
+    from checks
 
 )
 

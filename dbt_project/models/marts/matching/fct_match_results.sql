@@ -1,37 +1,7 @@
 with
 
-checks as (
-
-    select * from {{ ref('fct_check_results') }}
-    where {{ in_this_build() }}
-
-),
-
-counted as (
-
-    select
-        task_id,
-        case_id,
-        round_id,
-        scope,
-        step_id,
-        -- fields of the final output may come from it and from step outputs
-        coalesce(min(actual_source) filter (where actual_source <> 'step_outputs'), '')
-            as first_source,
-        bool_or(actual_source = 'step_outputs') as has_step_outputs,
-        case
-            when first_source = '' and has_step_outputs then 'step_outputs'
-            when has_step_outputs then first_source || '+step_outputs'
-            when first_source <> '' then first_source
-        end as actual_source,
-        count(*) as checks_total,
-        count(*) filter (where status = 'fail') as checks_failed,
-        count(*) filter (where status = 'unevaluated') as checks_unevaluated
-
-    from checks
-    group by task_id, case_id, round_id, scope, step_id
-
-),
+matches as (select * from {{ ref('int_match_results') }}),
+checks as (select * from {{ ref('int_check_results') }} where status <> 'pass'),
 
 differences as (
 
@@ -45,7 +15,6 @@ differences as (
             as n_differences
 
     from checks
-    where status <> 'pass'
 
 ),
 
@@ -74,41 +43,34 @@ final as (
     select
 
         ---------- ids
-        counted.task_id,
-        counted.case_id,
-        counted.round_id,
-        counted.scope,
-        counted.step_id,
+        matches.task_id,
+        matches.case_id,
+        matches.round_id,
+        matches.scope,
+        matches.step_id,
 
         ---------- strings
-        case
-            when counted.checks_failed > 0 then 'fail'
-            when counted.checks_unevaluated > 0 then 'unevaluated'
-            else 'pass'
-        end as status,
-        counted.actual_source,
+        matches.status,
+        matches.actual_source,
         coalesce(described.sentences, '所有字段匹配') as details,
         coalesce(described.sentences_en, 'all fields match') as details_en,
 
         ---------- numerics
-        counted.checks_total,
-        counted.checks_failed,
-        counted.checks_unevaluated,
+        matches.checks_total,
+        matches.checks_failed,
+        matches.checks_unevaluated,
 
         ---------- booleans
-        case
-            when counted.checks_failed > 0 then false
-            when counted.checks_unevaluated = 0 then true
-        end as matched
+        matches.matched
 
-    from counted
+    from matches
     left join described
         on
-            counted.task_id = described.task_id
-            and counted.case_id = described.case_id
-            and counted.round_id = described.round_id
-            and counted.scope = described.scope
-            and counted.step_id is not distinct from described.step_id
+            matches.task_id = described.task_id
+            and matches.case_id = described.case_id
+            and matches.round_id = described.round_id
+            and matches.scope = described.scope
+            and matches.step_id is not distinct from described.step_id
 
 )
 

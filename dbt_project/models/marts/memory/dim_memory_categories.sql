@@ -1,23 +1,8 @@
 with
 
-rounds as (
-
-    select * from {{ ref('int_memory_round_scores') }}
-
-),
-
-runs as (
-
-    select * from {{ ref('dim_memory_runs') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
-
-categories as (
-
-    select * from {{ ref('memory_categories') }}
-
-),
+rounds as (select * from {{ ref('int_memory_round_scores') }}),
+runs as (select * from {{ ref('dim_memory_runs') }} where {{ in_this_build('memory_runs') }}),
+categories as (select * from {{ ref('memory_categories') }}),
 
 used as (
 
@@ -49,8 +34,7 @@ final as (
         end as kind
 
     from used
-    inner join runs
-        on used.run_id = runs.run_id
+    inner join runs using (run_id)
     left join categories
         on
             runs.dataset = categories.dataset

@@ -2,24 +2,9 @@
 
 with
 
-tasks as (
-
-    select * from {{ ref('dim_memory_tasks') }}
-
-),
-
-right_metrics as (
-
-    select * from {{ ref('int_memory_right_metrics') }}
-
-),
-
-previous_runs as (
-
-    select * from {{ ref('int_memory_run_pairs') }}
-    where pair_source = 'previous'
-
-),
+tasks as (select * from {{ ref('dim_memory_tasks') }}),
+right_metrics as (select * from {{ ref('int_memory_right_metrics') }}),
+previous_runs as (select * from {{ ref('int_memory_run_pairs') }} where pair_source = 'previous'),
 
 summed as (
 
@@ -78,8 +63,7 @@ final as (
         summed.started_at
 
     from summed
-    left join right_metrics
-        on summed.run_id = right_metrics.run_id
+    left join right_metrics using (run_id)
     left join previous_runs
         on summed.run_id = previous_runs.candidate_run_id
 

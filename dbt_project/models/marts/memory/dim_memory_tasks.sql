@@ -1,31 +1,11 @@
 with
 
-runs as (
-
-    select * from {{ ref('stg_memory__runs') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
-
-tests as (
-
-    select * from {{ ref('stg_memory__tests') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
-
-answers as (
-
-    select * from {{ ref('fct_memory_answers') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
-
+runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
+tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
+answers as (select * from {{ ref('fct_memory_answers') }} where {{ in_this_build('memory_runs') }}),
 invalid_questions as (
-
     select * from {{ ref('stg_memory__invalid_questions') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
 
 rounds as (
@@ -85,12 +65,9 @@ counted as (
         ) as n_valid
 
     from runs
-    left join rounds
-        on runs.run_id = rounds.run_id and runs.task_id = rounds.task_id
-    left join asked
-        on runs.run_id = asked.run_id and runs.task_id = asked.task_id
-    left join invalid
-        on runs.run_id = invalid.run_id and runs.task_id = invalid.task_id
+    left join rounds using (run_id, task_id)
+    left join asked using (run_id, task_id)
+    left join invalid using (run_id, task_id)
 
 ),
 

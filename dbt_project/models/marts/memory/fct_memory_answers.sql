@@ -1,76 +1,9 @@
 with
 
-answers as (
-
-    select * from {{ ref('int_memory_answers_classified') }}
-
-),
-
-token_scores as (
-
-    select * from {{ ref('int_memory_token_scores') }}
-
-),
-
-locomo_scores as (
-
-    select * from {{ ref('int_memory_locomo_scores') }}
-
-),
-
-right_metrics as (
-
-    select * from {{ ref('int_memory_right_metrics') }}
+answers as (select * from {{ ref('int_memory_answers_classified') }}),
+scores as (
+    select * from {{ ref('int_memory_answers_scored') }}
     where {{ in_this_build('memory_runs') }}
-
-),
-
-scored as (
-
-    select
-        answers.*,
-        token_scores.exact_match,
-        token_scores.token_f1,
-        token_scores.contains_reference,
-        case
-            when coalesce(answers.category, '') <> '5' then token_scores.mem0_f1
-        end as mem0_f1,
-        case
-            when answers.is_failed then null
-            when answers.category = '5' then {{ is_refusal('answers.predicted_answer') }}
-            -- No answer at all has no stems to compare: as published, 0.
-            when answers.has_reference then coalesce(locomo_scores.locomo_f1, 0.0)
-        end as locomo_f1,
-        right_metrics.right_metric,
-        right_metrics.right_threshold
-
-    from answers
-    inner join right_metrics
-        on answers.run_id = right_metrics.run_id
-    left join token_scores
-        on
-            answers.run_id = token_scores.run_id
-            and answers.task_id = token_scores.task_id
-            and answers.test_index = token_scores.test_index
-            and answers.question_index = token_scores.question_index
-    left join locomo_scores
-        on
-            answers.run_id = locomo_scores.run_id
-            and answers.task_id = locomo_scores.task_id
-            and answers.test_index = locomo_scores.test_index
-            and answers.question_index = locomo_scores.question_index
-
-),
-
-judged as (
-
-    select
-        *,
-        {{ score_by('right_metric') }} as right_score,
-        test_index = max(test_index) over (partition by run_id, task_id) as is_last_round
-
-    from scored
-
 ),
 
 final as (
@@ -78,43 +11,39 @@ final as (
     select
 
         ---------- ids
-        run_id,
-        task_id,
-        test_index,
-        question_index,
-        question_key,
+        answers.run_id,
+        answers.task_id,
+        answers.test_index,
+        answers.question_index,
+        answers.question_key,
 
         ---------- strings
-        category,
-        question_text,
-        predicted_answer,
-        error,
-        case
-            when is_failed then 'error'
-            when right_score is null then 'unevaluated'
-            when right_score >= right_threshold then 'pass'
-            else 'fail'
-        end as status,
+        answers.category,
+        answers.question_text,
+        answers.predicted_answer,
+        answers.error,
+        scores.status,
 
         ---------- numerics
-        exact_match,
-        token_f1,
-        locomo_f1,
-        mem0_f1,
-        contains_reference,
-        right_score,
+        scores.exact_match,
+        scores.token_f1,
+        scores.locomo_f1,
+        scores.mem0_f1,
+        scores.contains_reference,
+        scores.right_score,
 
         ---------- booleans
-        is_failed,
-        has_reference,
-        is_last_round,
+        answers.is_failed,
+        answers.has_reference,
+        scores.is_last_round,
 
         ---------- json
-        reference_answer,
-        evidence,
-        extras
+        answers.reference_answer,
+        answers.evidence,
+        answers.extras
 
-    from judged
+    from answers
+    inner join scores using (run_id, task_id, test_index, question_index)
 
 )
 

@@ -2,23 +2,9 @@
 
 with
 
-judged as (
-
-    select * from {{ ref('int_memory_comparisons_judged') }}
-
-),
-
-verdicts as (
-
-    select * from {{ ref('comparison_verdicts') }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('comparison_reasons') }}
-
-),
+judged as (select * from {{ ref('int_memory_comparisons_judged') }}),
+verdicts as (select * from {{ ref('comparison_verdicts') }}),
+reasons as (select * from {{ ref('comparison_reasons') }}),
 
 final as (
 
@@ -60,8 +46,8 @@ final as (
         judged.is_right_metric
 
     from judged
-    inner join verdicts on judged.verdict = verdicts.verdict
-    left join reasons on judged.reason = reasons.reason
+    inner join verdicts using (verdict)
+    left join reasons using (reason)
 
 )
 

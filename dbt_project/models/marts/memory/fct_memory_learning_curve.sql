@@ -1,30 +1,9 @@
 with
 
-rounds as (
-
-    select * from {{ ref('int_memory_round_scores') }}
-
-),
-
-tests as (
-
-    select * from {{ ref('stg_memory__tests') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
-
-runs as (
-
-    select * from {{ ref('stg_memory__runs') }}
-    where {{ in_this_build('memory_runs') }}
-
-),
-
-categories as (
-
-    select * from {{ ref('memory_categories') }}
-
-),
+rounds as (select * from {{ ref('int_memory_round_scores') }}),
+tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
+runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
+categories as (select * from {{ ref('memory_categories') }}),
 
 ruled as (
 
@@ -67,15 +46,8 @@ final as (
         {{ rounded('ruled.score_sum / nullif(ruled.n_counted, 0)') }} as score
 
     from ruled
-    inner join tests
-        on
-            ruled.run_id = tests.run_id
-            and ruled.task_id = tests.task_id
-            and ruled.test_index = tests.test_index
-    inner join runs
-        on
-            ruled.run_id = runs.run_id
-            and ruled.task_id = runs.task_id
+    inner join tests using (run_id, task_id, test_index)
+    inner join runs using (run_id, task_id)
     where
         ruled.category = 'all'
         or ruled.category in (select categories.category_group from categories)

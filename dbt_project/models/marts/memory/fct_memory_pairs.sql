@@ -3,31 +3,20 @@
 with
 
 pairs as (
-
     select * from {{ ref('int_memory_run_pairs') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }}
-
 ),
-
 right_metrics as (
-
     select * from {{ ref('int_memory_right_metrics') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
-
 changes as (
-
     select * from {{ ref('fct_memory_question_changes') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }}
-
 ),
-
 overall as (
-
     select * from {{ ref('fct_memory_comparisons') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }} and category = 'all'
-
 ),
 
 counted as (
@@ -73,16 +62,13 @@ final as (
         coalesce(counted.n_newly_fixed, 0) as n_newly_fixed
 
     from pairs
+    left join counted using (baseline_run_id, candidate_run_id)
     left join right_metrics on pairs.candidate_run_id = right_metrics.run_id
     left join overall
         on
             pairs.baseline_run_id = overall.baseline_run_id
             and pairs.candidate_run_id = overall.candidate_run_id
             and right_metrics.right_metric = overall.metric
-    left join counted
-        on
-            pairs.baseline_run_id = counted.baseline_run_id
-            and pairs.candidate_run_id = counted.candidate_run_id
 
 )
 

@@ -2,18 +2,8 @@
 
 with
 
-questions as (
-
-    select * from {{ ref('int_memory_questions_compared') }}
-    where is_right_metric
-
-),
-
-reasons as (
-
-    select * from {{ ref('comparison_reasons') }}
-
-),
+questions as (select * from {{ ref('int_memory_questions_compared') }} where is_right_metric),
+reasons as (select * from {{ ref('comparison_reasons') }}),
 
 final as (
 
@@ -45,7 +35,7 @@ final as (
         questions.is_comparable
 
     from questions
-    left join reasons on questions.reason = reasons.reason
+    left join reasons using (reason)
 
 )
 

@@ -1,16 +1,9 @@
 with
 
-pairs as (
-
-    select * from {{ ref('int_memory_retention_pairs') }}
-
-),
-
+pairs as (select * from {{ ref('int_memory_retention_pairs') }}),
 right_metrics as (
-
     select * from {{ ref('int_memory_right_metrics') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
 
 counted as (
@@ -49,8 +42,7 @@ final as (
         ) }} as retention
 
     from counted
-    inner join right_metrics
-        on counted.run_id = right_metrics.run_id
+    inner join right_metrics using (run_id)
 
 )
 

@@ -1,10 +1,8 @@
 with
 
 tests as (
-
     select * from {{ ref('stg_memory__tests') }}
     where {{ in_this_build('memory_runs') }} and memory_snapshot is not null
-
 ),
 
 measures as (

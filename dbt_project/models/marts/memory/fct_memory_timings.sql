@@ -1,16 +1,9 @@
 with
 
-calls as (
-
-    select * from {{ ref('int_memory_calls_timed') }}
-
-),
-
+calls as (select * from {{ ref('int_memory_calls_timed') }}),
 timings as (
-
     select * from {{ ref('stg_memory__timings') }}
     where {{ in_this_build('memory_runs') }}
-
 ),
 
 detailed as (
@@ -112,16 +105,8 @@ joined as (
         detailed.p99_ms
 
     from stages
-    left join detailed
-        on
-            stages.run_id = detailed.run_id
-            and stages.operation = detailed.operation
-            and stages.stage = detailed.stage
-    left join summarised
-        on
-            stages.run_id = summarised.run_id
-            and stages.operation = summarised.operation
-            and stages.stage = summarised.stage
+    left join detailed using (run_id, operation, stage)
+    left join summarised using (run_id, operation, stage)
 
 ),
 

@@ -2,17 +2,8 @@
 
 with
 
-own_checks as (
-
-    select * from {{ ref('fct_check_results') }}
-
-),
-
-reported_checks as (
-
-    select * from {{ ref('stg_reported__checks') }}
-
-),
+own_checks as (select * from {{ ref('fct_check_results') }}),
+reported_checks as (select * from {{ ref('stg_reported__checks') }}),
 
 own as (
 

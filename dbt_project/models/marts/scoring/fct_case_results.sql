@@ -1,67 +1,29 @@
 with
 
-cases as (
-
-    select * from {{ ref('dim_cases') }}
-    where {{ in_this_build() }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-weights as (
-
-    select * from {{ ref('int_dimension_weights') }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
+results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('dim_cases') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+matches as (select * from {{ ref('int_match_results') }} where status <> 'pass'),
+errors as (select * from {{ ref('int_round_results') }} where error_code is not null),
 
 by_dimension as (
 
     select
-        cases.task_id,
-        cases.case_id,
+        results.task_id,
+        results.case_id,
         dimensions.dimension_id,
         dimensions.dimension_position,
         case_scores.score,
         case when case_scores.score is null then coalesce(case_scores.reason, 'no_rounds') end
-            as reason,
-        case when case_scores.score is not null then weights.weight_used end as weight
+            as reason
 
-    from cases
-    inner join dimensions on cases.task_id = dimensions.task_id
-    inner join weights
-        on
-            dimensions.task_id = weights.task_id
-            and dimensions.dimension_id = weights.dimension_id
+    from results
+    inner join dimensions using (task_id)
     left join case_scores
         on
-            cases.task_id = case_scores.task_id
-            and cases.case_id = case_scores.case_id
+            results.task_id = case_scores.task_id
+            and results.case_id = case_scores.case_id
             and dimensions.dimension_id = case_scores.dimension_id
 
 ),
@@ -75,38 +37,28 @@ scored as (
             as dimension_scores,
         {{ json_map_of(
             'dimension_id', 'reason', 'dimension_position', 'reason is not null'
-        ) }} as unscored,
-        {{ rounded(
-            exact_sum('weight * score') ~ ' / nullif(' ~ exact_sum('weight') ~ ', 0)'
-        ) }} as aggregated_score
+        ) }} as unscored
 
     from by_dimension
     group by task_id, case_id
 
 ),
 
-counted as (
+failed as (
 
     select
         task_id,
         case_id,
-        count(*) as n_rounds,
-        count(*) filter (where status = 'pass') as n_rounds_passed,
-        count(*) filter (where status = 'fail') as n_rounds_failed,
-        count(*) filter (where status = 'error') as n_rounds_in_error,
-        count(*) filter (where status = 'unevaluated') as n_rounds_unevaluated,
-        bool_and(must_have_pass) as must_have_pass,
-        bool_and(reported_must_have_pass) as reported_must_have_pass,
         {{ json_list_of(
-            'distinct left(error_code, 200)', 'left(error_code, 200)', 'error_code is not null', 5
+            'distinct left(error_code, 200)', 'left(error_code, 200)', at_most=5
         ) }} as error_codes
 
-    from rounds
+    from errors
     group by task_id, case_id
 
 ),
 
-failed_scopes as (
+mismatched as (
 
     select
         task_id,
@@ -120,7 +72,6 @@ failed_scopes as (
         ) }} as unevaluated_scopes
 
     from matches
-    where status <> 'pass'
     group by task_id, case_id
 
 ),
@@ -130,45 +81,39 @@ final as (
     select
 
         ---------- ids
-        cases.task_id,
-        cases.case_id,
+        results.task_id,
+        results.case_id,
 
         ---------- strings
-        case
-            when coalesce(counted.n_rounds, 0) = 0 then 'unevaluated'
-            when counted.n_rounds_in_error = counted.n_rounds then 'error'
-            when counted.n_rounds_failed + counted.n_rounds_in_error > 0 then 'fail'
-            when counted.n_rounds_unevaluated > 0 then 'unevaluated'
-            else 'pass'
-        end as status,
+        results.status,
 
         ---------- numerics
-        scored.aggregated_score,
-        coalesce(counted.n_rounds, 0) as n_rounds,
-        coalesce(counted.n_rounds_passed, 0) as n_rounds_passed,
+        results.aggregated_score,
+        results.n_rounds,
+        results.n_rounds_passed,
 
         ---------- booleans
-        counted.must_have_pass,
-        counted.reported_must_have_pass,
+        results.must_have_pass,
+        results.reported_must_have_pass,
 
         ---------- json
         coalesce(scored.dimension_scores, {{ as_json("'{}'") }}) as dimension_scores,
         {{ json_object_of({
-            'rounds_failed': 'coalesce(counted.n_rounds_failed, 0)',
-            'rounds_in_error': 'coalesce(counted.n_rounds_in_error, 0)',
-            'rounds_unevaluated': 'coalesce(counted.n_rounds_unevaluated, 0)',
-            'error_codes': "coalesce(counted.error_codes, " ~ as_json("'[]'") ~ ")",
-            'failed_scopes': "coalesce(failed_scopes.failed_scopes, " ~ as_json("'[]'") ~ ")",
-            'unevaluated_scopes': "coalesce(failed_scopes.unevaluated_scopes, " ~ as_json("'[]'") ~ ")",
+            'rounds_failed': 'results.n_rounds_failed',
+            'rounds_in_error': 'results.n_rounds_in_error',
+            'rounds_unevaluated': 'results.n_rounds_unevaluated',
+            'error_codes': "coalesce(failed.error_codes, " ~ as_json("'[]'") ~ ")",
+            'failed_scopes': "coalesce(mismatched.failed_scopes, " ~ as_json("'[]'") ~ ")",
+            'unevaluated_scopes': "coalesce(mismatched.unevaluated_scopes, " ~ as_json("'[]'") ~ ")",
             'unscored': "coalesce(scored.unscored, " ~ as_json("'{}'") ~ ")",
             'in_testset': 'cases.in_testset',
         }, ['error_codes', 'failed_scopes', 'unevaluated_scopes', 'unscored']) }} as notes
 
-    from cases
-    left join scored on cases.task_id = scored.task_id and cases.case_id = scored.case_id
-    left join counted on cases.task_id = counted.task_id and cases.case_id = counted.case_id
-    left join failed_scopes
-        on cases.task_id = failed_scopes.task_id and cases.case_id = failed_scopes.case_id
+    from results
+    inner join cases using (task_id, case_id)
+    left join scored using (task_id, case_id)
+    left join failed using (task_id, case_id)
+    left join mismatched using (task_id, case_id)
 
 )
 

@@ -1,47 +1,12 @@
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
-intervals as (
-
-    select * from {{ ref('int_dimension_intervals') }}
-
-),
-
-weights as (
-
-    select * from {{ ref('int_dimension_weights') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_dimension_metrics') }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('score_reasons') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+scores as (select * from {{ ref('int_dimension_scores') }}),
+intervals as (select * from {{ ref('int_dimension_intervals') }}),
+metrics as (select * from {{ ref('int_dimension_metrics') }}),
+totals as (select * from {{ ref('int_task_results') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+reasons as (select * from {{ ref('score_reasons') }}),
 
 worst_cases as (
 
@@ -73,22 +38,22 @@ worst as (
 
 ),
 
--- why there is no score, in one code
 judged as (
 
     select
         dimensions.*,
-        centres.score,
-        centres.n_cases,
-        centres.n_rounds,
-        centres.mean_variance,
-        weights.weight_used,
+        scores.score,
+        scores.weight_used,
+        scores.mean_variance,
+        scores.n_scored_cases as n_cases,
+        scores.n_scored_rounds as n_rounds,
+        scores.n_rounds as n_task_rounds,
+        scores.unscored_reason,
+        totals.n_cases as n_task_cases,
         intervals.ci_low,
         intervals.ci_high,
         intervals.ci_method,
         intervals.ci_reason,
-        metrics.n_cases as n_task_cases,
-        metrics.n_rounds as n_task_rounds,
         metrics.mean,
         metrics.sd,
         metrics.median,
@@ -106,34 +71,14 @@ judged as (
         metrics.n_below_limit + metrics.n_above_limit as n_off_target,
         worst.n_below_full,
         worst.worst_cases,
-        worst.worst_cases_en,
-        case
-            when centres.score is null and metrics.n_scored_rounds > 0
-                then case when centres.n_cases = 0 then 'too_few_rounds' else 'no_confidence' end
-            else metrics.unscored_reason
-        end as unscored_reason
+        worst.worst_cases_en
 
     from dimensions
-    inner join centres
-        on
-            dimensions.task_id = centres.task_id
-            and dimensions.dimension_id = centres.dimension_id
-    inner join intervals
-        on
-            dimensions.task_id = intervals.task_id
-            and dimensions.dimension_id = intervals.dimension_id
-    inner join weights
-        on
-            dimensions.task_id = weights.task_id
-            and dimensions.dimension_id = weights.dimension_id
-    inner join metrics
-        on
-            dimensions.task_id = metrics.task_id
-            and dimensions.dimension_id = metrics.dimension_id
-    left join worst
-        on
-            dimensions.task_id = worst.task_id
-            and dimensions.dimension_id = worst.dimension_id
+    inner join scores using (task_id, dimension_id)
+    inner join intervals using (task_id, dimension_id)
+    inner join metrics using (task_id, dimension_id)
+    inner join totals using (task_id)
+    left join worst using (task_id, dimension_id)
 
 ),
 

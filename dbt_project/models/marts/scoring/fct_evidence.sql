@@ -1,47 +1,12 @@
 with
 
-picked as (
-
-    select * from {{ ref('int_evidence_rounds') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-checks as (
-
-    select * from {{ ref('int_evidence_checks') }}
-
-),
-
-broken_rules as (
-
-    select * from {{ ref('int_evidence_rules') }}
-
-),
-
-golden_answers as (
-
-    select * from {{ ref('int_golden_answers') }}
-
-),
-
-common_answers as (
-
-    select * from {{ ref('int_evidence_common_answers') }}
-
-),
+picked as (select * from {{ ref('int_evidence_rounds') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
+checks as (select * from {{ ref('int_evidence_checks') }}),
+broken_rules as (select * from {{ ref('int_evidence_rules') }}),
+golden_answers as (select * from {{ ref('int_golden_answers') }}),
+common_answers as (select * from {{ ref('int_evidence_common_answers') }}),
 
 golden_texts as (
 
@@ -103,33 +68,12 @@ gathered as (
         end as n_common
 
     from picked
-    inner join dimensions
-        on
-            picked.task_id = dimensions.task_id
-            and picked.dimension_id = dimensions.dimension_id
-    inner join rounds
-        on
-            picked.task_id = rounds.task_id
-            and picked.case_id = rounds.case_id
-            and picked.round_id = rounds.round_id
-    left join checks
-        on
-            picked.task_id = checks.task_id
-            and picked.dimension_id = checks.dimension_id
-            and picked.case_id = checks.case_id
-            and picked.round_id = checks.round_id
-    left join broken_rules
-        on
-            picked.task_id = broken_rules.task_id
-            and picked.dimension_id = broken_rules.dimension_id
-            and picked.case_id = broken_rules.case_id
-            and picked.round_id = broken_rules.round_id
-    left join common_answers
-        on
-            picked.task_id = common_answers.task_id
-            and picked.case_id = common_answers.case_id
-    left join golden_texts
-        on picked.task_id = golden_texts.task_id and picked.case_id = golden_texts.case_id
+    inner join dimensions using (task_id, dimension_id)
+    inner join rounds using (task_id, case_id, round_id)
+    left join checks using (task_id, dimension_id, case_id, round_id)
+    left join broken_rules using (task_id, dimension_id, case_id, round_id)
+    left join common_answers using (task_id, case_id)
+    left join golden_texts using (task_id, case_id)
 
 ),
 

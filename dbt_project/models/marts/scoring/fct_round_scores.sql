@@ -1,10 +1,6 @@
 with
 
-round_scores as (
-
-    select * from {{ ref('int_round_scores') }}
-
-),
+round_scores as (select * from {{ ref('int_round_scores') }}),
 
 final as (
 
@@ -22,8 +18,8 @@ final as (
         reason,
 
         ---------- numerics
-        {{ rounded('metric') }} as metric,
-        {{ rounded('score') }} as score
+        metric,
+        score
 
     from round_scores
 

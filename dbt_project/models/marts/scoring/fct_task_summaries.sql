@@ -1,69 +1,21 @@
 with
 
-task_scores as (
-
-    select * from {{ ref('int_task_scores') }}
-
-),
-
-case_results as (
-
-    select * from {{ ref('fct_case_results') }}
-    where {{ in_this_build() }}
-
-),
-
-dimension_scores as (
-
-    select * from {{ ref('fct_dimension_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-alerts as (
-
-    select * from {{ ref('int_task_alerts') }}
-    where {{ in_this_build() }}
-
-),
-
-grades as (
-
-    select * from {{ ref('grades') }}
-
-),
-
-severities as (
-
-    select * from {{ ref('severities') }}
-
-),
-
-counted as (
-
-    select
-        task_id,
-        count(*) as n_cases,
-        count(*) filter (where status = 'pass') as n_pass,
-        count(*) filter (where status = 'fail') as n_fail,
-        count(*) filter (where status = 'error') as n_error,
-        count(*) filter (where status = 'unevaluated') as n_unevaluated
-
-    from case_results
-    group by task_id
-
-),
+results as (select * from {{ ref('int_task_results') }}),
+dimension_scores as (select * from {{ ref('fct_dimension_scores') }} where {{ in_this_build() }}),
+alerts as (select * from {{ ref('int_task_alerts') }} where {{ in_this_build() }}),
+grades as (select * from {{ ref('grades') }}),
+severities as (select * from {{ ref('severities') }}),
 
 earned as (
 
     select
-        task_scores.task_id,
+        results.task_id,
         max(grades.min_score) as min_score
 
-    from task_scores
-    inner join grades on task_scores.overall_score >= grades.min_score
-    where not task_scores.is_mostly_unscored
-    group by task_scores.task_id
+    from results
+    inner join grades on results.overall_score >= grades.min_score
+    where not results.is_mostly_unscored
+    group by results.task_id
 
 ),
 
@@ -75,7 +27,7 @@ capped as (
         min(grades.min_score) as highest_min_score
 
     from alerts
-    inner join severities on alerts.severity = severities.severity
+    inner join severities using (severity)
     inner join grades on severities.caps_grade_at = grades.grade
     group by alerts.task_id
 
@@ -89,7 +41,7 @@ graded as (
         case when is_capped then capped.highest_min_score else earned.min_score end as min_score
 
     from earned
-    left join capped on earned.task_id = capped.task_id
+    left join capped using (task_id)
 
 ),
 
@@ -124,31 +76,21 @@ weakest as (
 joined as (
 
     select
-        task_scores.*,
+        results.*,
         coalesce(grades.grade, 'n/a') as grade,
         coalesce(graded.is_capped, false) as is_capped,
-        {{ rounded(
-            'cast(counted.n_pass as double)'
-            ~ ' / nullif(counted.n_pass + counted.n_fail + counted.n_error, 0)'
-        ) }} as pass_rate,
-        coalesce(counted.n_cases, 0) as n_cases,
-        coalesce(counted.n_pass, 0) as n_pass,
-        coalesce(counted.n_fail, 0) as n_fail,
-        coalesce(counted.n_error, 0) as n_error,
-        coalesce(counted.n_unevaluated, 0) as n_unevaluated,
         coalesce(warned.n_critical, 0) as n_critical,
         coalesce(warned.n_major, 0) as n_major,
         weakest.name as weakest_name,
         weakest.score as weakest_score
 
-    from task_scores
-    left join counted on task_scores.task_id = counted.task_id
-    left join graded on task_scores.task_id = graded.task_id
+    from results
+    left join graded using (task_id)
     left join grades on graded.min_score = grades.min_score
-    left join warned on task_scores.task_id = warned.task_id
+    left join warned using (task_id)
     left join weakest
         on
-            task_scores.task_id = weakest.task_id
+            results.task_id = weakest.task_id
             and weakest.score_rank = 1
             and weakest.n_dimensions > 1
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'reported_checks') }}
-
-),
+source as (select * from {{ source('raw', 'reported_checks') }}),
 
 renamed as (
 

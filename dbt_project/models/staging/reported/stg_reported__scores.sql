@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'reported_scores') }}
-
-),
+source as (select * from {{ source('raw', 'reported_scores') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'reported_totals') }}
-
-),
+source as (select * from {{ source('raw', 'reported_totals') }}),
 
 renamed as (
 

@@ -1,39 +1,12 @@
 {{ config(materialized=view_of_step()) }}
 
--- Alerts about a task's cases: missing, rejected, without a reference, not to be judged.
 with
 
-concerned as (
-
-    select * from {{ ref('int_cases_concerned') }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-    where {{ in_this_build() }}
-
-),
-
-cases as (
-
-    select * from {{ ref('dim_cases') }}
-    where {{ in_this_build() }}
-
-),
-
-test_cases as (
-
-    select * from {{ ref('stg_testsets__test_cases') }}
-
-),
-
-reasons as (
-
-    select * from {{ ref('score_reasons') }}
-
-),
+concerned as (select * from {{ ref('int_cases_concerned') }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
+reasons as (select * from {{ ref('score_reasons') }}),
 
 case_totals as (
 
@@ -100,8 +73,8 @@ alerts as (
         listed.case_ids
 
     from listed
-    inner join tasks on listed.task_id = tasks.task_id
-    left join case_totals on listed.task_id = case_totals.task_id
+    inner join tasks using (task_id)
+    left join case_totals using (task_id)
     left join testset_totals on tasks.testset_id = testset_totals.testset_id
     left join reasons on listed.reason = reasons.reason
 

@@ -1,57 +1,32 @@
 {{ config(materialized=view_of_step()) }}
 
--- Alerts about a task's rounds: too few of them scored, too many in error.
 with
 
-task_scores as (
+results as (select * from {{ ref('int_task_results') }}),
+case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+policy as (select * from {{ ref('alert_policy') }}),
 
-    select * from {{ ref('int_task_scores') }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-scored_rounds as (
-
-    select * from {{ ref('int_scored_rounds') }}
-
-),
-
-policy as (
-
-    select * from {{ ref('alert_policy') }}
-
-),
-
-faulty_rounds as (
+faulty_cases as (
 
     select
-        rounds.task_id,
-        rounds.case_id,
-        'low_coverage' as code
+        task_id,
+        case_id,
+        'low_coverage' as code,
+        n_rounds - n_rounds_scored as n_rounds
 
-    from rounds
-    left join scored_rounds
-        on
-            rounds.task_id = scored_rounds.task_id
-            and rounds.case_id = scored_rounds.case_id
-            and rounds.round_id = scored_rounds.round_id
-    where scored_rounds.round_id is null
+    from case_results
+    where n_rounds_scored < n_rounds
 
     union all
 
     select
         task_id,
         case_id,
-        'high_error_share' as code
+        'high_error_share' as code,
+        n_rounds_in_error as n_rounds
 
-    from rounds
-    where status = 'error'
+    from case_results
+    where n_rounds_in_error > 0
 
 ),
 
@@ -60,11 +35,11 @@ counted as (
     select
         task_id,
         code,
-        count(*) as n_rounds,
-        count(distinct case_id) as n_cases,
-        {{ json_list_of('distinct case_id', 'case_id') }} as case_ids
+        cast(sum(n_rounds) as bigint) as n_rounds,
+        count(*) as n_cases,
+        {{ json_list_of('case_id', 'case_id') }} as case_ids
 
-    from faulty_rounds
+    from faulty_cases
     group by task_id, code
 
 ),
@@ -76,24 +51,24 @@ measured as (
         cast(null as string) as dimension_id,
         counted.code,
         case
-            when counted.code = 'low_coverage' then task_scores.coverage
-            else {{ rounded('cast(counted.n_rounds as double) / task_scores.n_rounds') }}
+            when counted.code = 'low_coverage' then results.coverage
+            else {{ rounded('cast(counted.n_rounds as double) / results.n_rounds') }}
         end as value,
         policy.threshold as limit_value,
         'share' as unit,
         case
-            when counted.code = 'low_coverage' then task_scores.n_scored_rounds
+            when counted.code = 'low_coverage' then results.n_scored_rounds
             else counted.n_rounds
         end as n,
-        task_scores.n_rounds as n_total,
+        results.n_rounds as n_total,
         cast(null as string) as detail,
         cast(null as string) as detail_en,
         counted.n_cases,
         counted.case_ids
 
     from counted
-    inner join task_scores on counted.task_id = task_scores.task_id
-    inner join policy on counted.code = policy.code
+    inner join results using (task_id)
+    inner join policy using (code)
 
 ),
 

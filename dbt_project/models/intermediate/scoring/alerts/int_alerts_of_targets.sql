@@ -1,56 +1,28 @@
 {{ config(materialized=view_of_step()) }}
 
--- Alerts about what a dimension's target asks for: its score, its metric, its variance.
--- As every int_alerts_of_*: the facts without words, one row per alert.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_dimension_metrics') }}
-
-),
-
-case_scores as (
-
-    select * from {{ ref('int_case_scores') }}
-    where {{ in_this_build() }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+scores as (select * from {{ ref('int_dimension_scores') }}),
+metrics as (select * from {{ ref('int_dimension_metrics') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 
 measured as (
 
     select
         dimensions.*,
-        centres.score,
-        centres.mean_variance,
-        centres.n_cases,
-        centres.n_cases_with_variance,
+        scores.score,
+        scores.mean_variance,
+        scores.n_scored_cases,
+        scores.n_cases_with_variance,
         metrics.mean,
         metrics.n_scored_rounds,
         metrics.n_below_limit,
         metrics.n_above_limit
 
     from dimensions
-    inner join centres
-        on
-            dimensions.task_id = centres.task_id
-            and dimensions.dimension_id = centres.dimension_id
-    inner join metrics
-        on
-            dimensions.task_id = metrics.task_id
-            and dimensions.dimension_id = metrics.dimension_id
+    inner join scores using (task_id, dimension_id)
+    inner join metrics using (task_id, dimension_id)
 
 ),
 
@@ -65,7 +37,7 @@ missed as (
         min_score as limit_value,
         'share' as unit,
         cast(null as bigint) as n,
-        n_cases as n_total
+        n_scored_cases as n_total
     from measured
     where score < min_score
 
@@ -79,7 +51,7 @@ missed as (
         max_score as limit_value,
         'share' as unit,
         null as n,
-        n_cases as n_total
+        n_scored_cases as n_total
     from measured
     where score > max_score
 
@@ -142,10 +114,7 @@ distances as (
         end as distance
 
     from missed
-    left join case_scores
-        on
-            missed.task_id = case_scores.task_id
-            and missed.dimension_id = case_scores.dimension_id
+    left join case_scores using (task_id, dimension_id)
 
 ),
 

@@ -1,54 +1,14 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per alert and case that it is about; `reason` says more where it is known.
 with
 
-cases as (
-
-    select * from {{ ref('dim_cases') }}
-    where {{ in_this_build() }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-    where {{ in_this_build() }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
-
-test_cases as (
-
-    select * from {{ ref('stg_testsets__test_cases') }}
-
-),
-
-rejects as (
-
-    select * from {{ ref('stg_loads__rejects') }}
-
-),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
+matches as (select * from {{ ref('int_match_results') }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
+rejects as (select * from {{ ref('stg_loads__rejects') }}),
 
 without_rounds as (
 
@@ -60,7 +20,7 @@ without_rounds as (
         cast(null as string) as reason
 
     from cases
-    left join rounds on cases.task_id = rounds.task_id and cases.case_id = rounds.case_id
+    left join rounds using (task_id, case_id)
     where rounds.round_id is null
 
 ),
@@ -68,14 +28,17 @@ without_rounds as (
 not_in_testset as (
 
     select
-        task_id,
+        cases.task_id,
         'case_not_in_testset' as code,
-        case_id,
+        cases.case_id,
         cast(null as string) as dimension_id,
         cast(null as string) as reason
 
     from cases
-    where not in_testset
+    inner join tasks using (task_id)
+    left join test_cases
+        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+    where tasks.testset_id is not null and test_cases.case_id is null
 
 ),
 
@@ -89,7 +52,7 @@ missing as (
         cast(null as string) as reason
 
     from tasks
-    inner join test_cases on tasks.testset_id = test_cases.testset_id
+    inner join test_cases using (testset_id)
     left join cases on tasks.task_id = cases.task_id and test_cases.case_id = cases.case_id
     where cases.case_id is null
 
@@ -108,7 +71,7 @@ faulty as (
         cast(null as string) as reason
 
     from tasks
-    inner join rejects on tasks.load_id = rejects.load_id
+    inner join rejects using (load_id)
     where rejects.severity = 'reject' or rejects.code = 'duplicate_round'
 
 ),

@@ -1,7 +1,5 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- Every alert that a task's own data raises, in words and in order: the worst first.
--- Alerts that look at other tasks join in fct_alerts; only these here cap a grade.
 with
 
 facts as (
@@ -14,6 +12,10 @@ facts as (
 
     union all
 
+    select * from {{ ref('int_alerts_of_scores') }}
+
+    union all
+
     select * from {{ ref('int_alerts_of_rounds') }}
 
     union all
@@ -22,23 +24,9 @@ facts as (
 
 ),
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-policy as (
-
-    select * from {{ ref('alert_policy') }}
-
-),
-
-severities as (
-
-    select * from {{ ref('severities') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+policy as (select * from {{ ref('alert_policy') }}),
+severities as (select * from {{ ref('severities') }}),
 
 rated as (
 
@@ -55,11 +43,8 @@ rated as (
         end as severity
 
     from facts
-    inner join policy on facts.code = policy.code
-    left join dimensions
-        on
-            facts.task_id = dimensions.task_id
-            and facts.dimension_id = dimensions.dimension_id
+    inner join policy using (code)
+    left join dimensions using (task_id, dimension_id)
 
 ),
 
@@ -89,7 +74,7 @@ worded as (
         rated.case_ids
 
     from rated
-    inner join severities on rated.severity = severities.severity
+    inner join severities using (severity)
 
 )
 

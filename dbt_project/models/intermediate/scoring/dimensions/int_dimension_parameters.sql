@@ -1,16 +1,6 @@
--- The parameters of a dimension, typed, with their defaults, and in one text those that
--- cannot be used: a dimension with such a parameter is not scored.
 with
 
-dimensions as (
-
-    select
-        *,
-        coalesce(nullif(trim({{ json_text('parameters', 'scorer') }}), ''), dimension_id) as scorer
-
-    from {{ ref('int_dimensions_configured') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_configured') }}),
 
 typed as (
 

@@ -1,27 +1,9 @@
 {{ config(materialized=view_of_step()) }}
 
--- The limits that a dimension's target names, in the unit of its metric. A side's limit
--- is the key `max` (`min`), else the one other key that begins so; min_score, max_score
--- and max_variance are no limits of the metric, they only raise alerts.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_configured') }}
-
-),
-
-typed_parameters as (
-
-    select * from {{ ref('int_dimension_parameters') }}
-
-),
-
-scorers as (
-
-    select * from {{ ref('scorers') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_configured') }}),
+scorers as (select * from {{ ref('scorers') }}),
 
 keys as (
 
@@ -64,8 +46,7 @@ limits as (
         *,
         count(case when is_plain then 1 end) over (
             partition by task_id, dimension_id, side
-        ) as n_plain,
-        count(*) over (partition by task_id, dimension_id, side) as n_members
+        ) as n_plain
 
     from members
     where not is_threshold and value is not null
@@ -78,16 +59,33 @@ sides as (
         task_id,
         dimension_id,
         side,
-        max(target_key) as target_key,
-        case when count(*) = 1 then max(number) end as number,
         case
             when count(*) > 1 then 'target_ambiguous'
             when max(number) is null then 'target_not_a_number'
-        end as problem
+        end as problem,
+        case when count(*) = 1 then max(number) end as number,
+        max(target_key) in ('min_seconds', 'max_seconds') as is_in_seconds
 
     from limits
     where is_plain or n_plain = 0
     group by task_id, dimension_id, side
+
+),
+
+both_sides as (
+
+    select
+        task_id,
+        dimension_id,
+        max(problem) filter (where side = 'min') as lower_problem,
+        max(problem) filter (where side = 'max') as upper_problem,
+        max(number) filter (where side = 'min') as lower_number,
+        max(number) filter (where side = 'max') as upper_number,
+        bool_or(is_in_seconds) filter (where side = 'min') as is_lower_in_seconds,
+        bool_or(is_in_seconds) filter (where side = 'max') as is_upper_in_seconds
+
+    from sides
+    group by task_id, dimension_id
 
 ),
 
@@ -114,16 +112,14 @@ limited as (
         dimensions.dimension_id,
         dimensions.scoring_mode,
         coalesce(scorers.is_share, true) as is_share,
-        lower_sides.problem as lower_problem,
-        upper_sides.problem as upper_problem,
-        lower_sides.number * case
-            when scorers.unit = 'ms' and lower_sides.target_key = 'min_seconds' then 1000
-            else 1
-        end as lower_limit,
-        upper_sides.number * case
-            when scorers.unit = 'ms' and upper_sides.target_key = 'max_seconds' then 1000
-            else 1
-        end as upper_limit,
+        both_sides.lower_problem,
+        both_sides.upper_problem,
+        both_sides.lower_number
+        * case when scorers.unit = 'ms' and both_sides.is_lower_in_seconds then 1000 else 1 end
+            as lower_limit,
+        both_sides.upper_number
+        * case when scorers.unit = 'ms' and both_sides.is_upper_in_seconds then 1000 else 1 end
+            as upper_limit,
         thresholds.min_score,
         thresholds.max_score,
         thresholds.max_variance,
@@ -134,25 +130,9 @@ limited as (
         case when uses_lower then lower_limit end as used_lower
 
     from dimensions
-    inner join typed_parameters
-        on
-            dimensions.task_id = typed_parameters.task_id
-            and dimensions.dimension_id = typed_parameters.dimension_id
-    left join scorers on typed_parameters.scorer = scorers.scorer
-    left join sides as lower_sides
-        on
-            dimensions.task_id = lower_sides.task_id
-            and dimensions.dimension_id = lower_sides.dimension_id
-            and lower_sides.side = 'min'
-    left join sides as upper_sides
-        on
-            dimensions.task_id = upper_sides.task_id
-            and dimensions.dimension_id = upper_sides.dimension_id
-            and upper_sides.side = 'max'
-    left join thresholds
-        on
-            dimensions.task_id = thresholds.task_id
-            and dimensions.dimension_id = thresholds.dimension_id
+    left join both_sides using (task_id, dimension_id)
+    left join thresholds using (task_id, dimension_id)
+    left join scorers on dimensions.scorer = scorers.scorer
 
 ),
 

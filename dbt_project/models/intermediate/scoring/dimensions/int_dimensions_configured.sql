@@ -1,42 +1,12 @@
 {{ config(materialized=view_of_step()) }}
 
--- The dimensions that a task asks for; evaluation results, which ask for none, get those
--- of the seed that apply to them.
 with
 
-configs as (
-
-    select * from {{ ref('stg_tasks__dimension_configs') }}
-    where {{ in_this_build() }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('int_tasks_resolved') }}
-    where {{ in_this_build() }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-scores as (
-
-    select * from {{ ref('stg_scores__scores') }}
-    where {{ in_this_build() }}
-
-),
-
-defaults as (
-
-    select * from {{ ref('default_dimensions') }}
-
-),
+configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
+defaults as (select * from {{ ref('default_dimensions') }}),
 
 judged_tasks as (
 
@@ -108,4 +78,7 @@ configured as (
 
 )
 
-select * from configured
+select
+    *,
+    coalesce(nullif(trim({{ json_text('parameters', 'scorer') }}), ''), dimension_id) as scorer
+from configured

@@ -1,30 +1,9 @@
--- One row per task and dimension: which scorer scores it, with which parameters and
--- limits, and what keeps it from being scored.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_configured') }}
-
-),
-
-typed_parameters as (
-
-    select * from {{ ref('int_dimension_parameters') }}
-
-),
-
-targets as (
-
-    select * from {{ ref('int_dimension_targets') }}
-
-),
-
-scorers as (
-
-    select * from {{ ref('scorers') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_configured') }}),
+typed_parameters as (select * from {{ ref('int_dimension_parameters') }}),
+targets as (select * from {{ ref('int_dimension_targets') }}),
+scorers as (select * from {{ ref('scorers') }}),
 
 -- what outside scores say they are for: a dimension, or a scorer that dimensions name
 received as (
@@ -119,14 +98,8 @@ joined as (
         typed_parameters.must_not
 
     from dimensions
-    inner join typed_parameters
-        on
-            dimensions.task_id = typed_parameters.task_id
-            and dimensions.dimension_id = typed_parameters.dimension_id
-    inner join targets
-        on
-            dimensions.task_id = targets.task_id
-            and dimensions.dimension_id = targets.dimension_id
+    inner join typed_parameters using (task_id, dimension_id)
+    inner join targets using (task_id, dimension_id)
     left join scorers on typed_parameters.scorer = scorers.scorer
     left join received as own_scores
         on

@@ -1,35 +1,11 @@
 {{ config(materialized=view_of_step()) }}
 
--- Of the rounds picked as evidence of testset expectations: how many scopes matched, and
--- the first check that did not hold.
 with
 
-picked as (
-
-    select * from {{ ref('int_evidence_rounds') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-    where scorer = 'expectations'
-
-),
-
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
-
-checks as (
-
-    select * from {{ ref('fct_check_results') }}
-    where {{ in_this_build() }}
-
-),
+picked as (select * from {{ ref('int_evidence_rounds') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }} where scorer = 'expectations'),
+matches as (select * from {{ ref('int_match_results') }}),
+checks as (select * from {{ ref('int_check_results') }}),
 
 rounds as (
 
@@ -40,10 +16,7 @@ rounds as (
         picked.round_id
 
     from picked
-    inner join dimensions
-        on
-            picked.task_id = dimensions.task_id
-            and picked.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
 
 ),
 
@@ -58,11 +31,7 @@ counted as (
         count(*) filter (where matches.matched) as n_matched
 
     from rounds
-    inner join matches
-        on
-            rounds.task_id = matches.task_id
-            and rounds.case_id = matches.case_id
-            and rounds.round_id = matches.round_id
+    inner join matches using (task_id, case_id, round_id)
     group by rounds.task_id, rounds.dimension_id, rounds.case_id, rounds.round_id
 
 ),
@@ -86,11 +55,7 @@ failures as (
         ) as failure_no
 
     from rounds
-    inner join checks
-        on
-            rounds.task_id = checks.task_id
-            and rounds.case_id = checks.case_id
-            and rounds.round_id = checks.round_id
+    inner join checks using (task_id, case_id, round_id)
     where checks.status <> 'pass'
 
 ),

@@ -1,27 +1,10 @@
 {{ config(materialized=view_of_step()) }}
 
--- What most rounds of a case answered, for evidence of inconsistency.
 with
 
-picked as (
-
-    select * from {{ ref('int_evidence_rounds') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-    where scorer = 'consistency'
-
-),
-
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where {{ in_this_build() }}
-
-),
+picked as (select * from {{ ref('int_evidence_rounds') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }} where scorer = 'consistency'),
+rounds as (select * from {{ ref('int_rounds_prepared') }} where answer is not null),
 
 picked_cases as (
 
@@ -30,10 +13,7 @@ picked_cases as (
         picked.case_id
 
     from picked
-    inner join dimensions
-        on
-            picked.task_id = dimensions.task_id
-            and picked.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
 
 ),
 
@@ -42,17 +22,16 @@ answers as (
     select
         rounds.task_id,
         rounds.case_id,
-        rounds.answer,
-        count(*) as n_rounds,
+        left(rounds.answer, 2000) as answer,
         row_number() over (
-            partition by rounds.task_id, rounds.case_id order by count(*) desc, rounds.answer
+            partition by rounds.task_id, rounds.case_id
+            order by count(*) desc, left(rounds.answer, 2000)
         ) as choice
 
     from rounds
-    inner join picked_cases
-        on rounds.task_id = picked_cases.task_id and rounds.case_id = picked_cases.case_id
-    where rounds.answer is not null and rounds.status <> 'error'
-    group by rounds.task_id, rounds.case_id, rounds.answer
+    inner join picked_cases using (task_id, case_id)
+    where not rounds.is_error
+    group by rounds.task_id, rounds.case_id, left(rounds.answer, 2000)
 
 )
 

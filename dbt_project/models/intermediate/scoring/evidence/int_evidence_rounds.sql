@@ -1,33 +1,11 @@
--- At most ten rounds per dimension, the worst first; among equals first one round of each
--- case, then the next. They all lie in the ten cases whose worst round is worst, so that
--- only these are looked through.
 with
 
 case_scores as (
-
     select * from {{ ref('int_case_scores') }}
     where {{ in_this_build() }} and lowest_score is not null
-
 ),
-
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }} and score is not null
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-metrics as (
-
-    select * from {{ ref('int_round_metrics') }}
-
-),
+round_scores as (select * from {{ ref('int_round_scores') }} where score is not null),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 
 ranked_cases as (
 
@@ -48,10 +26,7 @@ ranked_cases as (
         ) as case_rank
 
     from case_scores
-    inner join dimensions
-        on
-            case_scores.task_id = dimensions.task_id
-            and case_scores.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
 
 ),
 
@@ -104,26 +79,20 @@ ranked as (
 picked as (
 
     select
-        ranked.task_id,
-        ranked.dimension_id,
-        ranked.case_id,
-        ranked.round_id,
-        ranked.evidence_rank,
-        ranked.metric,
-        ranked.score,
-        ranked.reason,
-        metrics.expected,
-        metrics.actual,
-        metrics.detail
+        task_id,
+        dimension_id,
+        case_id,
+        round_id,
+        evidence_rank,
+        metric,
+        score,
+        reason,
+        expected,
+        actual,
+        detail
 
     from ranked
-    left join metrics
-        on
-            ranked.task_id = metrics.task_id
-            and ranked.case_id = metrics.case_id
-            and ranked.round_id = metrics.round_id
-            and ranked.dimension_id = metrics.dimension_id
-    where ranked.evidence_rank <= 10
+    where evidence_rank <= 10
 
 )
 

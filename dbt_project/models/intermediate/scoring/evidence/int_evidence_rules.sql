@@ -1,26 +1,10 @@
 {{ config(materialized=view_of_step()) }}
 
--- The rules that the rounds picked as evidence broke.
 with
 
-picked as (
-
-    select * from {{ ref('int_evidence_rounds') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-    where scorer = 'rules'
-
-),
-
-rules as (
-
-    select * from {{ ref('int_rules_judged') }}
-
-),
+picked as (select * from {{ ref('int_evidence_rounds') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }} where scorer = 'rules'),
+rules as (select * from {{ ref('int_rules_judged') }}),
 
 broken as (
 
@@ -34,15 +18,8 @@ broken as (
         ) as broken_rules
 
     from picked
-    inner join dimensions
-        on
-            picked.task_id = dimensions.task_id
-            and picked.dimension_id = dimensions.dimension_id
-    inner join rules
-        on
-            picked.task_id = rules.task_id
-            and picked.case_id = rules.case_id
-            and picked.round_id = rules.round_id
+    inner join dimensions using (task_id, dimension_id)
+    inner join rules using (task_id, case_id, round_id)
     where not rules.holds
     group by picked.task_id, picked.dimension_id, picked.case_id, picked.round_id
 

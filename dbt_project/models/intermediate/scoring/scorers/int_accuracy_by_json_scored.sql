@@ -1,6 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- Accuracy with the matching rule `json`; of several golden answers the best one counts.
 with
 
 checks as (

@@ -1,28 +1,13 @@
 {{ config(materialized=view_of_step()) }}
 
--- The answer against the case's golden answers, by the dimension's matching rule; of
--- several golden answers the best one counts. JSON and meaning are compared
--- elsewhere; the golden answers are looked up where they are shown: in the evidence.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'accuracy' and problem is null and match_rule not in ('json', 'semantic')
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-golden_answers as (
-
-    select * from {{ ref('int_golden_answers') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+golden_answers as (select * from {{ ref('int_golden_answers') }}),
 
 -- what can be done with a golden answer under a rule, once and not for every round
 wanted as (
@@ -60,7 +45,7 @@ wanted as (
         end as problem
 
     from dimensions
-    inner join golden_answers on dimensions.task_id = golden_answers.task_id
+    inner join golden_answers using (task_id)
 
 ),
 
@@ -81,7 +66,7 @@ answers as (
         end as answer_tokens
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
 
 ),
 
@@ -117,11 +102,7 @@ compared as (
         end as metric
 
     from answers
-    left join wanted
-        on
-            answers.task_id = wanted.task_id
-            and answers.case_id = wanted.case_id
-            and answers.dimension_id = wanted.dimension_id
+    left join wanted using (task_id, case_id, dimension_id)
 
 ),
 

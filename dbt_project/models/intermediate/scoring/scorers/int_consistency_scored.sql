@@ -1,20 +1,10 @@
--- The share of the case's other measured rounds that a round agrees with. Equal answers
--- are counted, not compared pair by pair; only token_f1 compares pairs, of the different
--- answers within one case.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'consistency' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 -- a parsed output never equals a text
 answers as (
@@ -108,11 +98,7 @@ canonical_answers as (
         end as canonical_hash
 
     from different_answers
-    inner join cases
-        on
-            different_answers.task_id = cases.task_id
-            and different_answers.case_id = cases.case_id
-            and different_answers.dimension_id = cases.dimension_id
+    inner join cases using (task_id, case_id, dimension_id)
     left join answers_alike
         on
             different_answers.task_id = answers_alike.task_id
@@ -152,11 +138,7 @@ likenesses as (
         ) }} as likeness
 
     from groups as ours
-    inner join groups as theirs
-        on
-            ours.task_id = theirs.task_id
-            and ours.case_id = theirs.case_id
-            and ours.dimension_id = theirs.dimension_id
+    inner join groups as theirs using (task_id, case_id, dimension_id)
     where ours.compare = 'token_f1' and ours.canonical_hash <> theirs.canonical_hash
     group by ours.task_id, ours.case_id, ours.dimension_id, ours.canonical_hash
 
@@ -215,12 +197,7 @@ scored as (
         end as detail
 
     from answers
-    left join agreements
-        on
-            answers.task_id = agreements.task_id
-            and answers.case_id = agreements.case_id
-            and answers.dimension_id = agreements.dimension_id
-            and answers.answer_hash = agreements.answer_hash
+    left join agreements using (task_id, case_id, dimension_id, answer_hash)
 
 )
 

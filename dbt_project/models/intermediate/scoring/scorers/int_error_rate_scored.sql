@@ -1,20 +1,12 @@
 {{ config(materialized=view_of_step()) }}
 
--- 1 if the round is an error, else 0.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'error_rate' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 scored as (
 

@@ -1,28 +1,13 @@
 {{ config(materialized=view_of_step()) }}
 
--- The share of a round's evaluated testset scopes (each step, the aggregation, the final
--- output) that matched.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'expectations' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+matches as (select * from {{ ref('int_match_results') }}),
 
 counted as (
 

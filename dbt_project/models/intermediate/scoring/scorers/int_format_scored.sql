@@ -1,21 +1,12 @@
 {{ config(materialized=view_of_step()) }}
 
--- 1 if there is a parsed output and it has the required keys with their types, else 0.
--- Evaluation results are parsed already: their final output stands in.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'format' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 documents as (
 

@@ -1,5 +1,3 @@
--- One row per text that counts as right for a case: a golden answer is `payload.text`,
--- else `answer`, else `output`; a list holds alternatives.
 with
 
 baselines as (

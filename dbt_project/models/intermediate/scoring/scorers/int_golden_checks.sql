@@ -1,8 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- Golden answers that are compared as JSON, flattened: one row per leaf and container,
--- with the columns that `failure_reason` reads. The rules are those of the testsets (text
--- prefixes, partial objects), without strict mode.
 with
 
 dimensions as (

@@ -1,8 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round and check of a golden answer that is compared as JSON: the parsed
--- output, else the final output, matched as a testset would. A round of a case without
--- golden answer has one row without a check.
 with
 
 dimensions as (

@@ -1,11 +1,8 @@
 {{ config(materialized=view_of_step()) }}
 
--- Scores from outside SQL: of a judge (evaluation results carry their own), of any scorer
--- that is not built in, and of accuracy by meaning.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where
         problem is null
@@ -14,20 +11,9 @@ dimensions as (
             or scorer_kind = 'outside'
             or (scorer = 'accuracy' and match_rule = 'semantic')
         )
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-scores as (
-
-    select * from {{ ref('int_scores_chosen') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+scores as (select * from {{ ref('int_scores_chosen') }}),
 
 scored_cases as (
 

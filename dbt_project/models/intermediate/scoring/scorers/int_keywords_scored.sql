@@ -1,21 +1,12 @@
 {{ config(materialized=view_of_step()) }}
 
--- The share of the keywords in `must` that the answer holds; 0 if it holds one of
--- `must_not`. Case counts.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'keywords' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 found as (
 

@@ -1,24 +1,14 @@
 {{ config(materialized=view_of_step()) }}
 
--- Numbers that are measured: latency in milliseconds, tokens, cost, characters. Cost is
--- `cost` (or cost_usd) of the round's metadata, else tokens times the prices per million
--- tokens in the dimension's parameters.
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where
         scorer in ('latency', 'input_tokens', 'output_tokens', 'total_tokens', 'cost', 'length')
         and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 measured as (
 

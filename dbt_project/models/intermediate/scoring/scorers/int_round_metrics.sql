@@ -1,6 +1,5 @@
--- One row per round and dimension: the scorer's metric, or why there is none. Every scorer
--- is a model of this shape. Stability, which looks at the scores made of these metrics,
--- joins in int_round_scores.
+{{ config(materialized=view_of_step()) }}
+
 select * from {{ ref('int_accuracy_scored') }}
 
 union all

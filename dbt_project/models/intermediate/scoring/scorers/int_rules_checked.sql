@@ -1,5 +1,3 @@
--- One row per round and `rules` baseline: whether all its rules hold; null when nothing is
--- broken but something could not be judged.
 with
 
 judged as (

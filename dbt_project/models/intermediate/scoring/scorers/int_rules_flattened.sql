@@ -1,6 +1,3 @@
--- One row per rule of a case's `rules` baselines. Three spellings are read:
--- {"contains": "x", "max_chars": 80}, {"type": "contains", "value": "x"}, and a list of
--- either under "rules". A baseline in which no rule is known has one row without a rule.
 with
 
 baselines as (

@@ -1,4 +1,3 @@
--- One row per round, `rules` baseline and rule: whether the round keeps it.
 with
 
 rules as (

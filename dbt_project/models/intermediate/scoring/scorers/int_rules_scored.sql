@@ -1,6 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- The share of the case's `rules` baselines that hold.
 with
 
 dimensions as (

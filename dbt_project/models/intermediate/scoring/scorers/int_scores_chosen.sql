@@ -1,26 +1,8 @@
--- One row per round and dimension with a score from outside SQL, as a share of its scale.
--- A dimension takes the scores under its own id, else those under the name of its scorer;
--- scores that no dimension asks for keep their own id. Of several the dimension's
--- `scorer_name` chooses, else the newest load.
 with
 
-scores as (
-
-    select * from {{ ref('int_scores_received') }}
-
-),
-
-loads as (
-
-    select * from {{ ref('stg_loads__loads') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
+scores as (select * from {{ ref('int_scores_received') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 
 offered as (
 
@@ -52,7 +34,7 @@ offered as (
         and dimensions.scorer_name is null as has_several_scorers
 
     from scores
-    left join loads on scores.load_id = loads.load_id
+    left join loads using (load_id)
     left join dimensions
         on
             scores.task_id = dimensions.task_id

@@ -1,28 +1,11 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per score from outside SQL: of files of scores, and of tools whose files say
--- what they gave on dimensions that can be graded.
 with
 
-scores as (
-
-    select * from {{ ref('stg_scores__scores') }}
-    where {{ in_this_build() }}
-
-),
-
-reported as (
-
-    select * from {{ ref('stg_reported__scores') }}
-    where {{ in_this_build() }}
-
-),
-
+scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
+reported as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
 dimensions as (
-
-    select * from {{ ref('stg_tasks__dimension_configs') }}
-    where {{ in_this_build() }} and is_graded
-
+    select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }} and is_graded
 ),
 
 received as (

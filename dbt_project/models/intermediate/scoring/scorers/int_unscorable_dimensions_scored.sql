@@ -1,20 +1,9 @@
 {{ config(materialized=view_of_step()) }}
 
--- Rounds on a dimension that nothing can score: an unknown scorer, unusable parameters.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-    where problem is not null
-
-),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }} where problem is not null),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
 scored as (
 

@@ -1,23 +1,23 @@
 {{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
 
--- One row per task, dimension and case with a round: the rounds' scores reduced to one.
 with
 
-round_scores as (
+round_scores as (select * from {{ ref('int_round_scores') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+baselines as (select * from {{ ref('stg_tasks__baselines') }} where {{ in_this_build() }}),
 
-    select * from {{ ref('int_round_scores') }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
+-- how much a case counts in a weighted mean: the highest confidence of its golden answers;
+-- no confidence is full confidence
 confidences as (
 
-    select * from {{ ref('int_case_confidences') }}
+    select
+        task_id,
+        case_id,
+        max(coalesce(confidence, 1)) as confidence
+
+    from baselines
+    where baseline_type = 'golden_answer'
+    group by task_id, case_id
 
 ),
 
@@ -30,22 +30,22 @@ counted as (
         count(*) as n_rounds,
         count(round_scores.score) as n_scored_rounds,
         count(*) filter (
-            where {{ rounded('round_scores.score') }} >= coalesce(dimensions.pass_score, 1)
+            where round_scores.score >= coalesce(dimensions.pass_score, 1)
         ) as n_good,
-        {{ exact_mean('round_scores.score') }} as mean,
-        median(round_scores.score) as median,
-        min(round_scores.score) as lowest,
-        max(round_scores.score) as highest,
-        case when count(round_scores.score) > 1 then var_pop(round_scores.score) end as variance,
-        min(round_scores.metric) filter (where round_scores.score is not null) as lowest_metric,
-        max(round_scores.metric) filter (where round_scores.score is not null) as highest_metric,
+        {{ exact_mean('round_scores.exact_score') }} as mean,
+        median(round_scores.exact_score) as median,
+        min(round_scores.exact_score) as lowest,
+        max(round_scores.exact_score) as highest,
+        case when count(round_scores.score) > 1 then var_pop(round_scores.exact_score) end
+            as variance,
+        min(round_scores.exact_metric) filter (where round_scores.score is not null)
+            as lowest_metric,
+        max(round_scores.exact_metric) filter (where round_scores.score is not null)
+            as highest_metric,
         min(round_scores.reason) filter (where round_scores.score is null) as reason
 
     from round_scores
-    inner join dimensions
-        on
-            round_scores.task_id = dimensions.task_id
-            and round_scores.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
     group by round_scores.task_id, round_scores.dimension_id, round_scores.case_id
 
 ),
@@ -67,14 +67,8 @@ combined as (
         end as combined_score
 
     from counted
-    inner join dimensions
-        on
-            counted.task_id = dimensions.task_id
-            and counted.dimension_id = dimensions.dimension_id
-    left join confidences
-        on
-            counted.task_id = confidences.task_id
-            and counted.case_id = confidences.case_id
+    inner join dimensions using (task_id, dimension_id)
+    left join confidences using (task_id, case_id)
 
 ),
 

@@ -1,44 +1,22 @@
--- One row per task and dimension: what the scored rounds' metrics look like, whatever the
--- score makes of them.
 with
 
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-
-),
-
-round_scores as (
-
-    select * from {{ ref('int_round_scores') }}
-
-),
-
-cases as (
-
-    select * from {{ ref('stg_tasks__cases') }}
-    where {{ in_this_build() }}
-
-),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
 
 scored_rounds as (
 
     select
         round_scores.task_id,
         round_scores.dimension_id,
-        round_scores.metric,
+        round_scores.exact_metric as metric,
         round_scores.reason = 'error_round' as is_error,
         dimensions.is_share,
-        dimensions.scorer,
         dimensions.trim_share,
         dimensions.lower_limit,
         dimensions.upper_limit
 
     from round_scores
-    inner join dimensions
-        on
-            round_scores.task_id = dimensions.task_id
-            and round_scores.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
     where round_scores.score is not null
 
 ),
@@ -81,34 +59,8 @@ deviations as (
         median(abs(scored_rounds.metric - measured.median)) as mad
 
     from scored_rounds
-    inner join measured
-        on
-            scored_rounds.task_id = measured.task_id
-            and scored_rounds.dimension_id = measured.dimension_id
+    inner join measured using (task_id, dimension_id)
     group by scored_rounds.task_id, scored_rounds.dimension_id
-
-),
-
-totals as (
-
-    select
-        cases.task_id,
-        count(*) as n_cases
-
-    from cases
-    group by cases.task_id
-
-),
-
-round_totals as (
-
-    select
-        task_id,
-        dimension_id,
-        count(*) as n_rounds
-
-    from round_scores
-    group by task_id, dimension_id
 
 ),
 
@@ -119,25 +71,13 @@ unscored_rounds as (
         task_id,
         dimension_id,
         reason,
-        count(*) as n_rounds
+        row_number() over (
+            partition by task_id, dimension_id order by -count(*), reason
+        ) as choice
 
     from round_scores
     where score is null
     group by task_id, dimension_id, reason
-
-),
-
-main_reasons as (
-
-    select
-        task_id,
-        dimension_id,
-        reason,
-        row_number() over (
-            partition by task_id, dimension_id order by -n_rounds, reason
-        ) as choice
-
-    from unscored_rounds
 
 ),
 
@@ -150,14 +90,9 @@ metrics as (
         dimensions.dimension_id,
 
         ---------- strings
-        case
-            when coalesce(round_totals.n_rounds, 0) = 0 then 'no_rounds'
-            else main_reasons.reason
-        end as unscored_reason,
+        unscored_rounds.reason as main_reason,
 
         ---------- numerics
-        coalesce(totals.n_cases, 0) as n_cases,
-        coalesce(round_totals.n_rounds, 0) as n_rounds,
         coalesce(measured.n_scored_rounds, 0) as n_scored_rounds,
         {{ rounded('measured.mean') }} as mean,
         {{ rounded('measured.sd') }} as sd,
@@ -186,24 +121,13 @@ metrics as (
         end as within_target_ratio
 
     from dimensions
-    left join totals on dimensions.task_id = totals.task_id
-    left join round_totals
+    left join measured using (task_id, dimension_id)
+    left join deviations using (task_id, dimension_id)
+    left join unscored_rounds
         on
-            dimensions.task_id = round_totals.task_id
-            and dimensions.dimension_id = round_totals.dimension_id
-    left join measured
-        on
-            dimensions.task_id = measured.task_id
-            and dimensions.dimension_id = measured.dimension_id
-    left join deviations
-        on
-            dimensions.task_id = deviations.task_id
-            and dimensions.dimension_id = deviations.dimension_id
-    left join main_reasons
-        on
-            dimensions.task_id = main_reasons.task_id
-            and dimensions.dimension_id = main_reasons.dimension_id
-            and main_reasons.choice = 1
+            dimensions.task_id = unscored_rounds.task_id
+            and dimensions.dimension_id = unscored_rounds.dimension_id
+            and unscored_rounds.choice = 1
 
 )
 

@@ -1,36 +1,38 @@
-{{ config(materialized=view_of_step()) }}
-
--- The weight that a dimension really has: scored ones share what was configured; the
--- used weights of a task sum to 1, or are all 0.
 with
 
-dimensions as (
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 
-    select * from {{ ref('int_dimensions_resolved') }}
+counted as (
+
+    select
+        task_id,
+        dimension_id,
+        count(score) as n_scored_cases,
+        sum(case when score is not null then confidence end) as sum_of_confidences
+
+    from case_scores
+    group by task_id, dimension_id
 
 ),
 
-centres as (
-
-    select * from {{ ref('int_dimension_centres') }}
-
-),
-
-configured as (
+-- a mean has to have something to weigh; any other aggregation a case
+scored as (
 
     select
         dimensions.task_id,
         dimensions.dimension_id,
         dimensions.weight_configured,
-        centres.score,
-        case when centres.score is not null then dimensions.weight_configured else 0 end
-            as weight_scored
+        case
+            when dimensions.aggregation = 'mean' and counted.sum_of_confidences > 0
+                then dimensions.weight_configured
+            when dimensions.aggregation <> 'mean' and counted.n_scored_cases > 0
+                then dimensions.weight_configured
+            else 0
+        end as weight_scored
 
     from dimensions
-    inner join centres
-        on
-            dimensions.task_id = centres.task_id
-            and dimensions.dimension_id = centres.dimension_id
+    left join counted using (task_id, dimension_id)
 
 ),
 
@@ -43,7 +45,7 @@ weighed as (
             as task_weight_configured,
         coalesce(weight_scored / nullif(task_weight_scored, 0), 0) as weight_used
 
-    from configured
+    from scored
 
 )
 

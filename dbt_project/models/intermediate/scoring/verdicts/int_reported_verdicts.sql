@@ -1,29 +1,10 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round of another tool that is judged: by the tool, where it has a pass rule;
--- else by its scores, where a dimension has only 0 and 1: all of them have to be 1.
 with
 
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-    where {{ in_this_build() }}
-
-),
-
-scores as (
-
-    select * from {{ ref('stg_reported__scores') }}
-    where {{ in_this_build() }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('stg_tasks__dimension_configs') }}
-    where {{ in_this_build() }}
-
-),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 
 told as (
 

@@ -1,37 +1,15 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round: whether every must-have held. False once anything that must hold is
--- broken; null when nothing was evaluated. A judge's must-haves stand in the payload of
--- its score: "must_have_pass", or a list "must_haves" of objects with "satisfied".
 with
 
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-matches as (
-
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
-
-rule_checks as (
-
-    select * from {{ ref('int_rules_checked') }}
-    where is_must
-
-),
-
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+matches as (select * from {{ ref('int_match_results') }}),
+rule_checks as (select * from {{ ref('int_rules_checked') }} where is_must),
 scores as (
-
     select * from {{ ref('int_scores_chosen') }}
     where
         {{ json_field('payload', 'must_have_pass') }} is not null
         or {{ json_field('payload', 'must_haves') }} is not null
-
 ),
 
 violations as (

@@ -1,43 +1,13 @@
 {{ config(materialized=view_of_step()) }}
 
--- One row per round that something judged: verdicts come from testset scopes and from the
--- dimensions that pass or fail a round (accuracy with a strict rule, rules, format, any
--- with a pass score), and from the tool that wrote the file. Where nothing was expected
--- there is no verdict.
 with
 
-matches as (
+matches as (select * from {{ ref('int_match_results') }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }} where has_verdict),
+reasons as (select * from {{ ref('score_reasons') }}),
 
-    select * from {{ ref('fct_match_results') }}
-    where {{ in_this_build() }}
-
-),
-
-round_scores as (
-
-    select * from {{ ref('fct_round_scores') }}
-    where {{ in_this_build() }}
-
-),
-
-dimensions as (
-
-    select * from {{ ref('int_dimensions_resolved') }}
-    where has_verdict
-
-),
-
-reasons as (
-
-    select * from {{ ref('score_reasons') }}
-
-),
-
-reported as (
-
-    select * from {{ ref('int_reported_verdicts') }}
-
-),
+reported as (select * from {{ ref('int_reported_verdicts') }}),
 
 verdicts as (
 

@@ -1,0 +1,105 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+settings as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, testset_id order by set_at desc nulls last, task_id asc nulls last
+        ) as newness
+
+    from {{ ref('stg_tasks__named_baselines') }}
+
+),
+
+tasks as (select * from {{ ref('int_tasks_resolved') }}),
+
+scores as (
+
+    select distinct
+        task_id,
+        load_id
+
+    from {{ ref('stg_scores__scores') }}
+
+),
+
+testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
+
+named as (
+
+    select * from settings
+    where newness = 1 and task_id is not null
+
+),
+
+-- everything that a task's numbers are made of
+loads_of_tasks as (
+
+    select
+        task_id,
+        load_id
+
+    from tasks
+
+    union all
+
+    select
+        task_id,
+        load_id
+
+    from scores
+
+    union all
+
+    select
+        tasks.task_id,
+        testsets.load_id
+
+    from tasks
+    inner join testsets using (testset_id)
+
+),
+
+last_loads as (
+
+    select
+        named.task_id,
+        max(loads.finished_at) as last_loaded_at
+
+    from named
+    inner join loads_of_tasks using (task_id)
+    inner join loads on loads_of_tasks.load_id = loads.load_id
+    group by named.task_id
+
+),
+
+baselines as (
+
+    select
+
+        ---------- ids
+        named.testset_id,
+        named.task_id,
+
+        ---------- strings
+        named.title,
+        case
+            when tasks.task_id is null then 'gone'
+            when last_loads.last_loaded_at > named.set_at then 'changed'
+            else 'ok'
+        end as state,
+
+        ---------- timestamps
+        named.set_at
+
+    from named
+    left join last_loads using (task_id)
+    left join tasks on named.task_id = tasks.task_id
+
+)
+
+select * from baselines

@@ -1,0 +1,140 @@
+with
+
+dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
+metrics as (select * from {{ ref('int_round_metrics') }}),
+
+scored as (
+
+    select
+        metrics.*,
+        {{ score_of_metric('metrics', 'dimensions') }} as score
+
+    from metrics
+    inner join dimensions using (task_id, dimension_id)
+
+),
+
+-- the scorer `stability` looks at the scores of another dimension
+stability_dimensions as (
+
+    select * from dimensions
+    where scorer = 'stability' and problem is null
+
+),
+
+referred_scores as (
+
+    select
+        scored.task_id,
+        scored.case_id,
+        scored.round_id,
+        stability_dimensions.dimension_id,
+        scored.reason,
+        scored.score,
+        count(scored.score) over in_case as n_scored,
+        stddev_pop(scored.score) over in_case as sd
+
+    from stability_dimensions
+    inner join scored
+        on
+            stability_dimensions.task_id = scored.task_id
+            and stability_dimensions.stability_of = scored.dimension_id
+    window in_case as (
+        partition by scored.task_id, scored.case_id, stability_dimensions.dimension_id
+    )
+
+),
+
+-- how little they vary within a case, 1 - sd / 0.5 with floor 0, is the same for each of its
+-- scored rounds; an error round counts there, and has no stability of its own
+stability as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        case
+            when reason = 'error_round' then null
+            when score is not null and n_scored > 1 then greatest(0.0, 1 - sd / 0.5)
+        end as metric,
+        case
+            when reason = 'error_round' then reason
+            when score is null then 'reference_unscored'
+            when n_scored = 1 then 'single_round'
+        end as reason
+
+    from referred_scores
+
+),
+
+all_scored as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        metric,
+        reason,
+        score,
+        expected,
+        actual,
+        detail
+
+    from scored
+
+    union all
+
+    select
+        stability.task_id,
+        stability.case_id,
+        stability.round_id,
+        stability.dimension_id,
+        stability.metric,
+        stability.reason,
+        {{ score_of_metric('stability', 'stability_dimensions') }} as score,
+        cast(null as string) as expected,
+        cast(null as string) as actual,
+        {{ as_json("null") }} as detail
+
+    from stability
+    inner join stability_dimensions using (task_id, dimension_id)
+
+),
+
+explained as (
+
+    select
+
+        ---------- ids
+        all_scored.task_id,
+        all_scored.case_id,
+        all_scored.round_id,
+        all_scored.dimension_id,
+
+        ---------- strings
+        dimensions.scorer,
+        coalesce(
+            all_scored.reason,
+            case when all_scored.score is null then dimensions.target_problem end
+        ) as reason,
+        all_scored.expected,
+        all_scored.actual,
+
+        ---------- numerics
+        -- what is computed from scores starts at the exact ones: each number is rounded once
+        all_scored.metric as exact_metric,
+        all_scored.score as exact_score,
+        {{ rounded('all_scored.metric') }} as metric,
+        {{ rounded('all_scored.score') }} as score,
+
+        ---------- json
+        all_scored.detail
+
+    from all_scored
+    inner join dimensions using (task_id, dimension_id)
+
+)
+
+select * from explained

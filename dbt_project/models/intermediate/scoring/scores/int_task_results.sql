@@ -1,0 +1,145 @@
+with
+
+tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('int_dimension_scores') }}),
+case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
+case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+
+overall as (
+
+    select
+        task_id,
+        {{ rounded(exact_sum('case when weight_used > 0 then weight_used * exact_score end')) }}
+            as overall_score,
+        coalesce(max(task_weight_scored) < max(task_weight_configured) / 2, false)
+            as is_mostly_unscored,
+        bool_or(weight_used > 0 and (is_confidence_weighted or aggregation <> 'mean'))
+            as has_no_interval
+
+    from dimensions
+    group by task_id
+
+),
+
+-- how far each case pulls the overall score from where it is
+pulls as (
+
+    select
+        case_scores.task_id,
+        case_scores.case_id,
+        sum(
+            dimensions.weight_used * (case_scores.score - dimensions.exact_score)
+            / dimensions.n_scored_cases
+        ) as pull
+
+    from case_scores
+    inner join dimensions using (task_id, dimension_id)
+    where dimensions.weight_used > 0 and case_scores.score is not null
+    group by case_scores.task_id, case_scores.case_id
+
+),
+
+spread as (
+
+    select
+        task_id,
+        count(*) as n_scored_cases,
+        -- z of the case is N times its pull
+        count(*) * stddev_samp(pull) as sd
+
+    from pulls
+    group by task_id
+
+),
+
+half_widths as (
+
+    select
+        task_id,
+        n_scored_cases,
+        {{ t_quantile('(n_scored_cases - 1)') }} * sd / sqrt(cast(n_scored_cases as double))
+            as half_width
+
+    from spread
+
+),
+
+counted as (
+
+    select
+        task_id,
+        count(*) as n_cases,
+        count(*) filter (where status = 'pass') as n_pass,
+        count(*) filter (where status = 'fail') as n_fail,
+        count(*) filter (where status = 'error') as n_error,
+        count(*) filter (where status = 'unevaluated') as n_unevaluated,
+        cast(sum(n_rounds) as bigint) as n_rounds,
+        cast(sum(n_rounds_scored) as bigint) as n_scored_rounds
+
+    from case_results
+    group by task_id
+
+),
+
+joined as (
+
+    select
+        tasks.task_id,
+        overall.overall_score,
+        coalesce(overall.is_mostly_unscored, false) as is_mostly_unscored,
+        case
+            when not overall.has_no_interval
+                then {{ rounded('greatest(0.0, overall.overall_score - half_widths.half_width)') }}
+        end as low,
+        case
+            when not overall.has_no_interval
+                then {{ rounded('least(1.0, overall.overall_score + half_widths.half_width)') }}
+        end as high,
+        half_widths.half_width,
+        half_widths.n_scored_cases,
+        counted.n_cases,
+        counted.n_pass,
+        counted.n_fail,
+        counted.n_error,
+        counted.n_unevaluated,
+        counted.n_rounds,
+        counted.n_scored_rounds
+
+    from tasks
+    left join overall using (task_id)
+    left join half_widths using (task_id)
+    left join counted using (task_id)
+
+),
+
+results as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- numerics
+        overall_score,
+        case when half_width is not null and low < high then low end as ci_low,
+        case when half_width is not null and low < high then high end as ci_high,
+        {{ rounded('cast(n_scored_rounds as double) / nullif(n_rounds, 0)') }} as coverage,
+        {{ rounded('cast(n_pass as double) / nullif(n_pass + n_fail + n_error, 0)') }}
+            as pass_rate,
+        coalesce(n_cases, 0) as n_cases,
+        coalesce(n_scored_cases, 0) as n_scored_cases,
+        coalesce(n_pass, 0) as n_pass,
+        coalesce(n_fail, 0) as n_fail,
+        coalesce(n_error, 0) as n_error,
+        coalesce(n_unevaluated, 0) as n_unevaluated,
+        coalesce(n_rounds, 0) as n_rounds,
+        coalesce(n_scored_rounds, 0) as n_scored_rounds,
+
+        ---------- booleans
+        is_mostly_unscored
+
+    from joined
+
+)
+
+select * from results
