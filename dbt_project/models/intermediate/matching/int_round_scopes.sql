@@ -59,15 +59,8 @@ intermediate_outputs as (
         scopes.scope,
         scopes.step_id,
         scopes.field,
-        -- keys that start with `_` are earlier verdicts
-        case
-            when left(scopes.step_id, 1) <> '_'
-                then {{ json_member('rounds.step_outputs', 'scopes.step_id') }}
-        end as by_step_id,
-        case
-            when left(steps.output_key, 1) <> '_'
-                then {{ json_member('rounds.step_outputs', 'steps.output_key') }}
-        end as by_output_key,
+        {{ step_output('rounds.step_outputs', 'scopes.step_id') }} as by_step_id,
+        {{ step_output('rounds.step_outputs', 'steps.output_key') }} as by_output_key,
         coalesce(by_step_id, by_output_key) as document,
         case
             when document is null then null
@@ -149,10 +142,7 @@ final_lookups as (
         rounds.final_source,
         final_fields.fields,
         {{ json_member('rounds.final_output', 'scopes.field') }} as from_final,
-        case
-            when left(scopes.field, 1) <> '_'
-                then {{ json_member('rounds.step_outputs', 'scopes.field') }}
-        end as from_steps,
+        {{ step_output('rounds.step_outputs', 'scopes.field') }} as from_steps,
         scopes.field = 'output'
         or scopes.field = rounds.target_output_key
         or {{ list_size('final_fields.fields') }} = 1 as may_be_whole
@@ -183,9 +173,8 @@ final_outputs as (
             else coalesce(from_final, from_steps, case when may_be_whole then final_output end)
         end as document,
         case
-            when field is null or from_final is not null then final_source
-            when from_steps is not null then 'step_outputs'
-            when may_be_whole then final_source
+            when from_final is null and from_steps is not null then 'step_outputs'
+            else final_source
         end as actual_source,
         -- a key that is nowhere is a missing field of the output that is there
         document is not null or final_output is not null as has_output
