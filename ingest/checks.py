@@ -104,6 +104,21 @@ class Flattener:
         return found.checks, found.remarks
 
 
+    def flatten_value(self, expected: Any) -> list[Check]:
+        """Return the checks of one value that is expected of a whole answer.
+
+        Nothing is strict and nothing ignored. Paths start at the answer; ``scope`` says
+        nothing.
+
+        Raises:
+            ExpectationTooLargeError: The limit is reached.
+        """
+        found = _CaseChecks(False, [], 0, self._left)
+        found.add(expected, "", None, None)
+        self._left = found.left
+        return found.checks
+
+
 class _CaseChecks:
     """Collects the checks of one case.
 

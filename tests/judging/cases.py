@@ -1,4 +1,4 @@
-"""The shared tables of judging: each rule of a house rule once, with its reason.
+"""The shared tables of judging: each rule once, as lines with their reasons.
 
 ``data/rule_cases.jsonl``: does an answer keep a rule? ``data/output_cases.jsonl``:
 which output is an expectation compared with? ``data/golden_cases.jsonl``: is an answer
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,16 @@ class Sample:
     """Alternatives, each an expectation of the answer."""
 
 
+Scopes = dict[str, tuple[str, str | None, tuple[tuple[str, str], ...]]]
+"""``aggregation``, ``final`` or a step's ``intermediate:<id>`` → status, source of the
+output, failures (pointer and reason)."""
+
+
 @dataclass(frozen=True)
 class Judgement:
     """All verdicts on one round."""
 
-    scopes: dict[str, tuple[str, str | None, tuple[tuple[str, str], ...]]]
-    """``aggregation``, ``final`` or a step's ``intermediate:<id>`` → status, source of
-    the output, failures (pointer and reason)."""
-
+    scopes: Scopes
     rules: tuple[bool | None, ...]
     golden: float | None
     """1: an alternative matches; 0: none does; ``None``: not judged, or nothing asked."""
@@ -75,8 +77,8 @@ def rule_cases() -> list[tuple[Sample, bool | None]]:
     ]
 
 
-def output_cases() -> list[tuple[Sample, dict[str, Any]]]:
-    """Read the table of outputs: a sample with one scope, and its row."""
+def output_cases() -> list[tuple[Sample, Scopes]]:
+    """Read the table of outputs: a sample with one scope, and its verdict."""
     return [
         (
             Sample(
@@ -85,7 +87,7 @@ def output_cases() -> list[tuple[Sample, dict[str, Any]]]:
                 pipeline=row.get("pipeline"),
                 case=row["case"],
             ),
-            row,
+            {row["scope"]: (row["verdict"], row["source"], _failures(row))},
         )
         for row in _rows("output_cases")
     ]
@@ -100,6 +102,10 @@ def golden_cases() -> list[tuple[Sample, float | None]]:
         )
         for row in _rows("golden_cases")
     ]
+
+
+def _failures(row: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((each["pointer"], each["reason"]) for each in row["failures"])
 
 
 def _named(table: str, row: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from promptlab.evaluator.json_values import compact_text
 from tests.evaluator.test_matching_properties import KEYS, VALUES, literal
-from tests.judging_cases import Round, Sample
+from tests.judging.cases import Round, Sample
 
 STEPS = st.sampled_from(
     [
@@ -98,6 +98,9 @@ def rules(draw: st.DrawFn, whole: list[Any], parts: Parts) -> dict[str, Any]:
     if near and kind in ("equals", "allowed_values") and draw(st.booleans()):
         found = draw(st.sampled_from(near))
         value = found if kind == "equals" else [*value, found]
+    keys = [key for each in near if isinstance(each, dict) for key in each if key]
+    if keys and kind == "required_keys" and draw(st.booleans()):
+        value = [draw(st.sampled_from(keys))]
     rule = {"type": kind, "value": value}
     return rule if field is None else {**rule, "field": field}
 

@@ -24,7 +24,7 @@ from promptlab.evaluator import (
 )
 from promptlab.evaluator.json_values import parse_json
 from promptlab.evaluator.matching import MatchOptions, judge
-from tests.judging_cases import Judgement, Round, Sample
+from tests.judging.cases import Judgement, Round, Sample
 
 TOLERANCE = 0.01
 """Of golden answers."""
@@ -232,9 +232,7 @@ def _result(run_id: str, pipeline: str, sample: Sample) -> dict[str, Any]:
     }
 
 
-def in_sql(
-    con: duckdb.DuckDBPyConnection, samples: Iterable[Sample]
-) -> dict[str, Judgement]:
+def in_sql(con: duckdb.DuckDBPyConnection) -> dict[str, Judgement]:
     """Read what the warehouse judged, by the samples' ids."""
     failures: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for case_id, scope, pointer, reason in con.execute(
@@ -261,10 +259,10 @@ def in_sql(
         ).fetchall()
     )
     return {
-        each.id: Judgement(
-            scopes.get(each.id, {}), tuple(rules.get(each.id, ())), golden.get(each.id)
+        case_id: Judgement(
+            scopes.get(case_id, {}), tuple(rules.get(case_id, ())), golden.get(case_id)
         )
-        for each in samples
+        for case_id in scopes.keys() | rules.keys() | golden.keys()
     }
 
 
