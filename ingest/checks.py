@@ -103,7 +103,6 @@ class Flattener:
         self._left = found.left
         return found.checks, found.remarks
 
-
     def flatten_value(self, expected: Any) -> list[Check]:
         """Return the checks of one value that is expected of a whole answer.
 

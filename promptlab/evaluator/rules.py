@@ -226,8 +226,8 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
     "contains": lambda subject, needles: all(
         needle in _text(subject) for needle in _texts(needles)
     ),
-    "not_contains": lambda subject, needles: not any(
-        needle in _text(subject) for needle in _texts(needles)
+    "not_contains": lambda subject, needles: (
+        not any(needle in _text(subject) for needle in _texts(needles))
     ),
     "contains_any": lambda subject, needles: any(
         needle in _text(subject) for needle in _texts(needles)

@@ -318,9 +318,7 @@ class UnifiedEvaluator:
             said = run.error if isinstance(run.error, str) else compact_text(run.error)
             feedback = f"{ERROR_FEEDBACK}: {said}"
         earlier = {
-            key: value
-            for key, value in run.outputs.items()
-            if key not in VERDICT_KEYS
+            key: value for key, value in run.outputs.items() if key not in VERDICT_KEYS
         }
         known = asdict(info or RunInfo())
         return EvaluationResult(

@@ -40,5 +40,7 @@ def test_the_table_has_every_kind_of_rule_kept_and_broken():
     kinds: dict[str, set[bool | None]] = {kind: set() for kind in RULE_VALUES}
     for sample, holds in rule_cases():
         kinds[sample.rules[0]["type"]].add(holds)
-    assert {kind for kind, found in kinds.items() if not {True, False} <= found} == set()
+    assert {
+        kind for kind, found in kinds.items() if not {True, False} <= found
+    } == set()
     assert None in kinds["max_tokens"]

@@ -71,13 +71,14 @@ def in_python(sample: Sample) -> Judgement:
             name: (
                 verdict["status"],
                 verdict["actual_source"],
-                tuple((each["pointer"], each["reason"]) for each in verdict["failures"]),
+                tuple(
+                    (each["pointer"], each["reason"]) for each in verdict["failures"]
+                ),
             )
             for name, verdict in scopes.items()
         },
         tuple(
-            None if rule.name in unjudged else rule.name not in broken
-            for rule in rules
+            None if rule.name in unjudged else rule.name not in broken for rule in rules
         ),
         _golden_metric(sample),
     )
@@ -187,9 +188,9 @@ def _case(sample: Sample) -> dict[str, Any]:
         metadata["step_outputs"] = given.step_outputs
     if given.error is not None:
         metadata["error"] = given.error
-    baselines = [
-        (f"{n:03}", "rules", rule) for n, rule in enumerate(sample.rules)
-    ] + ([("golden", "golden_answer", {"text": sample.golden})] if sample.golden else [])
+    baselines = [(f"{n:03}", "rules", rule) for n, rule in enumerate(sample.rules)] + (
+        [("golden", "golden_answer", {"text": sample.golden})] if sample.golden else []
+    )
     return {
         "case_id": sample.id,
         "context": {},

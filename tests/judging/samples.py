@@ -21,12 +21,23 @@ PIPELINES = st.sampled_from(
     [
         None,
         {"steps": [{"id": "a"}, {"id": "b"}]},
-        {"steps": [{"id": "a", "output_key": "draft"}, {"id": "b", "output_key": "text"}]},
         {
-            "steps": [{"id": "a", "output_key": "text"}, {"id": "b", "output_key": "text"}],
+            "steps": [
+                {"id": "a", "output_key": "draft"},
+                {"id": "b", "output_key": "text"},
+            ]
+        },
+        {
+            "steps": [
+                {"id": "a", "output_key": "text"},
+                {"id": "b", "output_key": "text"},
+            ],
             "evaluation_target": "text",
         },
-        {"steps": [{"id": "a", "output_key": "draft"}, {"id": "b"}], "evaluation_target": "a"},
+        {
+            "steps": [{"id": "a", "output_key": "draft"}, {"id": "b"}],
+            "evaluation_target": "a",
+        },
         {"steps": [{"id": "a"}], "evaluation_target": "last"},
         {"steps": [{"id": "_verdict"}, {"id": "b", "output_key": "_verdict"}]},
     ]
@@ -56,7 +67,9 @@ CONFIGS = st.fixed_dictionaries(
         "evaluate_final": st.booleans(),
     },
 )
-KEY_TYPES = st.sampled_from(["string", "int", "number", "bool", "list", "dict", "null", "any"])
+KEY_TYPES = st.sampled_from(
+    ["string", "int", "number", "bool", "list", "dict", "null", "any"]
+)
 NO_NULLS = VALUES.filter(lambda value: value is not None)
 NEEDLE_OR_LIST = st.one_of(NEEDLES, st.lists(NEEDLES, min_size=1, max_size=3))
 OPERANDS: dict[str, st.SearchStrategy[Any]] = {

@@ -141,7 +141,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     ingested = warehouse.ingest(folder / "in")
     assert ingested.n_rejected_records == 0
     models = ("+fct_round_scores", "int_rules_judged", "int_golden_answers")
-    warehouse.build(["--select", *models, "--exclude-resource-type", "unit_test", "test"])
+    warehouse.build(
+        ["--select", *models, "--exclude-resource-type", "unit_test", "test"]
+    )
     return warehouse
 
 
