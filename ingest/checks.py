@@ -18,6 +18,7 @@ where one of them is on the way, ``path`` is the JSON Pointer instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -195,7 +196,10 @@ class _CaseChecks:
         else:
             text = dump(value)
             number = _double(value)
-            self.checks.append(Check(*place, "number", text, text, None, number))
+            # a number beyond a double, which no testset has, is near no other
+            is_beyond = number in (math.inf, -math.inf)
+            operand, number = (None, None) if is_beyond else (text, number)
+            self.checks.append(Check(*place, "number", text, operand, None, number))
 
     def _add_text(self, value: str, place: _Place) -> None:
         written = dump(value)
