@@ -18,6 +18,7 @@ where one of them is on the way, ``path`` is the JSON Pointer instead.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -103,6 +104,20 @@ class Flattener:
         self._left = found.left
         return found.checks, found.remarks
 
+    def flatten_value(self, expected: Any) -> list[Check]:
+        """Return the checks of one value that is expected of a whole answer.
+
+        Nothing is strict and nothing ignored. Paths start at the answer; ``scope`` says
+        nothing.
+
+        Raises:
+            ExpectationTooLargeError: The limit is reached.
+        """
+        found = _CaseChecks(False, [], 0, self._left)
+        found.add(expected, "", None, None)
+        self._left = found.left
+        return found.checks
+
 
 class _CaseChecks:
     """Collects the checks of one case.
@@ -181,7 +196,10 @@ class _CaseChecks:
         else:
             text = dump(value)
             number = _double(value)
-            self.checks.append(Check(*place, "number", text, text, None, number))
+            # a number beyond a double, which no testset has, is near no other
+            is_beyond = number in (math.inf, -math.inf)
+            operand, number = (None, None) if is_beyond else (text, number)
+            self.checks.append(Check(*place, "number", text, operand, None, number))
 
     def _add_text(self, value: str, place: _Place) -> None:
         written = dump(value)

@@ -248,7 +248,7 @@ class _Cases:
                 )
             except DoubtfulCases as error:
                 for place in error.places:
-                    self._refuse(positions[place], "a value that cannot be stored")
+                    self._refuse(positions[place], error.reason)
 
 
 @cache

@@ -1,7 +1,7 @@
 """How the patterns in a baseline's payload are spelled for SQL.
 
-A rule of type ``regex`` is a pattern, and so is what follows ``regex:`` in a golden
-answer. Which rule a text belongs to is read in SQL; here every text that could be a
+A rule of type ``regex`` is a pattern, and so is a golden answer of ``match_rule:
+regex``. Which rule a text belongs to is read in SQL; here every text that could be a
 pattern is looked at, and those are listed that RE2 would read otherwise than
 :mod:`promptlab.patterns` does. Any other is RE2 as it is written.
 """
@@ -15,7 +15,7 @@ import msgspec
 import polars as pl
 
 from ingest.reading.checked_columns import texts
-from promptlab.patterns import text_check, translate
+from promptlab.patterns import translate
 
 # Only an escape or a named group has another spelling; in JSON, too, an escape has a
 # backslash.
@@ -34,8 +34,8 @@ def spellings(
     Args:
         types: ``golden_answer``, ``rules`` …
         payloads: JSON objects, as text.
-        are_answers_patterns: Whether golden answers are patterns as a whole
-            (``match_rule: regex``); translating long ones for nothing would take long.
+        are_answers_patterns: Whether golden answers are patterns (``match_rule:
+            regex``); translating long ones for nothing would take long.
 
     Returns:
         An object ``{"<as written>": {"unicode": "<RE2>", "ascii": "<RE2>"}}``: the
@@ -43,10 +43,10 @@ def spellings(
         invalid pattern has null. Null where there would be nothing in the object.
     """
     found: list[str | None] = [None] * len(payloads)
-    suspects = payloads.str.contains(_SUSPECT) & types.is_in(["golden_answer", "rules"])
+    with_patterns = ["rules", *(["golden_answer"] if are_answers_patterns else [])]
+    suspects = payloads.str.contains(_SUSPECT) & types.is_in(with_patterns)
     for row in suspects.arg_true():
-        whole = are_answers_patterns or types[row] == "rules"
-        spelled = dict(_spelled(set(_candidates(payloads[row], whole))))
+        spelled = dict(_spelled(set(_candidates(payloads[row]))))
         if spelled:
             found[row] = msgspec.json.encode(spelled).decode()
     return texts(found)
@@ -64,7 +64,7 @@ def _spelled(
             yield written, {"unicode": pattern.translated, "ascii": pattern.ascii}
 
 
-def _candidates(payload: str, whole: bool) -> Iterator[str]:
+def _candidates(payload: str) -> Iterator[str]:
     """Yield the texts that may be patterns, as SQL trims them."""
     for string in _STRING.findall(payload):
         if not _SUSPECTED.search(string):
@@ -73,10 +73,5 @@ def _candidates(payload: str, whole: bool) -> Iterator[str]:
             text = msgspec.json.decode(string, type=str)
         except msgspec.DecodeError:  # half of a surrogate pair: no text in SQL either
             continue
-        check = text_check(text)
-        for written in (
-            *([text.strip()] if whole else []),
-            *([check.operand] if check.matcher == "regex" else []),
-        ):
-            if _SUSPECTED.search(written):
-                yield written
+        if _SUSPECTED.search(text):
+            yield text.strip()

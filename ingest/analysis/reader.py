@@ -36,8 +36,9 @@ def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
         limits: How large what is in it may be.
 
     Returns:
-        Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``dimension_configs``,
-        in polars columns; every fault with JSON Pointer, line and column.
+        Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``golden_checks``,
+        ``dimension_configs``, in columns; every fault with JSON Pointer, line and
+        column.
     """
     data = data.removeprefix(_BOM)
     with no_garbage_collection():

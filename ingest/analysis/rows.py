@@ -16,7 +16,9 @@ from ingest.analysis.warnings import (
     testset_references,
     zone_warnings,
 )
-from ingest.raw.rows import Columns, Reading, Rows
+from ingest.checks import ExpectationTooLargeError
+from ingest.golden_checks import MATCH_RULE, GoldenAnswer, golden_checks
+from ingest.raw.rows import Columns, Reading, Rows, height
 from ingest.reading.checked_columns import (
     Doubtful,
     doubles,
@@ -36,9 +38,13 @@ Table = dict[str, pl.Series]
 class DoubtfulCases(Exception):
     """Some cases hold a value that only the contract can judge."""
 
-    def __init__(self, places: Sequence[int]) -> None:
+    def __init__(
+        self, places: Sequence[int], reason: str = "a value that cannot be stored"
+    ) -> None:
         super().__init__(f"{len(places)} cases need a closer look")
         self.places = places
+        self.reason = reason
+        """What is wrong where the contract finds nothing."""
 
 
 class Twins(Exception):
@@ -94,6 +100,15 @@ def task_reading(
         ),
     )
     rows: Rows = {name: _of_task(head.task_id, each) for name, each in tables.items()}
+    if any(
+        each.parameters.get("match_rule") == MATCH_RULE
+        for each in head.contract.dimensions
+    ):
+        checks = _golden_checks(case_ids, baselines)
+        rows["golden_checks"] = {
+            "task_id": [head.task_id] * height(checks),
+            **checks,
+        }
     return Reading(
         rows=head.rows | rows,
         problems=[
@@ -221,6 +236,21 @@ def _baselines(baselines: Sequence[Any]) -> Table:
         "owner": texts(_each("owner", baselines)),
         "confidence": doubles(_each("confidence", baselines)),
     }
+
+
+def _golden_checks(case_ids: pl.Series, baselines: Table) -> Columns:
+    golden = pl.DataFrame({name: baselines[name] for name in GoldenAnswer._fields})
+    is_golden = baselines["type"] == "golden_answer"
+    answers = [GoldenAnswer(*row) for row in golden.filter(is_golden).iter_rows()]
+    try:
+        return golden_checks(answers)
+    except ExpectationTooLargeError as error:
+        longest = max(answers, key=lambda answer: len(answer.payload))
+        raise DoubtfulCases(
+            (case_ids == longest.case_id).arg_true().to_list(),
+            "flattened, its golden answers are far larger than they are written."
+            " Nest them less deeply.",
+        ) from error
 
 
 def _each(name: str, structs: Sequence[Any]) -> list[Any]:

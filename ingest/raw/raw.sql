@@ -203,6 +203,24 @@ create table if not exists raw.baselines (
     patterns json                       -- pattern in the payload → its RE2 spellings; null: all are RE2 as written
 );
 
+-- One check of a golden answer that is compared as JSON, flattened like an expectation:
+-- a row per leaf and per container. Only of tasks with a dimension of `match_rule: json`.
+create table if not exists raw.golden_checks (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    baseline_id varchar not null,
+    golden_no bigint not null,          -- from 1 within the case: one of its alternatives
+    check_no bigint not null,           -- from 0 within the golden answer
+    path varchar not null,              -- what SQL extracts by, below the answer
+    pointer varchar not null,           -- JSON Pointer, for people
+    matcher varchar not null,           -- object, array, text, contains, regex, number, bool, null
+    operand varchar,                    -- text, needle, translated pattern (null: invalid), number's text, true/false
+    operand_ascii varchar,              -- regex: the untranslated pattern, for texts that are all ASCII
+    number double,                      -- number: as a double; null where too large for one
+    length bigint                       -- array: expected elements
+);
+
 create table if not exists raw.dimension_configs (
     load_id bigint not null,
     task_id varchar not null,

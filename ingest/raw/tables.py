@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw.upgrades import UPGRADES
+from ingest.raw.upgrades import NEW_ROWS, UPGRADES
 from promptlab.copies import file_of, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.messages import say
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
     from ingest.raw.rows import Columns
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 # 1  first version
 # 2  requested comparisons, what was built, what each load brought, purged loads
 # 3  runs of other tools: their verdicts, assertions, scores and totals
+# 4  golden answers that are compared as JSON are flattened
 
 # What a reader's key replaces: the tables that hold the object, and their id columns.
 OWNED_TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -35,6 +36,7 @@ OWNED_TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
             "cases",
             "rounds",
             "baselines",
+            "golden_checks",
             "dimension_configs",
             "reported_checks",
             "reported_scores",
@@ -75,12 +77,16 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
         backup = _copy_before_upgrade(con, found)
     con.begin()
     try:
-        for version in range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1):
+        versions = range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1)
+        for version in versions:
             for step in UPGRADES[version]:
                 con.execute(step)
         con.execute(
             resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
         )
+        for version in versions:
+            for table, rows in NEW_ROWS.get(version, {}).items():
+                append(con, table, rows(con))
         con.execute(
             "insert into raw.schema_versions values (?, now(), ?)",
             [SCHEMA_VERSION, ingest_version],

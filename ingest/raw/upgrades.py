@@ -2,10 +2,18 @@
 
 The steps of a version lead to it from the one before; `raw.sql` runs after the last and
 makes the tables that are new. So a step speaks only of tables that may be there:
-``alter table if exists``.
+``alter table if exists``. Rows for the new tables come last.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ingest.golden_checks import golden_checks_of_live_tasks
+
+if TYPE_CHECKING:
+    import duckdb
 
 # What a load brought is known where its rows are still there.
 _OBJECTS_OF_LIVE_LOADS = """
@@ -41,5 +49,12 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "alter table if exists raw.dimension_configs add column is_graded boolean",
         "alter table if exists raw.dimension_configs add column direction varchar",
     ),
+    4: (),
 }
 """Schema version → the statements that lead to it."""
+
+NEW_ROWS: dict[
+    int,
+    dict[str, Callable[[duckdb.DuckDBPyConnection], Iterable[dict[str, list[Any]]]]],
+] = {4: {"golden_checks": golden_checks_of_live_tasks}}
+"""Schema version → new raw table → what makes its rows from those that are there."""

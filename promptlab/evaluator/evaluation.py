@@ -2,7 +2,7 @@
 
 The status of a sample is the worst of its verdicts: error, then fail, then unevaluated,
 then pass. Verdicts come from the scopes of its case, from the rules (only those of
-severity ``must`` can fail it) and from the judge's must-haves; a judge that was asked
+severity ``must`` count) and from the judge's must-haves; a judge that was asked
 and failed is an unevaluated verdict. A sample without any verdict is unevaluated.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from promptlab.evaluator.judges import Judgement
 from promptlab.evaluator.models import AGGREGATION, FINAL, INTERMEDIATE, ResultStatus
-from promptlab.evaluator.rules import MUST
+from promptlab.evaluator.rules import MUST, RuleFindings
 from promptlab.evaluator.scopes import ScopeResult
 
 VERDICT_KEYS: Final = (INTERMEDIATE, AGGREGATION, FINAL)
@@ -26,8 +26,7 @@ class Evaluation:
     intermediate: dict[str, ScopeResult]
     aggregation: ScopeResult | None
     final: ScopeResult | None
-    has_rules: bool
-    violations: list[dict[str, Any]]
+    rules: RuleFindings | None
     is_error: bool
     failed_required: bool
     judgement: Judgement | None = None
@@ -52,8 +51,8 @@ class Evaluation:
     def status(self) -> ResultStatus:
         """The worst verdict."""
         verdicts = [scope["status"] for scope in self.scopes]
-        if self.has_rules:
-            verdicts.append("fail" if self.breaks_must else "pass")
+        if self.rules is not None:
+            verdicts.append(self._of_rules(self.rules))
         if self.judgement is not None and self.judgement.status == "unevaluated":
             verdicts.append("unevaluated")
         if self.judgement is not None and self.judgement.must_have is not None:
@@ -66,9 +65,21 @@ class Evaluation:
         return "pass" if verdicts else "unevaluated"
 
     @property
-    def breaks_must(self) -> bool:
-        """A rule of severity ``must`` does not hold."""
-        return any(broken["severity"] == MUST for broken in self.violations)
+    def violations(self) -> list[dict[str, Any]]:
+        """One object per broken rule."""
+        return [] if self.rules is None else self.rules.broken
+
+    @property
+    def unjudged_rules(self) -> list[str]:
+        """Names of the rules that nobody could judge."""
+        return [] if self.rules is None else [r.name for r in self.rules.unjudged]
+
+    @staticmethod
+    def _of_rules(rules: RuleFindings) -> ResultStatus:
+        if rules.breaks_must:
+            return "fail"
+        is_unjudged = any(rule.severity == MUST for rule in rules.unjudged)
+        return "unevaluated" if is_unjudged else "pass"
 
     @property
     def must_have_pass(self) -> bool | None:
@@ -77,8 +88,8 @@ class Evaluation:
         The judge can fail a sample whose checks all matched, never the other way.
         """
         parts = [scope["matched"] for scope in self.scopes]
-        if self.has_rules:
-            parts.append(not self.breaks_must)
+        if self.rules is not None:
+            parts.append(self.rules.must_have)
         if self.failed_required:
             parts.append(False)
         if self.judgement is not None:

@@ -22,6 +22,9 @@ MAX_DEPTH: Final = 2000
 _LONG_DIGITS: Final = 4000
 """Python refuses to convert integers longer than 4300 digits; Decimal does not."""
 
+_FIRST_WITH_EXPONENT: Final = 1e21
+"""From here on a whole double is written with an exponent."""
+
 _SHORT_ESCAPES: Final = {
     '"': '\\"',
     "\\": "\\\\",
@@ -170,6 +173,41 @@ def compact_text(value: Any) -> str:
         else:
             parts.append(_scalar_text(item))
     return "".join(parts)
+
+
+def canonical_text(value: Any) -> str:
+    """Write a JSON value so that equal values have one text.
+
+    Objects have their keys sorted. Integers that 64 bits hold keep every digit; any
+    other number is a double, and 1, 1.0 and 1e0 are one.
+    """
+    root: list[Any] = [None]
+    stack: list[tuple[Any, Any, Any]] = [(value, root, 0)]
+    while stack:
+        source, parent, place = stack.pop()
+        if isinstance(source, dict):
+            parent[place] = members = dict.fromkeys(sorted(source))
+            stack += [(child, members, key) for key, child in source.items()]
+        elif isinstance(source, list | tuple):
+            parent[place] = items = [None] * len(source)
+            stack += [(child, items, index) for index, child in enumerate(source)]
+        else:
+            parent[place] = _canonical_scalar(source)
+    return compact_text(root[0])
+
+
+def _canonical_scalar(value: Any) -> Any:
+    is_small = isinstance(value, int) and -(2**63) <= value < 2**64
+    if is_small or isinstance(value, bool | OutOfRange):
+        return value
+    if not isinstance(value, int | float):
+        return value
+    try:
+        double = float(value)
+    except OverflowError:
+        return value
+    is_written_out = double.is_integer() and 0 < abs(double) < _FIRST_WITH_EXPONENT
+    return int(double) if is_written_out or str(double) == "0.0" else double
 
 
 def _members(item: dict[str, Any]) -> tuple[list[str], list[Any]]:

@@ -22,12 +22,12 @@ FINAL: Final = "_final_evaluation"
 """Keys of ``step_outputs`` under which a result keeps the verdict of each scope."""
 
 RULE_VALUES: Final = {
-    "contains": "text",
-    "not_contains": "text",
+    "contains": "texts",
+    "not_contains": "texts",
     "contains_any": "texts",
     "regex": "pattern",
-    "starts_with": "text",
-    "ends_with": "text",
+    "starts_with": "texts",
+    "ends_with": "texts",
     "equals": "value",
     "allowed_values": "values",
     "max_chars": "count",
@@ -35,17 +35,36 @@ RULE_VALUES: Final = {
     "max_tokens": "count",
     "non_empty": "nothing",
     "is_json": "nothing",
-    "required_keys": "texts",
+    "required_keys": "keys",
 }
 """Every kind of rule, and what its ``value`` must be."""
 
+KEY_TYPES: Final = {
+    "string": "text",
+    "str": "text",
+    "text": "text",
+    "number": "number",
+    "float": "number",
+    "integer": "integer",
+    "int": "integer",
+    "boolean": "bool",
+    "bool": "bool",
+    "array": "array",
+    "list": "array",
+    "object": "object",
+    "dict": "object",
+    "null": "null",
+    "any": "any",
+}
+"""What ``required_keys`` may call the type of a key, and the JSON type it means."""
+
 _VALUE_WORDS: Final = {
-    "text": "a non-empty text",
-    "texts": "a list of non-empty texts",
+    "texts": "a non-empty text or a list of them",
     "pattern": "a regular expression (RE2)",
     "value": "a JSON value other than null",
     "values": "a list of JSON values",
     "count": "a whole number of at least 0",
+    "keys": "a list of keys, or an object of keys and their types",
     "nothing": "no value",
 }
 
@@ -91,7 +110,7 @@ class RuleConfig:
                 f"{where}: type {self.type} takes {_VALUE_WORDS[shape]} as value, "
                 f"found {self.value!r}"
             )
-        if shape == "pattern" and (error := translate(self.value).error):
+        if shape == "pattern" and (error := translate(self.value.strip()).error):
             raise UsageError(f"{where}: pattern {self.value!r} cannot be used: {error}")
 
     @classmethod
@@ -149,8 +168,9 @@ class RunInfo:
 class PipelineRun:
     """What one run of a pipeline on one sample gave."""
 
-    step_outputs: Mapping[str, Any] = field(default_factory=dict)
-    """Step id or output key → output."""
+    step_outputs: Mapping[str, Any] | None = None
+    """Step id or output key → output; ``None``: nothing is known of the steps, and a
+    parsed output that is an object stands in for them."""
 
     final_output: Any = None
     """Any JSON value; ``None``: it is among the step outputs."""
@@ -169,6 +189,11 @@ class PipelineRun:
     input_tokens: int | None = None
     output_tokens: int | None = None
     executed_at: datetime | str | None = None
+
+    @property
+    def outputs(self) -> Mapping[str, Any]:
+        """The step outputs; empty where nothing is known of the steps."""
+        return {} if self.step_outputs is None else self.step_outputs
 
     @classmethod
     def of(cls, output: PipelineRun | Mapping[str, Any]) -> PipelineRun:
@@ -191,9 +216,8 @@ class PipelineRun:
         """Take what belongs to a run out of a sample or a record."""
         names = [entry.name for entry in fields(cls)]
         given = {name: fields_[name] for name in names if name in fields_}
-        for name, empty in (("step_outputs", {}), ("failed_steps", ())):
-            if given.get(name) is None:
-                given[name] = empty
+        if given.get("failed_steps") is None:
+            given["failed_steps"] = ()
         return cls(**given)
 
 
@@ -229,6 +253,9 @@ class EvaluationResult:
     status: ResultStatus = "unevaluated"
     rule_violations: list[Any] = field(default_factory=list)
     """One object per broken rule: rule, type, field, severity, message."""
+
+    unjudged_rules: list[str] | None = None
+    """Names of the rules that nobody could judge; ``None`` where there are none."""
 
     judge: dict[str, Any] | None = None
     """Whether a judge was asked and what became of it: status, reason, must_have."""
@@ -339,9 +366,11 @@ def utc_text(moment: datetime | str | None) -> str | None:
 
 
 def _has_shape(value: Any, shape: str) -> bool:
-    if shape in ("text", "pattern"):
+    if shape == "pattern" or (shape == "texts" and isinstance(value, str)):
         return isinstance(value, str) and bool(value)
-    if shape == "texts":
+    if shape == "keys" and isinstance(value, Mapping):
+        return bool(value) and set(value.values()) <= KEY_TYPES.keys()
+    if shape in ("texts", "keys"):
         is_list = isinstance(value, list | tuple) and bool(value)
         return is_list and all(isinstance(text, str) and text for text in value)
     if shape == "value":

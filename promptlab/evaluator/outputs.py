@@ -29,8 +29,10 @@ Of the final output:
   target is named by a step id or an output key; without one it is the pipeline's last
   step, without a pipeline the last step output. Its output is looked for under the name
   itself, then under the step's output key, then under the step's id.
-- A field that is in no place at all is `missing_field` when there is a final output,
-  `missing_step` when there is none.
+- A parsed output that stands in for step outputs is the final output as a whole,
+  unless the pipeline names one of its keys.
+- A field that is in no place at all is missing from the final output: `missing_field`
+  with that output's source when there is one, `missing_step` when there is none.
 - The root check of ``strict_mode`` (no key beyond the expected ones in the final
   object) exists only when every expected key came from the final object; below the
   fields, ``strict_mode`` always holds.
@@ -118,6 +120,7 @@ def final_output(
     pipeline: Pipeline | None = None,
     parsed_output: Any = None,
     raw_output: str | None = None,
+    are_own_steps: bool = True,
 ) -> FinalOutput:
     """Return the final output.
 
@@ -128,9 +131,11 @@ def final_output(
         pipeline: The pipeline, if known.
         parsed_output: The round's parsed output.
         raw_output: The round's raw output.
+        are_own_steps: False: the parsed output stands in for step outputs; its last
+            member is no last step.
     """
-    name, step = _target(target, steps, pipeline)
-    output_key = step.output_key if step is not None else name
+    name, step = _target(target, steps if are_own_steps else {}, pipeline)
+    output_key = name if step is None else step.output_key or name
     if given is not None:
         return FinalOutput(given, FINAL_OUTPUT, output_key)
     names = (name,) if step is None else (name, step.output_key, step.id)
@@ -155,13 +160,28 @@ def final_field(
         steps: The visible step outputs.
         is_only: The case expects no other field, so this one may be the whole output.
     """
+    found = part_of_final(key, final, steps)
+    if found is not None:
+        return found
+    if is_only or names_the_whole(key, final):
+        return Found(final.value, final.source)
+    return Found(source=final.source)
+
+
+def part_of_final(
+    key: str, final: FinalOutput, steps: Mapping[str, Any]
+) -> Found | None:
+    """Return a key of the final object, else the step output of that name."""
     if isinstance(final.value, dict) and key in final.value:
         return Found(final.value[key], final.source)
     if key in steps:
         return Found(steps[key], STEP_OUTPUTS)
-    if is_only or key in ("output", final.output_key):
-        return Found(final.value, final.source)
-    return Found()
+    return None
+
+
+def names_the_whole(key: str, final: FinalOutput) -> bool:
+    """Say whether a key that is nowhere means the final output itself."""
+    return key in ("output", final.output_key)
 
 
 def is_whole_object(keys: Mapping[str, Any], final: FinalOutput) -> bool:
@@ -171,10 +191,10 @@ def is_whole_object(keys: Mapping[str, Any], final: FinalOutput) -> bool:
 
 def final_source(fields: Mapping[str, Found], final: FinalOutput) -> str | None:
     """Name the source of a final scope from those of its fields."""
-    places = {found.source for found in fields.values() if not found.is_missing}
+    places = {found.source for found in fields.values()}
     if STEP_OUTPUTS not in places:
         return final.source
-    if places == {STEP_OUTPUTS}:
+    if places <= {STEP_OUTPUTS, None}:
         return STEP_OUTPUTS
     return f"{final.source}+{STEP_OUTPUTS}"
 

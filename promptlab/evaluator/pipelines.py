@@ -31,9 +31,9 @@ class Pipeline:
     """Id or output key of the step that gives the final output; default: the last."""
 
     def step(self, name: str) -> Step | None:
-        """Return the step with this id, else the one with this output key."""
+        """Return the step with this id, else the last one with this output key."""
         by_id = (step for step in self.steps if step.id == name)
-        by_key = (step for step in self.steps if step.output_key == name)
+        by_key = (step for step in reversed(self.steps) if step.output_key == name)
         return next(by_id, None) or next(by_key, None)
 
     def requires(self, name: str) -> bool:

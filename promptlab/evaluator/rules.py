@@ -1,165 +1,264 @@
-"""Rules: plain demands on one output, without an expectation to compare it with.
+"""Rules: plain demands on one answer, without an expectation to compare it with.
 
-A rule looks at a field of the final output, found as the final scope finds its fields
-(``outputs.final_field``); ``output`` or no field at all is the whole of it. A value
-that is missing or null breaks every rule: there is no answer to speak of.
+What each kind asks is told in ``docs/matching.md``; a table of cases and a property
+test hold this module and the warehouse equal.
 
-A rule on text reads the text of the value: a text itself, anything else its compact
-JSON. ``equals`` and ``allowed_values`` compare JSON values (``5`` is not ``"5"``), of
-texts without the white space around them. ``max_tokens`` takes the count that the run
-reports; where it reports none, words are counted, with every CJK character as a word.
+A rule without field looks at the whole answer. Its text is the raw output, else the
+text of the final output; its value is the parsed output, else the final output. A rule
+with a field looks at that key of the final object, else at the step output of that
+name; ``output`` and the output key of the evaluation target are the whole answer where
+no such key is there. A missing or null answer breaks every rule.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from promptlab.errors import InputError
-from promptlab.evaluator.json_values import compact_text, parse_json, searchable_text
-from promptlab.evaluator.matching import MISSING, MatchOptions, judge, type_of
-from promptlab.evaluator.models import RuleConfig
-from promptlab.evaluator.outputs import FinalOutput, final_field
+from promptlab.evaluator.json_values import (
+    canonical_text,
+    compact_text,
+    parse_json,
+    searchable_text,
+)
+from promptlab.evaluator.matching import MISSING, type_of
+from promptlab.evaluator.models import KEY_TYPES, RuleConfig
+from promptlab.evaluator.outputs import FinalOutput, names_the_whole, part_of_final
 from promptlab.evaluator.wording import Language, broken_rule
 from promptlab.patterns import translate
 
 MUST: Final = "must"
 
-_CJK: Final = (
-    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-    "\U00020000-\U0003ffff"
-)
-_WORD: Final = re.compile(f"[{_CJK}]|[^\\s{_CJK}]+")
+_EMPTY: Final = ("", "{}", "[]")
+"""Texts, white space aside, of an answer in which there is nothing."""
 
 
-def broken_rules(
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a rule looks at."""
+
+    text: str | None
+    """``None``: there is no answer."""
+
+    value: Any
+    """The same as a JSON value, or ``MISSING``."""
+
+    tokens: int | None = None
+    """Tokens that the run reports of it; ``None`` where nobody counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFindings:
+    """What became of the rules of one sample."""
+
+    holding: int = 0
+    broken: list[dict[str, Any]] = field(default_factory=list)
+    """One object per broken rule, in the order of the rules."""
+
+    unjudged: list[RuleConfig] = field(default_factory=list)
+    """Rules that nobody could judge."""
+
+    @property
+    def breaks_must(self) -> bool:
+        """A rule of severity ``must`` does not hold."""
+        return any(broken["severity"] == MUST for broken in self.broken)
+
+    @property
+    def must_have(self) -> bool | None:
+        """False: a must is broken; ``None``: no rule could be judged."""
+        if self.breaks_must:
+            return False
+        return True if self.holding or self.broken else None
+
+
+def whole_answer(
+    final: FinalOutput,
+    *,
+    raw_output: str | None = None,
+    parsed_output: Any = None,
+    output_tokens: int | None = None,
+) -> Subject:
+    """Return the whole answer of a run.
+
+    Args:
+        final: The final output.
+        raw_output: The run's raw output.
+        parsed_output: The run's parsed output.
+        output_tokens: Tokens of the answer, as the run counted them.
+    """
+    written = None if final.is_missing else searchable_text(final.value)
+    return Subject(
+        text=written if raw_output is None else raw_output,
+        value=final.value if parsed_output is None else parsed_output,
+        tokens=output_tokens,
+    )
+
+
+def judge_rules(
     rules: Iterable[RuleConfig],
+    answer: Subject,
     final: FinalOutput,
     steps: Mapping[str, Any],
     *,
-    output_tokens: int | None = None,
+    is_error: bool = False,
     lang: Language = "zh",
-) -> list[dict[str, Any]]:
-    """Return one object for each rule that does not hold, in the order of the rules.
+) -> RuleFindings:
+    """Judge every rule.
 
     Args:
         rules: The rules.
+        answer: The whole answer.
         final: The final output.
         steps: The visible step outputs.
-        output_tokens: Tokens of the answer, as the run counted them.
+        is_error: The run gave no usable answer: every rule is broken.
         lang: Language of the messages.
     """
-    broken = []
+    holding = 0
+    broken, unjudged = [], []
     for rule in rules:
-        value = value_of(rule, final, steps)
-        counted = output_tokens if rule.field in (None, "output") else None
-        if not holds(rule, value, counted):
+        subject = subject_of(rule, answer, final, steps)
+        kept = False if is_error else holds(rule, subject)
+        if kept is None:
+            unjudged.append(rule)
+        elif kept:
+            holding += 1
+        else:
             broken.append(
                 {
                     "rule": rule.name,
                     "type": rule.type,
                     "field": rule.field,
                     "severity": rule.severity,
-                    "message": rule.message or _message(rule, value, lang),
+                    "message": rule.message or _message(rule, subject, lang),
                 }
             )
-    return broken
+    return RuleFindings(holding, broken, unjudged)
 
 
-def value_of(rule: RuleConfig, final: FinalOutput, steps: Mapping[str, Any]) -> Any:
-    """Return what the rule looks at, or ``MISSING``."""
+def subject_of(
+    rule: RuleConfig, answer: Subject, final: FinalOutput, steps: Mapping[str, Any]
+) -> Subject:
+    """Return what the rule looks at: the whole answer, or the field that it names."""
     if rule.field is None:
-        return final.value
-    return final_field(rule.field, final, steps).value
+        return answer
+    found = part_of_final(rule.field, final, steps)
+    if found is not None:
+        return Subject(searchable_text(found.value), found.value)
+    if names_the_whole(rule.field, final):
+        return answer
+    return Subject(None, MISSING)
 
 
-def holds(rule: RuleConfig, value: Any, output_tokens: int | None = None) -> bool:
-    """Say whether a rule holds for a value.
-
-    Args:
-        rule: The rule.
-        value: A JSON value, or ``MISSING``.
-        output_tokens: The number of its tokens, if known.
-    """
-    if value is MISSING or value is None:
+def holds(rule: RuleConfig, subject: Subject) -> bool | None:
+    """Say whether a rule holds; ``None`` where nobody can tell."""
+    if subject.text is None:
         return False
     if rule.type == "max_tokens":
-        known = output_tokens is not None
-        count = output_tokens if known else estimated_tokens(value)
-        return bool(count <= rule.value)
-    return KINDS[rule.type](value, rule.value)
+        return None if subject.tokens is None else subject.tokens <= rule.value
+    return KINDS[rule.type](subject, rule.value)
 
 
-def estimated_tokens(value: Any) -> int:
-    """Count words, every CJK character being one; no tokenizer is asked."""
-    return len(_WORD.findall(searchable_text(value) or ""))
+def _texts(operand: Any) -> list[str]:
+    return [operand] if isinstance(operand, str) else list(operand)
 
 
-def _text(value: Any) -> str:
-    return searchable_text(value) or ""
+def _text(subject: Subject) -> str:
+    return subject.text or ""
 
 
-def _same(value: Any, wanted: Any) -> bool:
-    """Equal as JSON: types agree, objects hold the same keys, prefixes mean nothing."""
-    if isinstance(value, str) and isinstance(wanted, str):
-        return value.strip() == wanted.strip()
-    return judge(_literal(wanted), value, MatchOptions(strict=True)).status == "pass"
+def _starts_with(subject: Subject, starts: Any) -> bool:
+    text = _text(subject).lstrip()
+    return any(text.startswith(start.lstrip()) for start in _texts(starts))
 
 
-def _literal(value: Any) -> Any:
-    """Return *value* as an expectation that takes every text as it is written."""
-    if isinstance(value, dict):
-        return {key: _literal(child) for key, child in value.items()}
-    if isinstance(value, list | tuple):
-        return [_literal(child) for child in value]
-    return f"literal:{value}" if isinstance(value, str) else value
+def _ends_with(subject: Subject, ends: Any) -> bool:
+    text = _text(subject).rstrip()
+    return any(text.endswith(end.rstrip()) for end in _texts(ends))
 
 
-def _is_empty(value: Any) -> bool:
-    if type_of(value) in ("object", "array"):
-        return len(value) == 0
-    return not _text(value).strip()
+def _equals(subject: Subject, wanted: Any) -> bool:
+    """A text as text, white space aside; anything else as the JSON value it is."""
+    if isinstance(wanted, str):
+        return _text(subject).strip() == wanted.strip()
+    value = _read(subject.value)
+    return value is not MISSING and canonical_text(value) == canonical_text(wanted)
 
 
-def _parsed(value: Any) -> Any:
-    """Return the JSON value that a text holds; any other value is one already."""
+def _read(value: Any) -> Any:
+    """Return the JSON value that a text holds, else the text; others as they are."""
     if not isinstance(value, str):
         return value
     try:
         return parse_json(value)
     except InputError:
-        return MISSING
+        return value
 
 
-def _has_keys(value: Any, keys: Iterable[str]) -> bool:
-    members = _parsed(value)
-    return isinstance(members, dict) and all(key in members for key in keys)
+def _is_json(text: str) -> bool:
+    try:
+        parse_json(text)
+    except InputError:
+        return False
+    return True
 
 
-KINDS: Final[dict[str, Callable[[Any, Any], bool]]] = {
-    "contains": lambda value, needle: needle in _text(value),
-    "not_contains": lambda value, needle: needle not in _text(value),
-    "contains_any": lambda value, needles: any(
-        text in _text(value) for text in needles
+def _has_keys(subject: Subject, keys: Any) -> bool:
+    members = _read(subject.value)
+    if not isinstance(members, dict):
+        return False
+    if not isinstance(keys, Mapping):
+        return all(key in members for key in keys)
+    return all(
+        key in members and _is_of_type(members[key], KEY_TYPES[name])
+        for key, name in keys.items()
+    )
+
+
+def _is_of_type(value: Any, wanted: str) -> bool:
+    if wanted == "integer":
+        return isinstance(value, int) and not isinstance(value, bool)
+    return wanted in ("any", type_of(value))
+
+
+KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
+    "contains": lambda subject, needles: all(
+        needle in _text(subject) for needle in _texts(needles)
     ),
-    "regex": lambda value, pattern: translate(pattern).search(_text(value)) is True,
-    "starts_with": lambda value, start: _text(value).startswith(start),
-    "ends_with": lambda value, end: _text(value).endswith(end),
-    "equals": _same,
-    "allowed_values": lambda value, values: any(_same(value, each) for each in values),
-    "max_chars": lambda value, most: len(_text(value)) <= most,
-    "min_chars": lambda value, least: len(_text(value)) >= least,
-    "non_empty": lambda value, _: not _is_empty(value),
-    "is_json": lambda value, _: _parsed(value) is not MISSING,
+    "not_contains": lambda subject, needles: (
+        not any(needle in _text(subject) for needle in _texts(needles))
+    ),
+    "contains_any": lambda subject, needles: any(
+        needle in _text(subject) for needle in _texts(needles)
+    ),
+    "regex": lambda subject, pattern: (
+        translate(pattern.strip()).search(_text(subject)) is True
+    ),
+    "starts_with": _starts_with,
+    "ends_with": _ends_with,
+    "equals": _equals,
+    "allowed_values": lambda subject, values: any(
+        _equals(subject, each) for each in values
+    ),
+    "max_chars": lambda subject, most: len(_text(subject)) <= most,
+    "min_chars": lambda subject, least: len(_text(subject)) >= least,
+    "non_empty": lambda subject, _: _text(subject).strip() not in _EMPTY,
+    "is_json": lambda subject, _: _is_json(_text(subject)),
     "required_keys": _has_keys,
 }
-"""Every kind but ``max_tokens``, which needs a count beside the value."""
+"""Every kind but ``max_tokens``, which needs a count beside the text."""
 
 
-def _message(rule: RuleConfig, value: Any, lang: Language) -> str:
+def _message(rule: RuleConfig, subject: Subject, lang: Language) -> str:
     wanted = rule.type
     if rule.value not in (None, True):
         wanted = f"{rule.type} {compact_text(rule.value)}"
-    found = None if value is MISSING else compact_text(value)
-    return broken_rule(rule.name, rule.field or "output", wanted, found, lang)
+    return broken_rule(rule.name, rule.field or "output", wanted, _shown(subject), lang)
+
+
+def _shown(subject: Subject) -> str | None:
+    if subject.value is MISSING:
+        return None
+    is_its_text = searchable_text(subject.value) == subject.text
+    return compact_text(subject.value if is_its_text else subject.text)

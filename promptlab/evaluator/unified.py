@@ -27,7 +27,7 @@ from promptlab.evaluator.outputs import (
     visible,
 )
 from promptlab.evaluator.pipelines import Pipeline
-from promptlab.evaluator.rules import broken_rules
+from promptlab.evaluator.rules import judge_rules, whole_answer
 from promptlab.evaluator.scopes import (
     ScopeResult,
     aggregation_result,
@@ -173,7 +173,7 @@ class UnifiedEvaluator:
             variant,
             test_case,
             PipelineRun(
-                step_outputs=step_outputs,
+                step_outputs=_outputs(step_outputs),
                 final_output=final_output,
                 execution_time=execution_time,
             ),
@@ -213,12 +213,15 @@ class UnifiedEvaluator:
         case = read_case(_with_config(test_case, config or {}))
         if case.id is None:
             raise UsageError("test case: id: missing; a result needs it as sample_id")
-        outputs = _outputs(run.step_outputs)
+        parsed = copy_json(run.parsed_output, "parsed_output")
+        lent = parsed if isinstance(parsed, dict) else {}
+        are_own_steps = run.step_outputs is not None
+        outputs = _outputs(lent if run.step_outputs is None else run.step_outputs)
         run = replace(
             run,
             step_outputs=outputs,
             final_output=copy_json(run.final_output, "final_output"),
-            parsed_output=copy_json(run.parsed_output, "parsed_output"),
+            parsed_output=parsed,
             error=_error(run.error),
         )
         final = final_output(
@@ -228,6 +231,7 @@ class UnifiedEvaluator:
             pipeline=self.pipeline,
             parsed_output=run.parsed_output,
             raw_output=run.raw_output,
+            are_own_steps=are_own_steps,
         )
         evaluation = self._checked(case, run, final, apply_rules)
         if apply_judge and self.config.judge_enabled:
@@ -240,25 +244,34 @@ class UnifiedEvaluator:
     def _checked(
         self, case: Case, run: PipelineRun, final: FinalOutput, apply_rules: bool
     ) -> Evaluation:
-        steps = visible(run.step_outputs)
+        steps = visible(run.outputs)
         rules = self.config.rules if apply_rules else ()
+        is_error = run.error is not None or final.value == ERROR_ANSWER
+        failed_required = any(
+            self.pipeline is None or self.pipeline.requires(step)
+            for step in run.failed_steps
+        )
+        answer = whole_answer(
+            final,
+            raw_output=run.raw_output,
+            parsed_output=run.parsed_output,
+            output_tokens=run.output_tokens,
+        )
+        findings = judge_rules(
+            rules,
+            answer,
+            final,
+            steps,
+            is_error=is_error or failed_required,
+            lang=self.lang,
+        )
         return Evaluation(
             intermediate=intermediate_results(case, steps, self.pipeline, self.lang),
             aggregation=aggregation_result(case, aggregation(steps, final), self.lang),
             final=final_result(case, final, steps, self.lang),
-            has_rules=bool(rules),
-            violations=broken_rules(
-                rules,
-                final,
-                steps,
-                output_tokens=run.output_tokens,
-                lang=self.lang,
-            ),
-            is_error=run.error is not None or final.value == ERROR_ANSWER,
-            failed_required=any(
-                self.pipeline is None or self.pipeline.requires(step)
-                for step in run.failed_steps
-            ),
+            rules=findings if rules else None,
+            is_error=is_error,
+            failed_required=failed_required,
         )
 
     def _judged(
@@ -280,7 +293,7 @@ class UnifiedEvaluator:
                 "pipeline_id": pipeline_id,
                 "variant": variant,
                 "test_case": copy_json(case_fields(test_case), "test case"),
-                "step_outputs": copy_json(visible(run.step_outputs)),
+                "step_outputs": copy_json(visible(run.outputs)),
                 "final_output": None if final.is_missing else copy_json(final.value),
                 "evaluations": copy_json(evaluation.by_key),
                 "judge_agent_id": self.config.judge_agent_id,
@@ -305,9 +318,7 @@ class UnifiedEvaluator:
             said = run.error if isinstance(run.error, str) else compact_text(run.error)
             feedback = f"{ERROR_FEEDBACK}: {said}"
         earlier = {
-            key: value
-            for key, value in run.step_outputs.items()
-            if key not in VERDICT_KEYS
+            key: value for key, value in run.outputs.items() if key not in VERDICT_KEYS
         }
         known = asdict(info or RunInfo())
         return EvaluationResult(
@@ -323,6 +334,7 @@ class UnifiedEvaluator:
             failed_steps=list(run.failed_steps),
             status=evaluation.status,
             rule_violations=list(evaluation.violations),
+            unjudged_rules=evaluation.unjudged_rules or None,
             judge=None if judgement is None else judgement.to_dict(),
             tags=case.tags,
             final_output=None if final.is_missing else copy_json(final.value),

@@ -25,7 +25,7 @@ def listed(payload, kind="golden_answer", *, whole=True):
     [
         ({"text": r"\w+先生"}, [r"\w+先生"]),
         ({"text": [r"\d", "plain", r" \s\d "]}, [r"\d", r"\s\d"]),
-        ({"text": {"a": [{"b": r"regex: \d"}]}}, [r"\d", r"regex: \d"]),
+        ({"text": {"a": [{"b": r"regex: \d"}]}}, [r"regex: \d"]),
         ({"text": r"(?<year>2\d)"}, [r"(?<year>2\d)"]),
         ({"text": "(?<year>20)"}, ["(?<year>20)"]),
         ({"text": 'a "quoted" \\d'}, ['a "quoted" \\d']),
@@ -64,7 +64,7 @@ def test_what_re2_reads_alike_is_not_listed(payload):
 
 def test_golden_answers_are_patterns_only_where_a_dimension_says_so():
     payload = {"text": [r"C:\data", r"regex:\d+"]}
-    assert list(listed(payload, whole=False)) == [r"\d+"]
+    assert listed(payload, whole=False) is None
     assert list(listed({"regex": r"\d"}, "rules", whole=False)) == [r"\d"]
 
 

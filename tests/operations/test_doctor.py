@@ -12,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ingest.raw import SCHEMA_VERSION
 from promptlab.operations.health import Finding, examine
 from promptlab.pipeline import Warehouse
 
@@ -39,7 +40,7 @@ def test_versions_size_and_row_counts_are_told(run, built):
     assert lines["raw.tasks"]["value"] == "5"
     assert lines["marts.dim_tasks"]["value"] == "5"
     assert lines["write-ahead log"]["value"] == "none"
-    assert lines["schema version"]["value"] == "2"
+    assert lines["schema version"]["value"] == str(SCHEMA_VERSION)
 
 
 def test_csv_has_a_line_for_each_finding(run, built):

@@ -12,6 +12,8 @@ from ingest.raw import upgrades
 from promptlab.errors import WarehouseError
 from promptlab.pipeline import Warehouse
 from tests.ingest.test_load import task, write
+from tests.scoring.tasks import case, dimension
+from tests.scoring.tasks import task as scored_task
 
 FIRST = Path(__file__).with_name("raw_v1.sql")
 """The raw tables as version 1 made them."""
@@ -63,6 +65,30 @@ def test_an_upgrade_keeps_every_row_and_knows_what_live_loads_brought(old):
             "select status, objects from raw.loads order by load_id"
         ).fetchall() == [("replaced", None), ("loaded", '["t1"]')]
         assert raw.schema_version(con) == raw.SCHEMA_VERSION
+
+
+def test_golden_answers_loaded_before_are_flattened_by_the_upgrade(tmp_path):
+    golden = {"text": [{"a": ["regex: \\w", 1.5]}, "literal:x"]}
+    asked = dimension("accuracy", match_rule="json") | {"weight": 1.0}
+    exact = dimension("accuracy") | {"weight": 1.0}
+    new = Warehouse(tmp_path / "w.duckdb")
+    for task_id, one in (("json", asked), ("exact", exact)):
+        document = scored_task(task_id, [case("x", golden=golden["text"])], [one])
+        new.ingest(write(tmp_path / f"{task_id}.json", document))
+    with duckdb.connect(str(tmp_path / "w.duckdb")) as con:
+        before = con.execute("from raw.golden_checks").fetchall()
+        con.execute("drop table raw.golden_checks")
+        con.execute("update raw.schema_versions set version = 3")
+    with new.writable() as con:
+        after = con.execute("from raw.golden_checks").fetchall()
+    assert after == before
+    assert [row[6:9] for row in after] == [
+        ("$", "", "object"),
+        ('$."a"', "/a", "array"),
+        ('$."a"[0]', "/a/0", "regex"),
+        ('$."a"[1]', "/a/1", "number"),
+        ("$", "", "text"),
+    ]
 
 
 def test_an_upgrade_puts_a_copy_beside_the_file_and_says_so(old, capsys, monkeypatch):

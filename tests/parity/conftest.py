@@ -19,6 +19,8 @@ from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
 from tests.benchmarks.generate import analysis_input, testset
 from tests.conftest import EXAMPLES
+from tests.judging import both
+from tests.judging.cases import golden_cases, output_cases, rule_cases
 from tests.matching_cases import matching_cases
 from tests.parity.compare import Comparison, compare_rows
 from tests.parity.surroundings import surroundings
@@ -141,13 +143,16 @@ def engines(spark_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Eng
 
 @pytest.fixture(scope="session")
 def first_load(engines: Engines) -> list[Comparison]:
-    """The examples, a generated batch and every matching case, built on both."""
+    """The examples, a generated batch and every table of cases, built on both."""
     folder = engines.folder / "first"
     write_generated(folder / "generated", tasks={1: 60, 2: 60, 11: 40})
     testset(folder / "testset", cases=60)
     table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
     pairs = [*table, *generated_pairs()[:GENERATED_PAIRS], nested_pair(480)]
     write_inputs(folder / "matching", pairs)
+    (folder / "judging").mkdir()
+    tables = (*rule_cases(), *output_cases(), *golden_cases())
+    both.write_samples(folder / "judging", [sample for sample, _ in tables])
     engines.ingest(EXAMPLES, folder)
     engines.build()
     return engines.compare()

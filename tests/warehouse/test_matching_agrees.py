@@ -1,13 +1,17 @@
-"""One truth: the warehouse and the evaluator judge every pair alike.
+"""One judge: the warehouse and the evaluator judge everything alike.
 
-Both are held to the table of cases, reasoned out by hand, and to each other on
-thousands of generated pairs: the same verdict, and the same failures in the same order.
-All pairs go through one warehouse, in by ingest and out by dbt.
+Both are held to the tables of cases, reasoned out by hand, and to each other on
+thousands of generated ones. *Pairs* of an expectation and an output tell how values are
+compared; *samples*, rounds with all that can be asked of them, tell the rest: which
+output is compared in each scope, every kind of rule, golden answers. The same verdict,
+and the same failures in the same order. All of them go through one warehouse, in by
+ingest and out by dbt.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,13 +20,25 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from promptlab.evaluator.json_values import parse_json
+from promptlab.contracts.golden import golden_alternatives
+from promptlab.evaluator.json_values import parse_json, searchable_text
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge
+from promptlab.evaluator.models import RULE_VALUES
 from promptlab.pipeline import Warehouse
 from tests.evaluator.test_matching_properties import OPTIONS, pairs
+from tests.judging import both
+from tests.judging.cases import (
+    Judgement,
+    Sample,
+    golden_cases,
+    output_cases,
+    rule_cases,
+)
+from tests.judging.samples import samples
 from tests.matching_cases import matching_cases
 
 GENERATED = 3000
+GENERATED_SAMPLES = 2000
 
 
 class Pair(NamedTuple):
@@ -62,6 +78,23 @@ def generated_pairs() -> list[Pair]:
     return found
 
 
+@cache
+def generated_samples() -> list[Sample]:
+    found: list[Sample] = []
+
+    @settings(
+        max_examples=GENERATED_SAMPLES,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(samples())
+    def collect(sample: Sample) -> None:
+        found.append(replace(sample, id=f"sample-{len(found)}"))
+
+    collect()
+    return found
+
+
 def nested_pair(depth: int) -> Pair:
     """An expectation many levels deep, and an output that differs at the bottom."""
     opening, closing = '{"a":[' * (depth // 2), "]}" * (depth // 2)
@@ -95,31 +128,49 @@ HARD = [nested_pair(480), long_pair(1_000_000)]
 
 
 @pytest.fixture(scope="module")
-def in_sql(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Verdict]:
-    """Verdict and failures of every pair, by its id, from one warehouse."""
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """All pairs and all samples, built once."""
     folder = tmp_path_factory.mktemp("matching")
     table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
-    everything = [*table, *generated_pairs(), *HARD]
-    write_inputs(folder / "in", everything)
+    write_inputs(folder / "in", [*table, *generated_pairs(), *HARD])
+    tables = [*rule_cases(), *output_cases(), *golden_cases()]
+    both.write_samples(
+        folder / "in", [*(sample for sample, _ in tables), *generated_samples()]
+    )
     warehouse = Warehouse(folder / "matching.duckdb")
     ingested = warehouse.ingest(folder / "in")
     assert ingested.n_rejected_records == 0
+    models = ("+fct_round_scores", "int_rules_judged", "int_golden_answers")
     warehouse.build(
-        ["--select", "+fct_match_results", "--exclude-resource-type", "unit_test"]
+        ["--select", *models, "--exclude-resource-type", "unit_test", "test"]
     )
+    return warehouse
+
+
+@pytest.fixture(scope="module")
+def in_sql(warehouse: Warehouse) -> dict[str, Verdict]:
+    """Verdict and failures of every pair, by its id."""
     with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
         verdicts = {
             case_id: Verdict(status, [])
             for case_id, status in con.execute(
                 "select case_id, status from marts.fct_match_results"
+                " where task_id = 'r'"
             ).fetchall()
         }
         for case_id, pointer, reason in con.execute(
             "select case_id, pointer, reason from marts.fct_check_results"
-            " where reason is not null order by case_id, check_no"
+            " where task_id = 'r' and reason is not null order by case_id, check_no"
         ).fetchall():
             verdicts[case_id].failures.append((pointer, reason))
     return verdicts
+
+
+@pytest.fixture(scope="module")
+def judged_in_sql(warehouse: Warehouse) -> dict[str, Judgement]:
+    """All verdicts on every sample, by its id."""
+    with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
+        return both.in_sql(con)
 
 
 def write_inputs(folder: Path, everything: list[Pair]) -> None:
@@ -155,3 +206,69 @@ def test_the_warehouse_and_the_evaluator_agree_on_every_generated_pair(in_sql):
         if in_sql[id_] != in_python(pair)
     }
     assert not differing
+
+
+def named(table):
+    return [pytest.param(*row, id=row[0].id) for row in table]
+
+
+@pytest.mark.parametrize(("sample", "holds"), named(rule_cases()))
+def test_a_rule_is_kept_as_the_table_says(sample, holds, judged_in_sql):
+    assert judged_in_sql[sample.id].rules == (holds,)
+
+
+@pytest.mark.parametrize(("sample", "scopes"), named(output_cases()))
+def test_an_expectation_is_compared_with_the_output_that_the_table_names(
+    sample, scopes, judged_in_sql
+):
+    assert judged_in_sql[sample.id].scopes == scopes
+
+
+@pytest.mark.parametrize(("sample", "metric"), named(golden_cases()))
+def test_an_answer_is_as_right_as_the_table_says(sample, metric, judged_in_sql):
+    assert judged_in_sql[sample.id].golden == metric
+
+
+def test_the_warehouse_and_the_evaluator_agree_on_every_generated_sample(
+    judged_in_sql,
+):
+    nothing = Judgement({}, (), None)
+    differing = {
+        sample.id: (sample, judged_in_sql.get(sample.id, nothing), expected)
+        for sample in generated_samples()
+        if judged_in_sql.get(sample.id, nothing) != (expected := both.in_python(sample))
+    }
+    assert not differing
+
+
+def test_generated_samples_ask_for_everything():
+    judgements = [(each, both.in_python(each)) for each in generated_samples()]
+    rules = {
+        (rule["type"], holds)
+        for sample, judgement in judgements
+        for rule, holds in zip(sample.rules, judgement.rules, strict=True)
+    }
+    assert rules >= {(kind, holds) for kind in RULE_VALUES for holds in (True, False)}
+    scopes = {
+        (scope.split(":")[0], status)
+        for _, judgement in judgements
+        for scope, (status, *_) in judgement.scopes.items()
+    }
+    assert scopes >= {
+        (scope, status)
+        for scope in ("intermediate", "aggregation", "final")
+        for status in ("pass", "fail")
+    }
+    assert {judgement.golden for _, judgement in judgements} == {0.0, 1.0, None}
+
+
+def test_golden_answers_are_the_same_texts_in_sql_and_in_python(warehouse):
+    with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
+        in_sql: dict[str, list[str]] = {}
+        for case_id, answer in con.execute(
+            "select case_id, golden_answer from intermediate.int_golden_answers"
+        ).fetchall():
+            in_sql.setdefault(case_id, []).append(answer)
+    for sample in generated_samples():
+        answers = map(searchable_text, golden_alternatives({"text": sample.golden}))
+        assert sorted(in_sql.get(sample.id, [])) == sorted(map(str, answers))

@@ -349,15 +349,3 @@
     )
 {%- endmacro %}
 
-{#- The value at a path of a column; null where the engine cannot read the path. -#}
-{% macro try_json_value_at(document, path) -%}
-    {{ return(adapter.dispatch('try_json_value_at')(document, path)) }}
-{%- endmacro %}
-
-{% macro default__try_json_value_at(document, path) -%}
-    try(json_extract({{ document }}, {{ path }}))
-{%- endmacro %}
-
-{% macro spark__try_json_value_at(document, path) -%}
-    {{ spark__json_value_at(document, path) }}
-{%- endmacro %}

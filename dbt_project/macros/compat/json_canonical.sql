@@ -1,17 +1,19 @@
 {#- One text for documents that say the same. -#}
 
 {#- One and the same text for objects that differ only in the order of their keys, and
-    for 1 and 1.0. Strings are stepped over, so that a "1.0" inside one stays. -#}
+    for 1, 1.0 and 1e0. Strings are stepped over, so that a "1.0" inside one stays.
+    Numbers are written anew where one may be a double. -#}
 {% macro canonical_json(document) -%}
     {{ return(adapter.dispatch('canonical_json')(document)) }}
 {%- endmacro %}
 
 {% macro default__canonical_json(document) -%}
     case
-        when contains({{ document }}, '.') then regexp_replace(
-            {{ default__with_sorted_keys(document) }},
-            '("(?:[^"\\]|\\.)*")|(\d)\.0+\b', '\1\2', 'g'
-        )
+        when regexp_matches(cast({{ document }} as string), '\.|[0-9]{19}|[0-9][eE]')
+            then regexp_replace(
+                {{ default__with_sorted_keys(document) }},
+                '("(?:[^"\\]|\\.)*")|(\d)\.0+\b', '\1\2', 'g'
+            )
         else {{ default__with_sorted_keys(document) }}
     end
 {%- endmacro %}
@@ -48,7 +50,7 @@
                     when '[' then '[' || array_join(
                         array_sort(filter(below, child -> child.parent = node.path)).text, ','
                     ) || ']'
-                    else {{ spark__canonical_leaf('node.value', "contains(whole, '.')") }}
+                    else {{ spark__canonical_leaf('node.value') }}
                 end as text
             )),
             found -> nullif(found[0].text, 'null')
@@ -81,8 +83,8 @@
     end
 {%- endmacro %}
 
-{#- A number as DuckDB writes it, with `.0` only where the document has no point at all. -#}
-{% macro spark__canonical_leaf(value, has_point) -%}
+{#- A number as DuckDB writes it, whole ones without `.0`. -#}
+{% macro spark__canonical_leaf(value) -%}
     case
         when left({{ value }}, 1) = '"'
             then {{ spark__quoted(spark__json_string(value)) }}
@@ -93,7 +95,7 @@
             then {{ value }}
         when {{ value }} rlike '^[-0-9]' then regexp_replace(
             replace({{ spark__json_of('cast(' ~ value ~ ' as double)') }}, '"', ''),
-            case when {{ has_point }} then '\.0$' else '\z.' end, ''
+            '\.0$', ''
         )
         else {{ value }}
     end

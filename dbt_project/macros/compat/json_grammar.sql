@@ -11,7 +11,7 @@
         json_valid({{ text }})
         and not regexp_matches(
             regexp_replace({{ text }}, '"(?:[^"\\]|\\.)*"', '""', 'g'),
-            ',\s*[}\]]|NaN|Infinity'
+            ',\s*[}\]]|(?i)nan|inf'
         )
     )
 {%- endmacro %}

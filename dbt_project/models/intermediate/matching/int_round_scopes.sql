@@ -48,14 +48,8 @@ looked_up as (
         scopes.field,
         steps.output_key,
         final_fields.fields,
-        case
-            when left(scopes.step_id, 1) <> '_'
-                then {{ json_member('rounds.step_outputs', 'scopes.step_id') }}
-        end as by_step_id,
-        case
-            when left(steps.output_key, 1) <> '_'
-                then {{ json_member('rounds.step_outputs', 'steps.output_key') }}
-        end as by_output_key,
+        {{ step_output('rounds.step_outputs', 'scopes.step_id') }} as by_step_id,
+        {{ step_output('rounds.step_outputs', 'steps.output_key') }} as by_output_key,
         case
             when scopes.scope = 'aggregation' and {{ json_kind('rounds.step_outputs') }} = 'object'
                 then {{ non_null_keys('rounds.step_outputs') }}
@@ -65,10 +59,7 @@ looked_up as (
             {{ first_where('step_keys', "contains(lower(k), 'batch')") }}
         ) as aggregation_key,
         {{ json_member('rounds.final_output', 'scopes.field') }} as from_final,
-        case
-            when left(scopes.field, 1) <> '_'
-                then {{ json_member('rounds.step_outputs', 'scopes.field') }}
-        end as from_steps,
+        {{ step_output('rounds.step_outputs', 'scopes.field') }} as from_steps,
         scopes.field is null
         or scopes.field = 'output'
         or scopes.field = rounds.target_output_key
@@ -114,8 +105,7 @@ found as (
                 then 'aggregation_key:' || aggregation_key
             when scope = 'final' and from_final is null and from_steps is not null
                 then 'step_outputs'
-            when scope = 'aggregation' or from_final is not null or may_be_whole
-                then final_source
+            else final_source
         end as actual_source,
 
         ---------- booleans

@@ -1,10 +1,12 @@
 with
 
 totals as (
-    select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }} and total_rule like '%_over_cases'
+    select * from {{ ref('stg_reported__totals') }}
+    where {{ in_this_build() }} and total_rule like '%_over_cases'
 ),
 scores as (
-    select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }} and reported_value is not null
+    select * from {{ ref('stg_reported__scores') }}
+    where {{ in_this_build() }} and reported_value is not null
 ),
 
 reducers as (

@@ -40,11 +40,11 @@ targeted as (
         case
             when pipeline_id is not null
                 then case
-                    when {{ json_member('all_step_outputs', 'target_name') }} is not null
+                    when {{ step_output('all_step_outputs', 'target_name') }} is not null
                         then target_name
-                    when {{ json_member('all_step_outputs', 'target_output_key') }} is not null
+                    when {{ step_output('all_step_outputs', 'target_output_key') }} is not null
                         then target_output_key
-                    when {{ json_member('all_step_outputs', 'target_step_id') }} is not null
+                    when {{ step_output('all_step_outputs', 'target_step_id') }} is not null
                         then target_step_id
                 end
             when has_own_step_outputs and {{ json_kind('all_step_outputs') }} = 'object'

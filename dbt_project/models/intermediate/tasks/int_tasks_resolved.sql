@@ -5,6 +5,7 @@ with
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+
 pipelines as (
 
     select

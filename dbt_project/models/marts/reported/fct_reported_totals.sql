@@ -4,6 +4,7 @@ totals as (select * from {{ ref('stg_reported__totals') }} where {{ in_this_buil
 task_sums as (select * from {{ ref('int_reported_task_sums') }}),
 dimension_sums as (select * from {{ ref('int_reported_dimension_sums') }}),
 means as (select * from {{ ref('int_reported_means') }}),
+
 -- a total of a run is over all tasks that its file brought
 scoped as (
 

@@ -2,13 +2,83 @@
 
 with
 
-checks as (
+dimensions as (
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'accuracy' and problem is null and match_rule = 'json'
+),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+checks as (select * from {{ ref('stg_tasks__golden_checks') }} where {{ in_this_build() }}),
 
-    select * from {{ ref('int_golden_checks_judged') }}
+answers as (
+
+    select
+        dimensions.task_id,
+        dimensions.dimension_id,
+        dimensions.tolerance,
+        rounds.case_id,
+        rounds.round_id,
+        rounds.is_error,
+        coalesce(rounds.parsed_output, rounds.final_output) as document,
+        {{ read_json('document') }} as read_document
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
 
 ),
 
-by_golden_answer as (
+-- a round of a case without golden answer has one row without a check
+extracted as (
+
+    select
+        answers.task_id,
+        answers.dimension_id,
+        answers.case_id,
+        answers.round_id,
+        answers.is_error,
+        answers.tolerance,
+        answers.document is not null as has_output,
+        checks.golden_no,
+        checks.matcher,
+        checks.operand,
+        checks.operand_ascii,
+        checks.expected_number,
+        checks.expected_length,
+        {{ as_json("null") }} as allowed,
+        -- an answer that is JSON text is read, unless a text is what is wanted
+        {{ json_value_at(
+            "case when checks.path = '$' and checks.matcher in ('text', 'contains', 'regex')"
+            ~ " then answers.document else answers.read_document end",
+            'checks.path'
+        ) }} as actual
+
+    from answers
+    left join checks
+        on answers.task_id = checks.task_id and answers.case_id = checks.case_id
+
+),
+
+typed as (
+
+    select
+        *,
+        {{ json_kind('actual') }} as actual_kind,
+        {{ json_as_text('actual') }} as actual_text
+
+    from extracted
+
+),
+
+judged as (
+
+    select
+        *,
+        {{ failure_reason() }} as failure
+
+    from typed
+
+),
+
+matched as (
 
     select
         task_id,
@@ -17,9 +87,15 @@ by_golden_answer as (
         round_id,
         golden_no,
         bool_or(is_error) as is_error,
-        max(miss) as miss
+        -- a failed check decides; without one, a check that nobody could judge does
+        case
+            when golden_no is null then null
+            when bool_or(failure <> 'invalid_pattern') then false
+            when bool_or(failure = 'invalid_pattern') then null
+            else true
+        end as is_match
 
-    from checks
+    from judged
     group by task_id, dimension_id, case_id, round_id, golden_no
 
 ),
@@ -31,21 +107,19 @@ scored as (
         case_id,
         round_id,
         dimension_id,
-        max(case
-            when golden_no is null or miss = 1 then null
-            when is_error or miss = 2 then 0.0
-            else 1.0
-        end) as metric,
+        max(
+            case when is_match is not null then {{ one_or_zero('is_match and not is_error') }} end
+        ) as metric,
         case
             when count(golden_no) = 0 then 'no_baseline'
-            when min(miss) = 1 and max(miss) = 1 then 'invalid_pattern'
+            when count(is_match) = 0 then 'invalid_pattern'
             when bool_or(is_error) then 'error_round'
         end as reason,
         cast(null as string) as expected,
         cast(null as string) as actual,
         {{ as_json("null") }} as detail
 
-    from by_golden_answer
+    from matched
     group by task_id, case_id, round_id, dimension_id
 
 )

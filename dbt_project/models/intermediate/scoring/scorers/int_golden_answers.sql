@@ -1,10 +1,8 @@
 with
 
 baselines as (
-
     select * from {{ ref('stg_tasks__baselines') }}
     where {{ in_this_build() }} and baseline_type = 'golden_answer'
-
 ),
 
 given as (

@@ -1,10 +1,8 @@
 with
 
 baselines as (
-
     select * from {{ ref('stg_tasks__baselines') }}
     where {{ in_this_build() }} and baseline_type = 'rules'
-
 ),
 
 rule_names as (
@@ -110,6 +108,12 @@ flattened as (
         severity,
         field,
         {{ texts_of('operand') }} as texts,
+        case
+            when rule = 'allowed_values' and {{ json_kind('operand') }} = 'array'
+                then {{ json_elements('operand') }}
+            when rule in ('equals', 'allowed_values') and {{ json_kind('operand') }} <> 'null'
+                then {{ one_element_list('operand') }}
+        end as operands,
         {{ stripped(json_as_text('operand')) }} as operand_text,
         case
             when {{ json_kind('operand') }} in ('number', 'text')
@@ -128,6 +132,8 @@ flattened as (
                 then coalesce({{ are_required_keys_readable('operand') }}, false)
             when rule = 'regex'
                 then {{ regex_found("''", 'pattern', 'ascii_pattern') }} is not null
+            when rule in ('equals', 'allowed_values')
+                then coalesce({{ list_size('operands') }}, 0) > 0
             else coalesce({{ list_size('texts') }}, 0) > 0
         end as is_usable
 

@@ -1,18 +1,9 @@
 with
 
-rules as (
+rules as (select * from {{ ref('int_rules_flattened') }}),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
-    select * from {{ ref('int_rules_flattened') }}
-
-),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
--- a rule may look at one field of the parsed output
+-- a rule may look at one field: of the final object, else of the step outputs
 paired as (
 
     select
@@ -22,6 +13,7 @@ paired as (
         rounds.is_error,
         rounds.output_tokens,
         rounds.parsed_output,
+        rounds.final_output,
         rounds.answer,
         rules.baseline_id,
         rules.rule_no,
@@ -34,7 +26,15 @@ paired as (
         rules.ascii_pattern,
         rules.operand_number,
         rules.operand,
-        {{ json_member('rounds.parsed_output', 'rules.field') }} as member
+        rules.operands,
+        coalesce(
+            {{ json_member('rounds.final_output', 'rules.field') }},
+            {{ step_output('rounds.step_outputs', 'rules.field') }}
+        ) as member,
+        rules.field is null
+        or member is null and (
+            rules.field = 'output' or rules.field = rounds.target_output_key
+        ) as is_whole
 
     from rules
     inner join rounds on rules.task_id = rounds.task_id and rules.case_id = rounds.case_id
@@ -45,11 +45,10 @@ subjects as (
 
     select
         *,
-        case
-            when field is null then answer
-            when member is not null then {{ json_as_text('member') }}
-            when field = 'output' then answer
-        end as subject
+        case when is_whole then answer else {{ json_as_text('member') }} end as subject,
+        case when is_whole then output_tokens end as subject_tokens,
+        case when is_whole then coalesce(parsed_output, final_output) else member end
+            as subject_value
 
     from paired
 
@@ -60,10 +59,15 @@ read as (
     select
         *,
         {{ stripped('subject') }} as stripped_subject,
-        coalesce(
-            parsed_output,
-            case when {{ is_json_text('subject') }} then {{ as_json("subject") }} end
-        ) as document
+        -- most rules read the text alone
+        case
+            when rule in ('equals', 'allowed_values', 'required_keys')
+                then {{ read_json('subject_value') }}
+        end as document,
+        case
+            when rule in ('equals', 'allowed_values')
+                then {{ canonical_json('document') }}
+        end as canonical_document
 
     from subjects
 

@@ -3,23 +3,11 @@
 with
 
 dimensions as (
-
     select * from {{ ref('int_dimensions_resolved') }}
     where scorer = 'rules' and problem is null
-
 ),
-
-rounds as (
-
-    select * from {{ ref('int_rounds_prepared') }}
-
-),
-
-checks as (
-
-    select * from {{ ref('int_rules_checked') }}
-
-),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+checks as (select * from {{ ref('int_rules_checked') }}),
 
 counted as (
 

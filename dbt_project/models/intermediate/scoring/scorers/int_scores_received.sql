@@ -5,7 +5,8 @@ with
 scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 reported as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
 dimensions as (
-    select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }} and is_graded
+    select * from {{ ref('stg_tasks__dimension_configs') }}
+    where {{ in_this_build() }} and is_graded
 ),
 
 received as (

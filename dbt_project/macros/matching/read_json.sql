@@ -1,0 +1,9 @@
+{#- The JSON value that a document is: a text that holds JSON is read, without the white
+    space around it. -#}
+{% macro read_json(document) -%}
+    case
+        when {{ json_kind(document) }} = 'text' and {{ is_json_text(json_as_text(document)) }}
+            then {{ as_json(stripped(json_as_text(document))) }}
+        else {{ document }}
+    end
+{%- endmacro %}

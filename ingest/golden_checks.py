@@ -1,0 +1,102 @@
+"""Golden answers that are compared as JSON, as flat checks like every expectation.
+
+A task asks for that with a dimension of ``match_rule: json``; of any other task no
+golden answer is flattened. The tolerance is the dimension's, so no check carries one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ingest.checks import Flattener
+from ingest.reading.json_text import parse
+from promptlab.contracts.golden import golden_alternatives
+
+if TYPE_CHECKING:
+    import duckdb
+
+MATCH_RULE = "json"
+"""What ``parameters.match_rule`` of a dimension says where answers are flattened."""
+
+_LEAST_ROOM = 64 << 20
+_ROOM_PER_CHARACTER = 50
+
+
+class GoldenAnswer(NamedTuple):
+    """One ``golden_answer`` baseline."""
+
+    case_id: str
+    baseline_id: str
+    payload: str
+    """A JSON object, as text."""
+
+
+def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
+    """Flatten the golden answers of one task.
+
+    Args:
+        baselines: In the order of the file, those of a case together.
+
+    Returns:
+        The columns of ``raw.golden_checks`` beside ``load_id`` and ``task_id``, a row
+        per leaf and per container.
+
+    Raises:
+        ExpectationTooLargeError: Flat, they would be many times their size.
+    """
+    size = sum(len(each.payload) for each in baselines)
+    flattener = Flattener(_LEAST_ROOM + _ROOM_PER_CHARACTER * size)
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    rows = columns.values()
+    numbers: dict[str, int] = {}
+    for case_id, baseline_id, payload in baselines:
+        for answer in golden_alternatives(parse(payload, strict=False)):
+            golden_no = numbers[case_id] = numbers.get(case_id, 0) + 1
+            for check_no, check in enumerate(flattener.flatten_value(answer)):
+                row = (
+                    *(case_id, baseline_id, golden_no, check_no, check.path),
+                    *(check.pointer, check.matcher, check.operand),
+                    *(check.operand_ascii, check.number, check.length),
+                )
+                for column, value in zip(rows, row, strict=True):
+                    column.append(value)
+    return columns
+
+
+_COLUMNS = (
+    "case_id",
+    "baseline_id",
+    "golden_no",
+    "check_no",
+    "path",
+    "pointer",
+    "matcher",
+    "operand",
+    "operand_ascii",
+    "number",
+    "length",
+)
+
+
+def golden_checks_of_live_tasks(
+    con: duckdb.DuckDBPyConnection,
+) -> Iterable[dict[str, list[Any]]]:
+    """Yield the checks of tasks that were loaded before golden answers were flattened.
+
+    Args:
+        con: A connection to a warehouse with baselines and dimensions.
+    """
+    tasks: dict[tuple[int, str], list[GoldenAnswer]] = {}
+    for load_id, task_id, *baseline in con.execute(
+        "select load_id, task_id, case_id, baseline_id, payload from raw.baselines"
+        " where type = 'golden_answer' and task_id in (select task_id"
+        " from raw.dimension_configs where parameters ->> 'match_rule' = ?)"
+        " order by task_id, case_id, position",
+        [MATCH_RULE],
+    ).fetchall():
+        tasks.setdefault((load_id, task_id), []).append(GoldenAnswer(*baseline))
+    for (load_id, task_id), baselines in tasks.items():
+        columns = golden_checks(baselines)
+        count = len(columns["case_id"])
+        yield {"load_id": [load_id] * count, "task_id": [task_id] * count, **columns}

@@ -1,0 +1,1 @@
+"""All rules of judging, held equal in the evaluator and the warehouse."""
