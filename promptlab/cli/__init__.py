@@ -41,6 +41,7 @@ COMMANDS = {
     "doctor": "doctor",
     "schema": "schema",
     "docs": "docs",
+    "project": "project",
 }
 """Command → module of this package that defines it, in the order of ``--help``."""
 

@@ -140,9 +140,10 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     warehouse = Warehouse(folder / "matching.duckdb")
     ingested = warehouse.ingest(folder / "in")
     assert ingested.n_rejected_records == 0
-    models = ("+fct_round_scores", "int_rules_judged", "int_golden_answers")
+    marts = ("+fct_match_results", "+fct_check_results", "+fct_round_scores")
+    steps = ("int_rules_judged", "int_golden_answers")
     warehouse.build(
-        ["--select", *models, "--exclude-resource-type", "unit_test", "test"]
+        ["--select", *marts, *steps, "--exclude-resource-type", "unit_test", "test"]
     )
     return warehouse
 
