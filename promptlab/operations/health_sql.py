@@ -17,7 +17,7 @@ class Check:
     fix: str
 
 
-_REBUILD = "`promptlab build -- --full-refresh` computes every mart from the raw tables"
+_REBUILD = "`promptlab build --full-refresh` computes every mart from the raw tables"
 _RELOAD = "load the file into a new warehouse, and tell us: this must not happen"
 
 RAW_CHECKS = (
