@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.cli import run_cli
+from promptlab.dictionary import tables as dictionary
 from promptlab.pipeline import run_query
 from promptlab.warehouse import connect
 from tests.docs import command_line, console, markdown, tables
@@ -68,12 +69,14 @@ def seed(name: str) -> list[dict[str, str]]:
 
 def test_the_page_of_tables_says_what_the_project_says(page):
     page("docs/tables.md", tables.page())
+    for path, text in tables.pictures().items():
+        page(path, text)
 
 
 def test_every_column_is_described():
-    described = [*tables.raw_tables(), *tables.mart_tables()]
+    described = [*dictionary.raw(), *dictionary.marts(), *dictionary.policy()]
     silent = [f"{t.name}.{c.name}" for t in described for c in t.columns if not c.text]
-    assert not silent, f"tests/docs/tables.py, TEXTS, or the YAML lacks {silent}"
+    assert not silent, f"dictionary/raw_texts.py, TEXTS, or the YAML lacks {silent}"
 
 
 @pytest.mark.parametrize("schema", ["raw", "marts"])
@@ -82,7 +85,7 @@ def test_every_column_of_a_warehouse_is_on_the_page(rows, schema):
         "select table_name, column_name from duckdb_columns() where schema_name = ?",
         schema,
     )
-    described = tables.raw_tables() if schema == "raw" else tables.mart_tables()
+    described = dictionary.raw() if schema == "raw" else dictionary.marts()
     assert {(t.name, c.name) for t in described for c in t.columns} == set(there)
 
 
@@ -258,7 +261,7 @@ def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> 
     page(path, markdown.replaced(text, texts))
 
 
-@pytest.mark.parametrize("path", [*READMES, "docs/python.md"])
+@pytest.mark.parametrize("path", [*READMES, "docs/python.md", "docs/cookbook.md"])
 def test_python_blocks_print_what_the_page_shows(
     path, page, example_db, tmp_path, monkeypatch
 ):
