@@ -19,12 +19,12 @@ ROOT = Path(__file__).resolve().parents[2]
 NAV: dict[str, list[str]] = {
     "Start": ["docs/tutorial", "docs/compared", "docs/README"],
     "Files": ["docs/formats", "docs/matching", "docs/limits", "docs/privacy"],
-    "Numbers": ["docs/numbers", "docs/scorers", "docs/cookbook"],
+    "Numbers": ["docs/numbers", "docs/glossary", "docs/scorers", "docs/cookbook"],
     "Reference": [
         "docs/tables",
         "docs/cli",
         "docs/python",
-        "docs/schemas/README",
+        "docs/schemas",
     ],
     "Operation": ["docs/operations", "docs/scale", "docs/performance"],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
@@ -60,6 +60,7 @@ html_theme = "furo"
 html_title = "promptlab"
 html_show_sphinx = False
 html_copy_source = False
+html_use_index = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 templates_path = ["templates"]
@@ -92,8 +93,9 @@ def _add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
             source[0] += _toctree(pages, caption)
     if page in BELOW:
         files = sorted(ROOT.glob(BELOW[page]))
-        names = [str(f.relative_to(ROOT).with_suffix("")) for f in files]
-        source[0] += _toctree(names)
+        if files:
+            names = [str(f.relative_to(ROOT).with_suffix("")) for f in files]
+            source[0] += _toctree(names)
 
 
 def _toctree(pages: list[str], caption: str = "") -> str:

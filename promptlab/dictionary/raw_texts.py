@@ -74,7 +74,8 @@ TEXTS = {
     "reported_checks.expected": "What was asserted, as JSON.",
     "reported_checks.reason": "Why it holds or does not, in the tool's words.",
     "reported_scores.round_id": "The round, unique in its case.",
-    "reported_scores.dimension_id": "Scorer, metric or assertion, as the tool names it.",
+    "reported_scores.dimension_id": "Scorer, metric or assertion, as the tool names "
+    "it.",
     "reported_scores.summary": "Why, in the tool's words.",
     "reported_scores.payload": "What else the tool says of it.",
     "reported_totals.dimension_id": "Dimension that the total is about; null: none.",

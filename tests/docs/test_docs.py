@@ -181,6 +181,13 @@ def test_the_index_lists_every_page():
     assert there <= listed
 
 
+def test_the_page_of_schemas_lists_every_schema():
+    there = {f"schemas/{path.name}" for path in (DOCS / "schemas").iterdir()}
+    assert {
+        each for each in markdown.links(read("docs/schemas.md")) if "/" in each
+    } == there
+
+
 def test_the_readmes_link_each_other():
     assert "README.zh.md" in markdown.links(read("README.md"))
     assert "README.md" in markdown.links(read("README.zh.md"))
