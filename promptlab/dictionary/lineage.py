@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,21 +41,19 @@ class Lineage:
         return cls(reads)
 
     def sources(self, name: str) -> list[str]:
-        """The marts, policies and raw tables that a table is made of, step by step.
+        """The marts that a mart builds on, and what else it is made of.
 
-        Those that reach it only through another mart are that mart's sources.
+        A mart shows what intermediate models computed, so one builds on another where
+        it is made of all that the other is made of. Left out is what a mart of the
+        list is made of itself; that goes for raw tables and policies too.
         """
         return sorted(self._sources[name])
 
-    def nearest(self, name: str) -> list[str]:
-        """The sources that no other source of the table is made of."""
-        found = self._sources[name]
-        farther = set().union(*(self._origins(each) for each in found))
-        return sorted(found - farther)
-
     def steps(self, name: str) -> list[str]:
-        """The models between a table and its sources, those next to it first."""
-        return [each for each in self._walk(name) if not _is_shown(each)]
+        """The models between a mart and its sources."""
+        behind = self._behind(self._sources[name])
+        shown = (each for each in self._models[name] if not _is_shown(each))
+        return sorted(each for each in shown if each not in behind)
 
     def uses(self, name: str) -> list[str]:
         """The marts that have a table among their sources."""
@@ -64,11 +62,11 @@ class Lineage:
     def graphs(self) -> list[dict[str, list[str]]]:
         """The marts and raw tables as graphs that share no table, the largest first.
 
-        Each is name → nearest sources, policies left out.
+        Each is name → sources, policies left out.
         """
         parents: dict[str, list[str]] = {}
         for name in self._sources:
-            parents[name] = [n for n in self.nearest(name) if _is_drawn(n)]
+            parents[name] = [n for n in self.sources(name) if not _is_policy(n)]
         for name in sorted(set().union(*parents.values())):
             parents.setdefault(name, [])
         groups: list[set[str]] = []
@@ -82,32 +80,48 @@ class Lineage:
 
     @cached_property
     def _sources(self) -> dict[str, set[str]]:
-        return {
-            name: {each for each in self._walk(name) if _is_shown(each)}
-            for name in self.reads
-            if name.startswith("marts.")
-        }
+        marts = [name for name in self.reads if name.startswith("marts.")]
+        found = {}
+        for name in marts:
+            own = self._models[name]
+            on = {m for m in marts if m in own or self._is_built_on(m, name)}
+            candidates = on | {each for each in own if _is_shown(each)}
+            found[name] = candidates - self._behind(on)
+        return found
 
-    def _walk(self, name: str) -> list[str]:
-        """All that a table reads, breadth first, and not beyond what is shown."""
-        found: dict[str, None] = dict.fromkeys(sorted(self.reads[name]))
-        queue = list(found)
-        for each in queue:
-            if not _is_shown(each):
-                more = [m for m in sorted(self.reads.get(each, ())) if m not in found]
-                found.update(dict.fromkeys(more))
-                queue += more
-        return list(found)
+    def _is_built_on(self, mart: str, other: str) -> bool:
+        """Whether another mart is made of all that a mart is made of, and of more."""
+        models = self._models[mart]
+        computes = any(each.startswith("intermediate.") for each in models)
+        return computes and models < self._models[other]
 
-    def _origins(self, name: str) -> set[str]:
-        """The sources of a table, theirs, and so on."""
-        own = self._sources.get(name, set())
-        return own.union(*(self._origins(each) for each in own))
+    def _behind(self, names: Iterable[str]) -> set[str]:
+        """What the marts of a list are made of, and the marts that they build on."""
+        marts = [name for name in names if name.startswith("marts.")]
+        models = set().union(*(self._models[mart] for mart in marts))
+        others = (m for m in self._models if m.startswith("marts."))
+        built_on = {m for m in others if any(self._is_built_on(m, n) for n in marts)}
+        return models | built_on
+
+    @cached_property
+    def _models(self) -> dict[str, frozenset[str]]:
+        """Model → all that it reads, at any distance."""
+        found: dict[str, frozenset[str]] = {}
+
+        def walk(name: str) -> frozenset[str]:
+            if name not in found:
+                near = self.reads.get(name, frozenset())
+                found[name] = near.union(*(walk(each) for each in near))
+            return found[name]
+
+        for name in self.reads:
+            walk(name)
+        return found
 
 
 def _is_shown(name: str) -> bool:
     return name.startswith(tuple(f"{schema}." for schema in _SHOWN))
 
 
-def _is_drawn(name: str) -> bool:
-    return not name.startswith("policy.")
+def _is_policy(name: str) -> bool:
+    return name.startswith("policy.")

@@ -23,8 +23,11 @@ def lineage() -> Lineage:
         model("staging.stg_rounds", "raw.rounds", "raw.task_builds"),
         model("intermediate.int_todo", "raw.loads"),
         model("intermediate.int_scored", "staging.stg_rounds", "policy.grades"),
+        model("intermediate.int_summed", "intermediate.int_scored", "raw.tasks"),
         model("marts.fct_scores", "intermediate.int_scored", "intermediate.int_todo"),
-        model("marts.fct_tasks", "marts.fct_scores", "raw.rounds", "marts.fct_tasks"),
+        model("marts.fct_sums", "intermediate.int_summed", "raw.rounds"),
+        model("marts.fct_best", "marts.fct_sums", "marts.fct_best"),
+        model("marts.fct_answers", "staging.stg_rounds"),
         model("marts.fct_alone", "raw.memory_runs"),
     ]
     return Lineage.of(
@@ -53,23 +56,35 @@ def test_what_a_build_has_to_do_is_no_source(lineage):
     assert "raw.task_builds" not in lineage.sources("marts.fct_scores")
 
 
-def test_a_source_that_another_source_is_made_of_is_not_near(lineage):
-    assert lineage.sources("marts.fct_tasks") == ["marts.fct_scores", "raw.rounds"]
-    assert lineage.nearest("marts.fct_tasks") == ["marts.fct_scores"]
+def test_a_mart_builds_on_one_whose_every_model_it_is_made_of(lineage):
+    assert lineage.sources("marts.fct_sums") == ["marts.fct_scores", "raw.tasks"]
+    assert lineage.steps("marts.fct_sums") == ["intermediate.int_summed"]
 
 
-def test_a_table_goes_into_the_marts_that_read_it(lineage):
-    assert lineage.uses("raw.rounds") == ["marts.fct_scores", "marts.fct_tasks"]
+def test_a_mart_builds_on_one_that_it_reads_and_not_on_those_before(lineage):
+    assert lineage.sources("marts.fct_best") == ["marts.fct_sums"]
+    assert lineage.steps("marts.fct_best") == []
+
+
+def test_a_mart_that_computes_nothing_is_nobodys_source(lineage):
+    assert lineage.uses("marts.fct_answers") == []
+
+
+def test_a_table_goes_into_the_marts_that_have_it_as_a_source(lineage):
+    assert lineage.uses("raw.rounds") == ["marts.fct_answers", "marts.fct_scores"]
     assert lineage.uses("policy.grades") == ["marts.fct_scores"]
-    assert lineage.uses("marts.fct_tasks") == []
+    assert lineage.uses("marts.fct_best") == []
 
 
 def test_tables_that_have_nothing_to_do_with_each_other_are_drawn_apart(lineage):
     assert lineage.graphs() == [
         {
             "raw.rounds": [],
+            "raw.tasks": [],
+            "marts.fct_answers": ["raw.rounds"],
             "marts.fct_scores": ["raw.rounds"],
-            "marts.fct_tasks": ["marts.fct_scores"],
+            "marts.fct_sums": ["marts.fct_scores", "raw.tasks"],
+            "marts.fct_best": ["marts.fct_sums"],
         },
         {"raw.memory_runs": [], "marts.fct_alone": ["raw.memory_runs"]},
     ]

@@ -110,9 +110,10 @@ twice: `message` in Chinese, `message_en` in English. What the numbers mean is i
 """
 
 _LINEAGE = """\
-From the raw tables (dashed) to the marts, left to right. A line that a longer way implies
-is left out, and so are policies; each table below names all that it is made of. A picture
-opens in full size."""
+From the raw tables (dashed) to the marts, left to right. Marts show what intermediate models
+computed, so one stands behind another where it is made of all that the other is made of. A
+line that a longer way implies is left out, and so are policies, which each table below names.
+A picture opens in full size."""
 
 _MARTS = "Built by `promptlab run` or `promptlab build`; the reports read nothing else."
 
