@@ -26,7 +26,7 @@ NAV: dict[str, list[str]] = {
         "docs/python",
         "docs/schemas",
     ],
-    "Operation": ["docs/operations", "docs/scale", "docs/performance"],
+    "Operation": ["docs/operations", "docs/dbt", "docs/scale", "docs/performance"],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
     "中文": ["中文说明 <README.zh>", "docs/numbers.zh"],
 }
@@ -54,7 +54,8 @@ include_patterns = ["*.md", "docs/**.md", "examples/*.md"]
 exclude_patterns = [".*", "out", "dist", "tests", "dbt_project"]
 myst_heading_anchors = 4
 """Anchors of headings as code hosts make them."""
-myst_links_external_new_tab = False
+suppress_warnings = ["misc.highlighting_failure"]
+"""SQL with Jinja in it is neither."""
 
 html_theme = "furo"
 html_title = "promptlab"
