@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 ICEBERG := .venv-iceberg
 
-.PHONY: setup demo test parity parity-cluster faults check format golden plan schemas bench lock dist clean
+.PHONY: setup demo test parity parity-cluster faults check format golden plan schemas docs bench lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -77,6 +77,10 @@ plan: setup
 ## Write the JSON Schemas of the contracts.
 schemas: setup
 	$(BIN)/promptlab schema --out docs/schemas
+
+## The documentation as a site, written to out/site; warnings are errors.
+docs: setup
+	$(BIN)/sphinx-build -q -W --keep-going -E -d $(VENV)/doctrees -c docs/site . out/site
 
 ## Ratios against named peers, written to out/bench/.
 bench: setup

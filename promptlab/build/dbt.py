@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlab import __version__, spark
-from promptlab.errors import BuildError, SettingsError, UsageError
+from promptlab.errors import BuildError, UsageError
 from promptlab.messages import LinesAsEvents
 from promptlab.paths import dbt_project, dbt_target, tidy_targets
 from promptlab.settings import ENV_PREFIX
@@ -35,7 +34,7 @@ def run_dbt(
     Args:
         settings: says which database, and how much of the machine it may take.
         args: passed on to dbt as they are.
-        command: ``build``, or another one such as ``docs generate``.
+        command: ``build``, or another one such as ``test``.
         verbose: let dbt's own log through, to stderr.
 
     Raises:
@@ -106,23 +105,6 @@ def environment_of(settings: Settings) -> dict[str, str]:
 
         environment[ENV_PREFIX + "RAW"] = ParquetLayer.of(settings.raw).address
     return environment
-
-
-def write_docs(settings: Settings, file: Path, *, verbose: bool = False) -> Path:
-    """Write dbt's documentation of the warehouse as one HTML file; returns its path.
-
-    Raises:
-        BuildError: dbt could not make it.
-        SettingsError: the file cannot be written.
-    """
-    run_dbt(settings, ["--static"], command="docs generate", verbose=verbose)
-    page = dbt_target(settings.db.resolve()) / "static_index.html"
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(page, file)
-    except OSError as error:
-        raise SettingsError(f"{file}: cannot be written: {error}") from None
-    return file
 
 
 def _failure(result: Any, target: Path) -> BuildError | UsageError:

@@ -1,4 +1,4 @@
-"""``promptlab docs``: the data catalogue as one page."""
+"""``promptlab docs``: the data dictionary and the lineage as one page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("docs", short_help="The catalogue of all tables as one file.")
+@click.command("docs", short_help="Tables, columns and lineage as one page.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -18,18 +18,22 @@ from promptlab.cli.options import Call, common
     help="File to write; a folder gets index.html.",
 )
 @common()
-def command(call: Call, out: Path) -> int:
-    """Write dbt's catalogue of every table, column, test and lineage as one HTML file.
+def command(_call: Call, out: Path) -> int:
+    """Write every table, its columns and what it is made of as one HTML file.
 
     The page holds everything itself, so it can be opened from disk or put on any static
-    host.
+    host. It describes the tables that this promptlab builds; no warehouse is read.
     """
-    from promptlab.build.dbt import write_docs
-    from promptlab.pipeline import Warehouse
+    from promptlab.build import plan
+    from promptlab.dictionary.page import page
+    from promptlab.errors import SettingsError
 
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
-    with warehouse.built():
-        pass  # a catalogue of nothing would mislead
     file = out / "index.html" if out.is_dir() else out
-    click.echo(write_docs(call.settings, file, verbose=call.verbose))
+    text = page(plan.load())
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be written: {error}") from None
+    click.echo(file)
     return 0

@@ -298,6 +298,31 @@ def test_init_writes_a_config_and_an_example_and_overwrites_nothing(run, tmp_pat
     assert "exists already" in err
 
 
+def test_init_writes_a_whole_run_that_loads_and_overwrites_nothing(run, tmp_path):
+    code, out, err = run("init", "mine", "--task")
+    file = tmp_path / "mine" / "run.json"
+    assert code == 0
+    assert out.splitlines() == [str(Path("mine", "run.json"))]
+    assert "promptlab run mine/run.json" in err
+    assert [path.name for path in file.parent.iterdir()] == ["run.json"]
+    assert run("validate", "mine", "--format", "json")[0] == 0
+    file.write_text("{}")
+    code, _, err = run("init", "mine", "--task")
+    assert code == 2
+    assert "exists already" in err
+    assert file.read_text() == "{}"
+
+
+def test_the_whole_run_has_every_field_of_the_contract():
+    from promptlab import AnalysisInput
+    from promptlab.cli.init import task_example
+
+    run = AnalysisInput.model_validate_json(task_example())
+    case, dimension = run.cases[0], run.dimensions[0]
+    for part in (run, run.task, case, case.rounds[0], case.baselines[0], dimension):
+        assert part.model_fields_set == set(type(part).model_fields)
+
+
 def test_an_option_wins_over_the_environment_over_the_file(run, tmp_path, monkeypatch):
     file = write(tmp_path / "a.json", task())
     (tmp_path / "promptlab.toml").write_text('db = "file.duckdb"', "utf-8")

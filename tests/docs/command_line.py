@@ -37,7 +37,7 @@ def _below(group: click.Group, prefix: str) -> Iterator[tuple[str, click.Command
 def _sections() -> dict[str, str]:
     common = _common()
     return {
-        name: f"\n```sh\n{_usage(name, command)}\n```\n\n{_help(command)}\n"
+        name: f"\n```text\n{_usage(name, command)}\n```\n\n{_help(command)}\n"
         + _options(_options_of(command), others=common)
         for name, command in all_commands().items()
     }

@@ -6,21 +6,16 @@ the commands of the others, as they are now.
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 import re
-import shutil
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.pipeline import run_query
-from promptlab.warehouse import connect
-from tests.docs import command_line, console, markdown, tables
+from promptlab.cli.init import task_example
+from promptlab.dictionary import tables as dictionary
+from tests.docs import command_line, markdown, tables
 
 ROOT = tables.ROOT
 DOCS = ROOT / "docs"
@@ -28,30 +23,6 @@ READMES = ("README.md", "README.zh.md")
 PAGES = markdown.pages(ROOT)
 COMMANDS = command_line.all_commands()
 SEEDS = ROOT / "dbt_project" / "seeds" / "scoring"
-
-
-@pytest.fixture
-def page(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare a page with what it should be, or write it: ``page(path, text)``."""
-
-    def check(path: str, text: str) -> None:
-        file = ROOT / path
-        if request.config.getoption("--update-golden"):
-            file.write_text(text, "utf-8")
-        assert file.read_text("utf-8") == text, (
-            f"{path} is stale; `make golden` writes it anew"
-        )
-
-    return check
-
-
-@pytest.fixture
-def example_folder(example_db: Path, tmp_path: Path) -> Path:
-    """What `make demo` leaves behind, in a folder of its own."""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "demo.duckdb").symlink_to(example_db)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    return tmp_path
 
 
 def read(path: str) -> str:
@@ -68,12 +39,14 @@ def seed(name: str) -> list[dict[str, str]]:
 
 def test_the_page_of_tables_says_what_the_project_says(page):
     page("docs/tables.md", tables.page())
+    for path, text in tables.pictures().items():
+        page(path, text)
 
 
 def test_every_column_is_described():
-    described = [*tables.raw_tables(), *tables.mart_tables()]
+    described = [*dictionary.raw(), *dictionary.marts(), *dictionary.policy()]
     silent = [f"{t.name}.{c.name}" for t in described for c in t.columns if not c.text]
-    assert not silent, f"tests/docs/tables.py, TEXTS, or the YAML lacks {silent}"
+    assert not silent, f"dictionary/raw_texts.py, TEXTS, or the YAML lacks {silent}"
 
 
 @pytest.mark.parametrize("schema", ["raw", "marts"])
@@ -82,7 +55,7 @@ def test_every_column_of_a_warehouse_is_on_the_page(rows, schema):
         "select table_name, column_name from duckdb_columns() where schema_name = ?",
         schema,
     )
-    described = tables.raw_tables() if schema == "raw" else tables.mart_tables()
+    described = dictionary.raw() if schema == "raw" else dictionary.marts()
     assert {(t.name, c.name) for t in described for c in t.columns} == set(there)
 
 
@@ -169,21 +142,10 @@ def test_every_kind_of_file_is_described():
     assert sorted(headings) == sorted(KINDS)
 
 
-@pytest.mark.parametrize(
-    "block", markdown.blocks(read("docs/formats.md"), "jsonl", "yaml")
-)
-def test_every_example_of_a_format_is_read_without_a_fault(block):
-    from ingest.formats import read as read_file
-    from ingest.kinds import recognise
-    from ingest.reading.source import Source
-
-    data = block.text.encode()
-    kind = recognise(data)
-    assert kind is not None
-    source = Source(data, "example", Path("example"), "example", datetime.now(UTC))
-    found = read_file(kind, source)
-    assert not [p for p in found.problems if p.severity == "reject"]
-    assert found.records_loaded
+def test_the_page_of_formats_shows_the_run_that_init_writes(page):
+    path = "docs/formats.md"
+    (shown,) = markdown.blocks(read(path), "json")
+    page(path, markdown.replaced(read(path), {shown: task_example()}))
 
 
 def test_every_name_of_the_python_api_is_described():
@@ -219,81 +181,13 @@ def test_the_index_lists_every_page():
     assert there <= listed
 
 
+def test_the_page_of_schemas_lists_every_schema():
+    there = {f"schemas/{path.name}" for path in (DOCS / "schemas").iterdir()}
+    assert {
+        each for each in markdown.links(read("docs/schemas.md")) if "/" in each
+    } == there
+
+
 def test_the_readmes_link_each_other():
     assert "README.zh.md" in markdown.links(read("README.md"))
     assert "README.md" in markdown.links(read("README.zh.md"))
-
-
-# ---------- what the pages run
-
-
-@pytest.mark.parametrize("path", [*READMES, "docs/python.md", "docs/numbers.md"])
-def test_console_blocks_print_what_the_page_shows(path, page, example_folder):
-    check_console(path, page, example_folder)
-
-
-@pytest.mark.slow
-def test_the_tutorial_runs_from_the_first_command_to_the_last(page, tmp_path):
-    check_console("docs/tutorial.md", page, tmp_path)
-
-
-def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> None:
-    text = read(path)
-    wanted = [
-        block
-        for block in markdown.blocks(text)
-        if block.note.startswith("file: ")
-        or (block.language == "console" and not block.note.startswith("not run"))
-    ]
-    results = console.run(wanted, folder)
-    failed = [
-        f"{path}:{block.line}: {command.text}: exit code {command.exit_code}"
-        f"\n{command.output}"
-        for block, ran in results.items()
-        for command in ran
-        if command.exit_code
-    ]
-    assert not failed, "\n".join(failed)
-    texts = {block: console.written(ran) for block, ran in results.items()}
-    page(path, markdown.replaced(text, texts))
-
-
-@pytest.mark.parametrize("path", [*READMES, "docs/python.md"])
-def test_python_blocks_print_what_the_page_shows(
-    path, page, example_db, tmp_path, monkeypatch
-):
-    shutil.copy(example_db, tmp_path / "promptlab.duckdb")
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    text = read(path)
-    shown = run_python(markdown.blocks(text, "python", "text"))
-    page(path, markdown.replaced(text, shown))
-
-
-def run_python(
-    found: Sequence[markdown.Block],
-) -> dict[markdown.Block, str]:
-    """Run the Python blocks in one namespace; return the texts that follow them."""
-    shown = {}
-    namespace: dict[str, object] = {"__name__": "docs"}
-    output = None
-    for block in found:
-        if block.language == "text" and output is not None:
-            shown[block] = console.tidy(output) + "\n"
-            output = None
-        elif block.language == "python" and not block.note.startswith("not run"):
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(compile(block.text, f"line {block.line}", "exec"), namespace)
-            output = printed.getvalue()
-    return shown
-
-
-@pytest.mark.parametrize(
-    "path", [*READMES, "docs/tutorial.md", "docs/numbers.md", "docs/formats.md"]
-)
-def test_sql_blocks_run(path, example_db):
-    with connect(example_db, read_only=True) as con:
-        for block in markdown.blocks(read(path), "sql"):
-            result = run_query(con, block.text)
-            assert result is not None, block.line
-            assert result.fetchall(), f"{path}:{block.line}: no rows"

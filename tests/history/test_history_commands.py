@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -109,15 +108,3 @@ def test_only_the_tasks_own_baseline_raises_alerts(history_rows):
     # the same pairs backwards, which somebody asked for, would accuse `before` too
     assert found
     assert not [task_id for (task_id,) in found if task_id.endswith("before")]
-
-
-@pytest.mark.slow
-def test_docs_is_one_file_that_needs_no_network(writable_example_db, tmp_path, capsys):
-    file = tmp_path / "site" / "docs.html"
-    code = run_cli(["docs", "--db", str(writable_example_db), "--out", str(file)])
-    assert code == 0
-    assert Path(capsys.readouterr().out.strip()) == file
-    page = file.read_text("utf-8")
-    assert "fct_task_comparisons" in page
-    assert "exposure.promptlab.gate" in page
-    assert '<script src="http' not in page

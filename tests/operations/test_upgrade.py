@@ -132,7 +132,6 @@ def test_an_upgrade_that_fails_changes_nothing(old, monkeypatch):
         ("compare",),
         ("gate",),
         ("baseline", "show"),
-        ("docs",),
         ("export", "--parquet", "p"),
         ("publish", "p.duckdb"),
         ("purge", "--task", "t1", "--dry-run"),

@@ -82,6 +82,8 @@ def test_an_installed_wheel_does_the_main_job_in_another_folder(wheel, tmp_path)
     )  # fmt: skip
     assert str(packages) in where.stdout
     run("init", ".")
+    run("init", "mine", "--task")
+    assert "docs.html" in run("docs", "--out", "docs.html")
     out = run("run", "examples", "--out", "out")
     assert "index.html" in out
     assert (work / "out" / "index.html").is_file()

@@ -1,0 +1,127 @@
+"""The documentation as a site: ``make docs`` writes it to out/site.
+
+The sources are the Markdown files of the checkout where they lie, so that every link
+between them works here, on a code host and in an editor alike.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+from promptlab import __version__
+
+ROOT = Path(__file__).resolve().parents[2]
+
+NAV: dict[str, list[str]] = {
+    "Start": ["docs/tutorial", "docs/compared", "docs/README"],
+    "Files": ["docs/formats", "docs/matching", "docs/limits", "docs/privacy"],
+    "Numbers": ["docs/numbers", "docs/glossary", "docs/scorers", "docs/cookbook"],
+    "Reference": [
+        "docs/tables",
+        "docs/cli",
+        "docs/python",
+        "docs/schemas",
+    ],
+    "Operation": ["docs/operations", "docs/dbt", "docs/scale", "docs/performance"],
+    "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
+    "中文": ["中文说明 <README.zh>", "docs/numbers.zh"],
+}
+"""Heading of the sidebar → its pages, in the order in which they are read."""
+
+BELOW: dict[str, str] = {
+    "docs/formats": "docs/tools/*.md",
+    "docs/README": "examples/*.md",
+    "docs/decisions/README": "docs/decisions/[0-9]*.md",
+}
+"""Page → the pages that the sidebar folds below it."""
+
+TRANSLATIONS = {"README": "README.zh", "docs/numbers": "docs/numbers.zh"}
+"""English page → its Chinese one. Other pages lead to the Chinese start page."""
+
+# ---------- what Sphinx reads
+
+project = "promptlab"
+author = "The promptlab contributors"
+release = __version__
+root_doc = "README"
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+include_patterns = ["*.md", "docs/**.md", "examples/*.md"]
+exclude_patterns = [".*", "out", "dist", "tests", "dbt_project"]
+myst_heading_anchors = 4
+"""Anchors of headings as code hosts make them."""
+suppress_warnings = ["misc.highlighting_failure"]
+"""SQL with Jinja in it is neither."""
+
+html_theme = "furo"
+html_title = "promptlab"
+html_show_sphinx = False
+html_copy_source = False
+html_use_index = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+templates_path = ["templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "sidebar/language.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what follows to the steps of a build."""
+    from pygments.lexers.data import JsonLexer
+
+    app.add_lexer("jsonl", JsonLexer)
+    app.connect("source-read", _add_contents)
+    app.connect("html-page-context", _set_language)
+    app.connect("build-finished", _write_index)
+
+
+def _add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
+    """Give the sidebar its pages; on a code host the READMEs list them themselves."""
+    if page == root_doc:
+        for caption, pages in NAV.items():
+            source[0] += _toctree(pages, caption)
+    if page in BELOW:
+        files = sorted(ROOT.glob(BELOW[page]))
+        if files:
+            names = [str(f.relative_to(ROOT).with_suffix("")) for f in files]
+            source[0] += _toctree(names)
+
+
+def _toctree(pages: list[str], caption: str = "") -> str:
+    entries = [p.replace("<", "</") if "<" in p else f"/{p}" for p in pages]
+    options = [":hidden:", f":caption: {caption}"] if caption else [":hidden:"]
+    return "\n\n" + "\n".join(["```{toctree}", *options, "", *entries, "```", ""])
+
+
+def _set_language(
+    _app: Sphinx, page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Say which language a page is in and where the other one is."""
+    originals = {chinese: english for english, chinese in TRANSLATIONS.items()}
+    other = originals.get(page) or TRANSLATIONS.get(page) or TRANSLATIONS[root_doc]
+    is_chinese = page in originals
+    context["language"] = "zh-CN" if is_chinese else "en"
+    context["other_language"] = {
+        "tag": "en" if is_chinese else "zh-CN",
+        "name": "English" if is_chinese else "中文",
+        "page": other,
+        "is_start": page not in TRANSLATIONS and not is_chinese,
+    }
+
+
+def _write_index(app: Sphinx, error: Exception | None) -> None:
+    """Folders open at index.html, on a server and from a disk."""
+    if error is None:
+        shutil.copyfile(app.outdir / f"{root_doc}.html", app.outdir / "index.html")

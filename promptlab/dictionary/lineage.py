@@ -1,0 +1,127 @@
+"""What every table is made of, read from the SQL that builds run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from promptlab.build.plan import Plan
+
+_RELATION = re.compile(r'"(\w+)"\."(\w+)"')
+_SHOWN = ("raw", "policy", "marts")
+_BOOKKEEPING = re.compile(r"raw\.\w*builds$")
+"""What was built when: it decides which rows a build computes, not what they are."""
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """Which table reads which; a name is ``schema.table``."""
+
+    reads: Mapping[str, frozenset[str]]
+    """Model → the tables that its query names."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Lineage:
+        """Read the lineage of a plan.
+
+        The lists of what a build computes are left out, like the record of builds: all
+        models read them, and no number comes from them.
+        """
+        lists = {".".join(_RELATION.findall(batch)[0]) for batch in plan.batches}
+        reads = {}
+        for node in plan.nodes:
+            if node.schema is None or node.kind == "seed":
+                continue
+            name = f"{node.schema}.{node.name}"
+            named = {".".join(pair) for pair in _RELATION.findall(node.query)}
+            left_out = {n for n in named if _BOOKKEEPING.match(n)} | lists | {name}
+            reads[name] = frozenset(named - left_out)
+        return cls(reads)
+
+    def sources(self, name: str) -> list[str]:
+        """The marts that a mart builds on, and what else it is made of.
+
+        A mart shows what intermediate models computed, so one builds on another where
+        it is made of all that the other is made of. Left out is what a mart of the
+        list is made of itself; that goes for raw tables and policies too.
+        """
+        return sorted(self._sources[name])
+
+    def steps(self, name: str) -> list[str]:
+        """The models between a mart and its sources."""
+        behind = self._behind(self._sources[name])
+        shown = (each for each in self._models[name] if not _is_shown(each))
+        return sorted(each for each in shown if each not in behind)
+
+    def uses(self, name: str) -> list[str]:
+        """The marts that have a table among their sources."""
+        return sorted(each for each, found in self._sources.items() if name in found)
+
+    def graphs(self) -> list[dict[str, list[str]]]:
+        """The marts and raw tables as graphs that share no table, the largest first.
+
+        Each is name → sources, policies left out.
+        """
+        parents: dict[str, list[str]] = {}
+        for name in self._sources:
+            parents[name] = [n for n in self.sources(name) if not _is_policy(n)]
+        for name in sorted(set().union(*parents.values())):
+            parents.setdefault(name, [])
+        groups: list[set[str]] = []
+        for name, above in parents.items():
+            linked = {name, *above}
+            touching = [group for group in groups if group & linked]
+            groups = [group for group in groups if group not in touching]
+            groups.append(linked.union(*touching))
+        graphs = [{n: parents[n] for n in parents if n in group} for group in groups]
+        return sorted(graphs, key=len, reverse=True)
+
+    @cached_property
+    def _sources(self) -> dict[str, set[str]]:
+        marts = [name for name in self.reads if name.startswith("marts.")]
+        found = {}
+        for name in marts:
+            own = self._models[name]
+            on = {m for m in marts if m in own or self._is_built_on(m, name)}
+            candidates = on | {each for each in own if _is_shown(each)}
+            found[name] = candidates - self._behind(on)
+        return found
+
+    def _is_built_on(self, mart: str, other: str) -> bool:
+        """Whether another mart is made of all that a mart is made of, and of more."""
+        models = self._models[mart]
+        computes = any(each.startswith("intermediate.") for each in models)
+        return computes and models < self._models[other]
+
+    def _behind(self, names: Iterable[str]) -> set[str]:
+        """What the marts of a list are made of, and the marts that they build on."""
+        marts = [name for name in names if name.startswith("marts.")]
+        models = set().union(*(self._models[mart] for mart in marts))
+        others = (m for m in self._models if m.startswith("marts."))
+        built_on = {m for m in others if any(self._is_built_on(m, n) for n in marts)}
+        return models | built_on
+
+    @cached_property
+    def _models(self) -> dict[str, frozenset[str]]:
+        """Model → all that it reads, at any distance."""
+        found: dict[str, frozenset[str]] = {}
+
+        def walk(name: str) -> frozenset[str]:
+            if name not in found:
+                near = self.reads.get(name, frozenset())
+                found[name] = near.union(*(walk(each) for each in near))
+            return found[name]
+
+        for name in self.reads:
+            walk(name)
+        return found
+
+
+def _is_shown(name: str) -> bool:
+    return name.startswith(tuple(f"{schema}." for schema in _SHOWN))
+
+
+def _is_policy(name: str) -> bool:
+    return name.startswith("policy.")

@@ -1,0 +1,94 @@
+"""The dictionary and the lineage as one page: no script, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import groupby
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from promptlab import __version__
+from promptlab.build.plan import Plan
+from promptlab.dictionary import tables
+from promptlab.dictionary.drawing import BOX_HEIGHT, draw
+from promptlab.dictionary.lineage import Lineage
+
+_CHARACTER = 7
+"""Width of a character in a box, in pixels, and the room at its sides."""
+_PADDING = 14
+
+
+def page(plan: Plan) -> str:
+    """The page of the tables that a plan builds, as HTML."""
+    lineage = Lineage.of(plan)
+    marts = tables.marts()
+    known = {each.relation for each in [*marts, *tables.policy(), *tables.raw()]}
+    return (
+        _environment()
+        .get_template("page.html.j2")
+        .render(
+            version=__version__,
+            groups=[(name, list(found)) for name, found in _by_group(marts)],
+            policy=tables.policy(),
+            raw=tables.raw(),
+            readers=_readers(),
+            lineage=lineage,
+            known=known,
+            drawings=[Markup(each) for each in drawings(lineage)],
+        )
+    )
+
+
+def drawings(lineage: Lineage) -> list[str]:
+    """The graphs of a lineage as SVG, the largest first.
+
+    A box is a link to ``#schema.table``.
+    """
+    template = _environment().get_template("drawing.svg.j2")
+    return [
+        template.render(drawing=draw(graph, _box_width), box_height=BOX_HEIGHT)
+        for graph in lineage.graphs()
+    ]
+
+
+def _environment() -> Environment:
+    env = Environment(
+        loader=PackageLoader("promptlab.dictionary", "."),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    env.filters |= {"code": _code, "short": _short}
+    return env
+
+
+def _by_group(
+    marts: list[tables.Table],
+) -> Iterable[tuple[str, Iterable[tables.Table]]]:
+    return groupby(marts, key=lambda table: table.group)
+
+
+def _readers() -> dict[str, list[str]]:
+    """Mart → labels of what reads it."""
+    found: dict[str, list[str]] = {}
+    for reader in tables.readers():
+        for name in reader.marts:
+            found.setdefault(f"marts.{name}", []).append(reader.label)
+    return found
+
+
+def _short(name: str) -> str:
+    """A table's name as a box says it: a mart's without its schema."""
+    return name.removeprefix("marts.")
+
+
+def _box_width(name: str) -> int:
+    return len(_short(name)) * _CHARACTER + _PADDING
+
+
+def _code(text: str) -> Markup:
+    """A description as HTML; only its code marks mean anything."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -1,0 +1,105 @@
+"""What a table is made of is what the SQL of a build reads."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlab.build import plan
+from promptlab.build.plan import Node, Plan
+from promptlab.dictionary import tables
+from promptlab.dictionary.lineage import Lineage
+
+
+def model(name: str, *reads: str) -> Node:
+    schema, table = name.split(".")
+    quoted = ['"{}"."{}"'.format(*each.split(".")) for each in reads]
+    sql = [f"select * from {each}" for each in quoted]
+    return Node(name=table, kind="table", sql=sql, schema=schema)
+
+
+@pytest.fixture(scope="module")
+def lineage() -> Lineage:
+    nodes = [
+        model("staging.stg_rounds", "raw.rounds", "raw.task_builds"),
+        model("intermediate.int_todo", "raw.loads"),
+        model("intermediate.int_scored", "staging.stg_rounds", "policy.grades"),
+        model("intermediate.int_summed", "intermediate.int_scored", "raw.tasks"),
+        model("marts.fct_scores", "intermediate.int_scored", "intermediate.int_todo"),
+        model("marts.fct_sums", "intermediate.int_summed", "raw.rounds"),
+        model("marts.fct_best", "marts.fct_sums", "marts.fct_best"),
+        model("marts.fct_answers", "staging.stg_rounds"),
+        model("marts.fct_alone", "raw.memory_runs"),
+    ]
+    return Lineage.of(
+        Plan(
+            format=plan.FORMAT,
+            sources_hash="",
+            project_hash="",
+            batches=['"intermediate"."int_todo"'],
+            forget=[],
+            remember=[],
+            nodes=nodes,
+        )
+    )
+
+
+def test_a_mart_is_made_of_what_its_steps_read(lineage):
+    assert lineage.sources("marts.fct_scores") == ["policy.grades", "raw.rounds"]
+    assert lineage.steps("marts.fct_scores") == [
+        "intermediate.int_scored",
+        "staging.stg_rounds",
+    ]
+
+
+def test_what_a_build_has_to_do_is_no_source(lineage):
+    assert "raw.loads" not in lineage.sources("marts.fct_scores")
+    assert "raw.task_builds" not in lineage.sources("marts.fct_scores")
+
+
+def test_a_mart_builds_on_one_whose_every_model_it_is_made_of(lineage):
+    assert lineage.sources("marts.fct_sums") == ["marts.fct_scores", "raw.tasks"]
+    assert lineage.steps("marts.fct_sums") == ["intermediate.int_summed"]
+
+
+def test_a_mart_builds_on_one_that_it_reads_and_not_on_those_before(lineage):
+    assert lineage.sources("marts.fct_best") == ["marts.fct_sums"]
+    assert lineage.steps("marts.fct_best") == []
+
+
+def test_a_mart_that_computes_nothing_is_nobodys_source(lineage):
+    assert lineage.uses("marts.fct_answers") == []
+
+
+def test_a_table_goes_into_the_marts_that_have_it_as_a_source(lineage):
+    assert lineage.uses("raw.rounds") == ["marts.fct_answers", "marts.fct_scores"]
+    assert lineage.uses("policy.grades") == ["marts.fct_scores"]
+    assert lineage.uses("marts.fct_best") == []
+
+
+def test_tables_that_have_nothing_to_do_with_each_other_are_drawn_apart(lineage):
+    assert lineage.graphs() == [
+        {
+            "raw.rounds": [],
+            "raw.tasks": [],
+            "marts.fct_answers": ["raw.rounds"],
+            "marts.fct_scores": ["raw.rounds"],
+            "marts.fct_sums": ["marts.fct_scores", "raw.tasks"],
+            "marts.fct_best": ["marts.fct_sums"],
+        },
+        {"raw.memory_runs": [], "marts.fct_alone": ["raw.memory_runs"]},
+    ]
+
+
+def test_every_mart_of_the_project_comes_from_a_raw_table():
+    real = Lineage.of(plan.load())
+    graph = {name: found for each in real.graphs() for name, found in each.items()}
+    assert {table.relation for table in tables.marts()} <= set(graph)
+    roots = {name for name, found in graph.items() if not found}
+    assert {name.split(".")[0] for name in roots} == {"raw"}
+
+
+def test_what_the_lineage_names_is_in_the_dictionary():
+    real = Lineage.of(plan.load())
+    known = {t.relation for t in [*tables.marts(), *tables.policy(), *tables.raw()]}
+    named = {name for mart in tables.marts() for name in real.sources(mart.relation)}
+    assert named <= known

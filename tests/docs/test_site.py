@@ -1,0 +1,145 @@
+"""The built site: every link leads somewhere, and nothing comes from elsewhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.docs import markdown
+
+pytestmark = pytest.mark.slow
+
+LOADING = {"script": "src", "img": "src", "iframe": "src", "link": "href"}
+"""Tags that load what they name, and where they name it."""
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page links to, loads and can be linked at."""
+
+    text: str
+    links: list[str] = field(default_factory=list)
+    loads: list[str] = field(default_factory=list)
+    anchors: set[str] = field(default_factory=set)
+    language: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self.feed(self.text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.anchors |= {found[name] for name in ("id", "name") if name in found}
+        if tag == "a" and "href" in found:
+            self.links.append(found["href"])
+        if LOADING.get(tag) in found:
+            self.loads.append(found[LOADING[tag]])
+        if tag == "html":
+            self.language = found["lang"]
+
+
+@cache
+def page(file: Path) -> Page:
+    return Page(file.read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site as `make docs` builds it."""
+    folder = tmp_path_factory.mktemp("site")
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    (recipe,) = re.findall(r"^\t\$\(BIN\)/sphinx-build (.*)$", makefile, re.MULTILINE)
+    options = recipe.replace("$(VENV)/doctrees", str(folder / "doctrees")).split()
+    options[-1] = str(folder / "site")
+    call = [sys.executable, "-m", "sphinx", *options]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder / "site"
+
+
+def files(site: Path) -> list[Path]:
+    return sorted(site.rglob("*.html"))
+
+
+def test_every_page_of_the_documentation_is_there(site):
+    sources = (path.relative_to(ROOT) for path in markdown.pages(ROOT))
+    missing = [s for s in sources if not (site / s.with_suffix(".html")).is_file()]
+    assert not missing
+
+
+def test_every_link_leads_somewhere(site):
+    dead = []
+    for file in files(site):
+        found = page(file)
+        for link in {*found.links, *found.loads}:
+            if "://" in link or link.startswith(("mailto:", "data:")):
+                continue
+            target, anchor = urldefrag(link)
+            path = (file.parent / unquote(target)).resolve() if target else file
+            path = Path(str(path).partition("?")[0])
+            leads_on = path.is_file() and (
+                not anchor
+                or path.suffix != ".html"
+                or unquote(anchor) in page(path).anchors
+            )
+            if not leads_on:
+                dead.append(f"{file.relative_to(site)}: {link}")
+    assert not dead
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    remote = re.compile(r"^(?:https?:)?//")
+    assert not [
+        (file.name, each)
+        for file in files(site)
+        for each in page(file).loads
+        if remote.match(each)
+    ]
+    styles = [*site.rglob("*.css"), *site.rglob("*.svg"), *files(site)]
+    loading = re.compile(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//")
+    assert not [file.name for file in styles if loading.search(file.read_text("utf-8"))]
+
+
+def test_a_page_says_its_language_and_leads_to_the_other(site):
+    chinese = {"README.zh.html", "docs/numbers.zh.html"}
+    for file in files(site):
+        name = str(file.relative_to(site))
+        assert page(file).language == ("zh-CN" if name in chinese else "en"), name
+        other = "en" if name in chinese else "zh-CN"
+        assert f'hreflang="{other}"' in page(file).text, name
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("README.html", "README.zh.html"),
+        ("README.zh.html", "README.html"),
+        ("docs/numbers.html", "numbers.zh.html"),
+        ("docs/numbers.zh.html", "numbers.html"),
+        ("docs/tutorial.html", "../README.zh.html"),
+        ("search.html", "README.zh.html"),
+    ],
+)
+def test_the_switch_leads_to_the_same_page_else_to_the_start(site, name, other):
+    (found,) = re.findall(r'<a href="([^"]+)"[^>]* hreflang', page(site / name).text)
+    assert found == other
+
+
+def test_the_search_knows_words_of_both_languages(site):
+    index = (site / "searchindex.js").read_text("utf-8")
+    assert '"wilson"' in index
+    assert json.dumps("等级") in index
+
+
+def test_the_site_opens_at_its_index(site):
+    assert page(site / "index.html").text == page(site / "README.html").text

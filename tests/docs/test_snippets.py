@@ -1,0 +1,168 @@
+"""Every snippet of the documentation runs, or says above it why it does not.
+
+A block is left alone under a comment ``not run: WHY``. ``pytest --update-golden
+tests/docs`` writes the outputs below commands and Python as they are now.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+import pytest
+
+from promptlab.cli import cli
+from promptlab.pipeline import run_query
+from promptlab.warehouse import connect
+from tests.conftest import ROOT
+from tests.docs import console, markdown
+
+TUTORIAL = "docs/tutorial.md"
+PAGES = {str(path.relative_to(ROOT)): path for path in markdown.pages(ROOT)}
+
+RUN_HERE = {"console", "python", "sql", "json", "jsonl", "yaml"}
+SCORERS = "docs/scorers.md"  # tests/scorers/test_docs.py runs its scorer
+DBT = "docs/dbt.md"  # tests/packaging/test_dbt_package.py runs all of it
+COOKBOOK = "docs/cookbook.md"  # tests/history/test_cookbook.py runs its SQL
+
+OUTPUT = ("text", "")
+"""Languages of blocks that show what something printed or looks like."""
+
+
+def read(path: str) -> str:
+    return PAGES[path].read_text("utf-8")
+
+
+def to_run(path: str, *languages: str) -> list[markdown.Block]:
+    """The blocks of a page that do not say that they are not run."""
+    if path == DBT:
+        return []
+    found = markdown.blocks(read(path), *languages)
+    return [block for block in found if not block.note.startswith("not run: ")]
+
+
+def with_blocks(*languages: str, but: Sequence[str] = ()) -> list[str]:
+    """The pages that have blocks of these languages to run."""
+    return [path for path in PAGES if path not in but and to_run(path, *languages)]
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_snippet_runs_or_says_why_not(path):
+    known = {*RUN_HERE, *OUTPUT, *(["toml"] if path == SCORERS else [])}
+    left = [b for b in to_run(path) if b.language not in known]
+    assert not left, [f"{path}:{b.line}: {b.language}" for b in left]
+
+
+@pytest.mark.parametrize("path", with_blocks("console", but=[TUTORIAL]))
+def test_console_blocks_print_what_the_page_shows(path, page, example_folder):
+    check_console(path, page, example_folder)
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_from_the_first_command_to_the_last(page, tmp_path):
+    check_console(TUTORIAL, page, tmp_path)
+
+
+def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> None:
+    wanted = [
+        block
+        for block in to_run(path)
+        if block.note.startswith("file: ") or block.language == "console"
+    ]
+    results = console.run(wanted, folder)
+    failed = [
+        f"{path}:{block.line}: {command.text}: exit code {command.exit_code}"
+        f"\n{command.output}"
+        for block, ran in results.items()
+        for command in ran
+        if command.exit_code
+    ]
+    assert not failed, "\n".join(failed)
+    texts = {block: console.written(ran) for block, ran in results.items()}
+    page(path, markdown.replaced(read(path), texts))
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, inside duckdb
+@pytest.mark.parametrize("path", with_blocks("python", but=[TUTORIAL, SCORERS]))
+def test_python_blocks_print_what_the_page_shows(
+    path, page, example_db, example_folder, monkeypatch
+):
+    shutil.copy(example_db, example_folder / "promptlab.duckdb")
+    monkeypatch.chdir(example_folder)
+    shown = run_python(to_run(path, "python", "text"))
+    page(path, markdown.replaced(read(path), shown))
+
+
+def run_python(
+    found: Sequence[markdown.Block],
+) -> dict[markdown.Block, str]:
+    """Run the Python blocks in one namespace; return the texts that follow them."""
+    shown = {}
+    namespace: dict[str, object] = {"__name__": "docs"}
+    output = None
+    for block in found:
+        if block.language == "text" and output is not None:
+            shown[block] = console.tidy(output) + "\n"
+            output = None
+        elif block.language == "python":
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(compile(block.text, f"line {block.line}", "exec"), namespace)
+            output = printed.getvalue()
+    return shown
+
+
+@pytest.mark.parametrize("path", with_blocks("sql", but=[COOKBOOK]))
+def test_sql_blocks_run(path, example_db):
+    with connect(example_db, read_only=True) as con:
+        for block in to_run(path, "sql"):
+            result = run_query(con, block.text)
+            assert result is not None, block.line
+            assert result.fetchall(), f"{path}:{block.line}: no rows"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=f"{path}:{block.line}")
+        for path in with_blocks("json", "jsonl", "yaml", but=[TUTORIAL, SCORERS])
+        for block in to_run(path, "json", "jsonl", "yaml")
+    ],
+)
+def test_every_example_of_a_file_is_read_without_a_word(block):
+    from ingest.formats import read as read_file
+    from ingest.kinds import recognise
+    from ingest.reading.source import Source
+
+    data = block.text.encode()
+    kind = recognise(data)
+    assert kind is not None
+    source = Source(data, "example", Path("example"), "example", datetime.now(UTC))
+    found = read_file(kind, source)
+    assert not found.problems
+    assert found.records_loaded
+
+
+def commands() -> list[tuple[str, str]]:
+    """Every promptlab command of a shell snippet, run or not, and where it stands."""
+    return [
+        (f"{path}:{block.line}", re.split("#|&&", line)[0])
+        for path in PAGES
+        for block in markdown.blocks(read(path), "sh")
+        for line in block.text.splitlines()
+        if re.match(r"promptlab [a-z]", line)
+    ]
+
+
+@pytest.mark.parametrize(("where", "line"), commands())
+def test_a_command_that_is_not_run_exists_with_its_options(where, line):
+    _, name, *args = shlex.split(line)
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None, where
+    command.make_context(name, args)
