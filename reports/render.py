@@ -20,7 +20,6 @@ from typing import Any
 from jinja2 import (
     ChoiceLoader,
     Environment,
-    FileSystemBytecodeCache,
     FileSystemLoader,
     PackageLoader,
     StrictUndefined,
@@ -30,8 +29,8 @@ from jinja2 import (
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import SettingsError
-from promptlab.paths import cache
 from reports.catalogue import Lang, catalogue
+from reports.compiled import compiled_templates
 from reports.filters import Filters
 from reports.limits import SHOWN, Limits
 from reports.view import arrange, fewer_cases, grade_tone
@@ -67,8 +66,7 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
     # autoescape=True, not select_autoescape(): that one leaves *.html.j2 unescaped.
     env = Environment(
         loader=ChoiceLoader(loaders),
-        # compiling our templates takes longer than one report
-        bytecode_cache=FileSystemBytecodeCache(str(cache("templates"))),
+        bytecode_cache=compiled_templates(lang),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_shown,

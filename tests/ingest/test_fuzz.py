@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import example, given
@@ -48,8 +49,13 @@ def mutated(draw: st.DrawFn) -> bytes:
 ANY = st.one_of(st.binary(max_size=300), mutated())
 
 
+FOLDER = TemporaryDirectory()
+
+
 def source(data: bytes) -> Source:
-    return Source(data, "name", Path("name"), "name", NOW, size=len(data))
+    path = Path(FOLDER.name) / "name"  # some readers open the file once more
+    path.write_bytes(data)
+    return Source(data, "name", path, "name", NOW, size=len(data))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from ingest.raw import SCHEMA_VERSION
 from promptlab import copies
 from promptlab.errors import UsageError, WarehouseError
 from promptlab.operations.export import export_parquet
@@ -67,7 +68,7 @@ def test_the_manifest_names_versions_and_time(exported):
     manifest = json.loads((exported / "manifest.json").read_text("utf-8"))
     assert manifest["exported_at"] == "2026-05-01T00:00:00+00:00"
     assert manifest["duckdb"] == duckdb.__version__
-    assert manifest["schema_version"] == 2
+    assert manifest["schema_version"] == SCHEMA_VERSION
     assert manifest["format_version"] == "1.0"
 
 

@@ -100,3 +100,18 @@ def test_an_unknown_language_is_refused():
 def test_a_name_that_is_not_there_is_an_error():
     with pytest.raises(SettingsError, match="nothing"):
         render(environment("zh"), "nothing.j2")
+
+
+def test_what_is_compiled_in_one_language_is_not_taken_for_another(
+    result_of, tmp_path, monkeypatch
+):
+    """Jinja works texts out as it compiles."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    pages = []
+    for _ in range(2):  # the second time from what was kept
+        environment.cache_clear()
+        pages.append([to_html(result_of(lang)) for lang in ("zh", "en")])
+    environment.cache_clear()
+    assert len(list((tmp_path / "promptlab/templates").iterdir())) == 2
+    assert pages[0] == pages[1]
+    assert "失去必须项" not in pages[1][1]

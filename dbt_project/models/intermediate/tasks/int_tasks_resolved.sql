@@ -21,7 +21,7 @@ calls as (
 
     select
         testset_id,
-        testset_id as name,
+        testset_id as called,
         true as is_id
 
     from testsets
@@ -30,7 +30,7 @@ calls as (
 
     select
         testset_id,
-        {{ last_path_part('testset_id') }} as name,
+        {{ last_path_part('testset_id') }} as called,
         false as is_id
 
     from testsets
@@ -41,14 +41,14 @@ calls as (
 testset_names as (
 
     select
-        name,
+        called,
         case
             when bool_or(is_id) then max(case when is_id then testset_id end)
             when count(*) = 1 then max(testset_id)
         end as testset_id
 
     from calls
-    group by name
+    group by called
 
 ),
 
@@ -121,12 +121,12 @@ chosen as (
         ) as testset_id
 
     from named
-    left join testset_names as by_option on named.option_testset = by_option.name
-    left join testset_names as by_record on named.record_testset = by_record.name
-    left join testset_names as by_extras on named.extras_testset = by_extras.name
-    left join testset_names as by_env on named.env_testset = by_env.name
-    left join testset_names as by_dataset on named.env_dataset = by_dataset.name
-    left join testset_names as by_pipeline on named.pipeline_testset = by_pipeline.name
+    left join testset_names as by_option on named.option_testset = by_option.called
+    left join testset_names as by_record on named.record_testset = by_record.called
+    left join testset_names as by_extras on named.extras_testset = by_extras.called
+    left join testset_names as by_env on named.env_testset = by_env.called
+    left join testset_names as by_dataset on named.env_dataset = by_dataset.called
+    left join testset_names as by_pipeline on named.pipeline_testset = by_pipeline.called
 
 ),
 
