@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ingest.foreign.registry import TOOLS
 from ingest.raw.rows import Reading
 from tests.foreign.reading_of import reading_of, table
 
@@ -118,11 +119,38 @@ def test_lm_eval_has_the_documents_and_means_of_the_file(name: str) -> None:
         assert values.mean() == pytest.approx(fact["mean"])
 
 
+@pytest.mark.parametrize("name", _of("deepeval"))
+def test_deepeval_has_the_verdicts_and_metrics_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, checks = table(reading, "rounds"), table(reading, "reported_checks")
+    scores = table(reading, "reported_scores")
+    assert rounds.height == table(reading, "cases").height == facts["n_cases"]
+    counted = rounds.select(pl.coalesce("counted_as", "reported_status")).to_series()
+    assert counted.to_list().count("pass") == facts["recomputed_passed"]
+    assert counted.to_list().count("fail") == facts["recomputed_failed"]
+    for metric, fact in facts["metrics"].items():
+        values = scores.filter(dimension_id=metric)["value"]
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.null_count() == fact["missing"]
+        assert values.mean() == pytest.approx(fact["mean"])
+        passed = checks.filter(name=metric)["passed"].to_list()
+        assert passed.count(True) == fact["pass"]
+        assert passed.count(False) == fact["fail"]
+        assert passed.count(None) == fact["error"]
+    claimed = table(reading, "reported_totals")
+    for place, fact in enumerate(facts["claimed_metrics"]):
+        (total,) = claimed.filter(name=f"metricsScores[{place}].scores").rows(
+            named=True
+        )
+        assert (total["dimension_id"], total["n"]) == (fact["metric"], fact["n_scores"])
+        assert total["value"] == pytest.approx(fact["mean"])
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
     for dimension in facts
-    if pair.startswith(("inspect_ai/", "openai_evals/", "lm_eval/"))
+    if pair.split("/")[0] in set(TOOLS) - {"promptfoo"}
 ]
 
 
@@ -148,6 +176,9 @@ def _means(name: str, dimension: str) -> pl.DataFrame:
     else:
         reading = _read(name)
         (task_id,) = reading.runs
+    if dimension == "success":  # the verdict of DeepEval
+        passed = pl.col("reported_status") == "pass"
+        return table(reading, "rounds").select("case_id", value=passed.cast(pl.Float64))
     return (
         table(reading, "reported_scores")
         .filter(task_id=task_id, dimension_id=dimension)
