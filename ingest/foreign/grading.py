@@ -28,7 +28,7 @@ class Dimensions:
     """
 
     task_id: str
-    is_share: Callable[[str], bool] = lambda name: False
+    is_share: Callable[[str], bool] = frozenset[str]().__contains__
     _values: dict[str, _Values] = field(default_factory=dict)
 
     def see(self, name: str, value: float | None) -> None:

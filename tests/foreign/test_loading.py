@@ -24,6 +24,8 @@ FILES = {
     "openai_evals/rivers.jsonl": ("openai_evals", "jsonl"),
     "deepeval/late/.latest_run_full.json": ("deepeval", "bare"),
     "deepeval/late/.latest_test_run.json": ("deepeval", "wrapped"),
+    "langsmith/late.jsonl": ("langsmith", "jsonl"),
+    "langsmith/late.csv": ("langsmith", "csv"),
 }
 
 NOT_THEIRS = {
@@ -35,6 +37,7 @@ NOT_THEIRS = {
     "results of something": b'{"results": {"version": 3}}',
     "DeepEval's cache": b'{"test_cases_lookup_map": {"{}": {"metricsData": []}}}',
     "a list of test cases": b'{"testCases": [{"input": 1}], "name": "set"}',
+    "a table": b"id,example_id,answer\n1,2,yes\n",
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -79,6 +82,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
     ) == [
         ("deepeval", 2),
         ("inspect_ai", 2),
+        ("langsmith", 2),
         ("lm_eval", 2),
         ("openai_evals", 1),
         ("promptfoo", 4),

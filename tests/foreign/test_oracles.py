@@ -146,6 +146,27 @@ def test_deepeval_has_the_verdicts_and_metrics_of_the_file(name: str) -> None:
         assert total["value"] == pytest.approx(fact["mean"])
 
 
+@pytest.mark.parametrize("name", _of("langsmith"))
+def test_langsmith_has_the_feedback_and_errors_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    assert rounds["error"].drop_nulls().len() == facts["errors"]
+    assert table(reading, "cases").height == facts["n_cases"]
+    assert set(rounds.group_by("case_id").len()["len"]) == set(facts["rounds"])
+    for column, fact in facts["feedback"].items():
+        of = scores.filter(dimension_id=column.removeprefix("feedback."))
+        values = of["value"].drop_nulls()
+        assert values.len() == fact["n"]
+        assert facts["n_rows"] - values.len() == fact["missing"]
+        assert values.mean() == pytest.approx(fact["mean"])
+    for column, labels in facts["labels"].items():
+        of = scores.filter(dimension_id=column.removeprefix("feedback."))
+        given = [json.loads(each)["given"] for each in of["payload"]]
+        for label in set(labels) - {"", "nan"}:
+            assert given.count(label) == labels[label]
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
