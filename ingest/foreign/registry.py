@@ -23,6 +23,7 @@ TOOLS = (
     "lm_eval",
     "deepeval",
     "langsmith",
+    "mlflow",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""
 

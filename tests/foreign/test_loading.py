@@ -26,6 +26,11 @@ FILES = {
     "deepeval/late/.latest_test_run.json": ("deepeval", "wrapped"),
     "langsmith/late.jsonl": ("langsmith", "jsonl"),
     "langsmith/late.csv": ("langsmith", "csv"),
+    "mlflow/late_genai_traces.jsonl": ("mlflow", "traces"),
+    "mlflow/late_genai_result_df.jsonl": ("mlflow", "rows"),
+    "mlflow/late_genai_result_df.csv": ("mlflow", "csv"),
+    "mlflow/late_genai_metrics.json": ("mlflow", "metrics"),
+    "mlflow/late_classic_eval_results_table.json": ("mlflow", "classic"),
 }
 
 NOT_THEIRS = {
@@ -38,6 +43,8 @@ NOT_THEIRS = {
     "DeepEval's cache": b'{"test_cases_lookup_map": {"{}": {"metricsData": []}}}',
     "a list of test cases": b'{"testCases": [{"input": 1}], "name": "set"}',
     "a table": b"id,example_id,answer\n1,2,yes\n",
+    "a table of pandas": b'{"columns": ["a", "b"], "data": [[1, 2]]}',
+    "numbers by name": b'{"a/b": 1, "c/d": 2}',
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -84,6 +91,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("inspect_ai", 2),
         ("langsmith", 2),
         ("lm_eval", 2),
+        ("mlflow", 3),
         ("openai_evals", 1),
         ("promptfoo", 4),
     ]

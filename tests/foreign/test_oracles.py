@@ -167,6 +167,43 @@ def test_langsmith_has_the_feedback_and_errors_of_the_file(name: str) -> None:
             assert given.count(label) == labels[label]
 
 
+@pytest.mark.parametrize("name", _of("mlflow-genai-df"))
+def test_mlflow_has_the_states_and_means_of_the_table(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    broken = rounds["reported_status"].to_list().count("error")
+    assert broken == facts["states"].get("ERROR", 0)
+    assert table(reading, "baselines").height == facts["n_rows"]
+    for scorer, fact in facts["numbers"].items():
+        values = scores.filter(dimension_id=scorer)["value"].drop_nulls()
+        if fact["n"]:  # the others are texts, or what was expected
+            assert values.len() == fact["n"]
+            assert values.mean() == pytest.approx(fact["mean"])
+    for claimed, mean in facts["claimed"].items():
+        values = scores.filter(dimension_id=claimed.removesuffix("/mean"))["value"]
+        assert values.mean() == pytest.approx(mean)
+    for form in ("result_df.csv", "traces.jsonl"):  # two more copies
+        other = _read(name.replace("result_df.jsonl", form))
+        assert other.runs == reading.runs
+        shown = ["case_id", "dimension_id", "value", "score"]
+        ours, theirs = (table(r, "reported_scores") for r in (reading, other))
+        assert theirs.select(shown).sort(shown).equals(ours.select(shown).sort(shown))
+
+
+@pytest.mark.parametrize("name", _of("mlflow-classic-table"))
+def test_mlflow_has_the_rows_and_seconds_of_the_classic_table(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    assert table(reading, "rounds").height == facts["n_rows"]
+    seconds = table(reading, "reported_scores").filter(dimension_id="latency")["value"]
+    assert seconds.mean() == pytest.approx(facts["claimed"]["latency/mean"], rel=1e-5)
+    rounds, golden = table(reading, "rounds"), table(reading, "baselines")
+    both = rounds.join(golden, on="case_id")
+    answers = [json.loads(each)["answer"] for each in both["payload"]]
+    right = [a == b for a, b in zip(both["raw_output"], answers, strict=True)]
+    assert sum(right) / len(right) == pytest.approx(facts["exact_match"])
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
