@@ -24,6 +24,7 @@ TOOLS = (
     "deepeval",
     "langsmith",
     "mlflow",
+    "pydantic_evals",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""
 

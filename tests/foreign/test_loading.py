@@ -31,6 +31,7 @@ FILES = {
     "mlflow/late_genai_result_df.csv": ("mlflow", "csv"),
     "mlflow/late_genai_metrics.json": ("mlflow", "metrics"),
     "mlflow/late_classic_eval_results_table.json": ("mlflow", "classic"),
+    "pydantic_evals/late_2.json": ("pydantic_evals", "json"),
 }
 
 NOT_THEIRS = {
@@ -45,6 +46,7 @@ NOT_THEIRS = {
     "a table": b"id,example_id,answer\n1,2,yes\n",
     "a table of pandas": b'{"columns": ["a", "b"], "data": [[1, 2]]}',
     "numbers by name": b'{"a/b": 1, "c/d": 2}',
+    "a data set of cases": b'{"name": "set", "cases": [{"inputs": 1}]}',
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -94,6 +96,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("mlflow", 3),
         ("openai_evals", 1),
         ("promptfoo", 4),
+        ("pydantic_evals", 4),
     ]
 
 

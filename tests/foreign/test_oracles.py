@@ -204,6 +204,27 @@ def test_mlflow_has_the_rows_and_seconds_of_the_classic_table(name: str) -> None
     assert sum(right) / len(right) == pytest.approx(facts["exact_match"])
 
 
+@pytest.mark.parametrize("name", _of("pydantic_evals"))
+def test_pydantic_evals_have_the_rows_and_means_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    checks = table(reading, "reported_checks")
+    assert rounds.height == facts["n_case_rows"] + facts["n_task_failures"]
+    assert rounds["error"].drop_nulls().len() == facts["n_task_failures"]
+    assert table(reading, "cases").height == facts["n_cases"]
+    assert checks["error"].drop_nulls().len() == facts["evaluator_failures"]
+    for dimension, fact in {**facts["assertions"], **facts["scores"]}.items():
+        values = scores.filter(dimension_id=dimension)["value"].drop_nulls()
+        assert values.len() == fact["n"]
+        assert values.mean() == pytest.approx(fact["mean"])
+    for dimension, labels in facts["labels"].items():
+        of = scores.filter(dimension_id=dimension)
+        given = [json.loads(each)["given"] for each in of["payload"]]
+        assert {each: given.count(each) for each in given} == labels
+    for name, count in facts["tokens"].items():
+        assert rounds[name].sum() == count
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
