@@ -42,7 +42,7 @@ from ingest.foreign.records import (
     Task,
     Total,
 )
-from ingest.foreign.settings import setting
+from ingest.foreign.settings import env_of, setting
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -290,7 +290,7 @@ def _task(
         created_at=source.modified_at,
         run_id=experiment.task_id,
         run_hash=run_hash,
-        env=text({"experiment_metadata": about}),
+        env=env_of(about),
         extras=text({"dataset": report.dataset_name} if report.dataset_name else {}),
     )
 

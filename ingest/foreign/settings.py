@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.foreign.documents import first_line
+from ingest.foreign.documents import first_line, text
 
 
 def setting(settings: Mapping[str, Any], *names: str) -> str | None:
@@ -26,3 +26,19 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
             if line:
                 return line
     return None
+
+
+def env_of(settings: Any) -> str:
+    """Settings as the environment of a task: JSON of texts by name.
+
+    Args:
+        settings: What the author wrote; anything but an object says nothing.
+    """
+    if not isinstance(settings, Mapping):
+        return "{}"
+    return text(
+        {
+            str(name): value if isinstance(value, str) else text(value)
+            for name, value in settings.items()
+        }
+    )

@@ -169,6 +169,12 @@ def test_a_run_in_many_batches_is_the_run_in_one(
     assert parts.records_loaded == whole.records_loaded
 
 
+@pytest.mark.parametrize("name", [*FILES, "lm_eval/late"])
+def test_settings_are_texts_as_those_of_any_task(name: str) -> None:
+    for env in reading_of(DATA / name).rows["tasks"].get("env", []):
+        assert all(isinstance(value, str) for value in json.loads(env).values())
+
+
 def test_a_copy_shows_at_its_end_and_nothing_of_it_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ def test_a_run_is_a_task_of_the_model_that_all_rows_name(late: Reading) -> None:
     (task,) = table(late, "tasks").rows(named=True)
     assert len(task["task_id"]) == 32
     assert task["model"] == "late"
-    assert json.loads(task["env"]) == {"settings": {"model": "late"}}
+    assert json.loads(task["env"]) == {"model": "late"}
 
 
 def test_traces_table_and_csv_of_a_run_say_the_same(late: Reading) -> None:
@@ -71,7 +71,7 @@ def test_a_single_row_has_a_question_and_no_settings(tmp_path: Path) -> None:
     file = tmp_path / "one.jsonl"
     file.write_text(ROWS.read_text("utf-8").splitlines()[0], "utf-8")
     (task,) = table(reading_of(file), "tasks").rows(named=True)
-    assert json.loads(task["env"]) == {"settings": {}}
+    assert json.loads(task["env"]) == {}
 
 
 def test_yes_and_no_are_numbers_as_mlflow_counts_them(late: Reading) -> None:

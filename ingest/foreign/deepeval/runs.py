@@ -22,7 +22,7 @@ from ingest.foreign.records import (
     Task,
     Total,
 )
-from ingest.foreign.settings import setting
+from ingest.foreign.settings import env_of, setting
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class RunReading:
             created_at=self._source.modified_at,
             run_id=task_id,
             run_hash=same_run.hash(),
-            env=text({"hyperparameters": settings}),
+            env=env_of(settings),
             extras=text({"dataset": run.datasetAlias} if run.datasetAlias else {}),
         )
         yield from self.problems

@@ -11,7 +11,7 @@ from ingest.foreign.grading import Dimensions
 from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.mlflow.structs import Assessment, Trace
 from ingest.foreign.records import Baseline, Case, Record, Round, Score, Task, Total
-from ingest.foreign.settings import setting
+from ingest.foreign.settings import env_of, setting
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
@@ -67,7 +67,7 @@ def run_records(
         created_at=_time(traces[0]) or source.modified_at,
         run_id=run_id,
         run_hash=same_run.hash(),
-        env=text({"settings": settings}),
+        env=env_of(settings),
     )
     yield from dimensions.records()
     yield from totals(run_id, metrics, dimensions)
