@@ -50,6 +50,19 @@ def test_a_case_has_the_id_its_author_gave_it_or_is_known_by_its_question(
     assert table(reading_of(EARLY), "cases")["case_id"].to_list() == ids
 
 
+def test_what_was_retrieved_belongs_to_the_answer_and_not_to_the_question(
+    late: Reading, tmp_path: Path
+) -> None:
+    found = _changed(tmp_path, retrievalContext=["a page"], metadata={"took": 3})
+    assert (
+        table(found, "cases")
+        .drop("task_id")
+        .equals(table(late, "cases").drop("task_id"))
+    )
+    about = json.loads(table(found, "rounds")["metadata"][0])
+    assert (about["retrieval_context"], about["metadata"]) == (["a page"], {"took": 3})
+
+
 def test_three_copies_of_a_run_are_loaded_once_and_each_is_named(
     tmp_path: Path,
 ) -> None:

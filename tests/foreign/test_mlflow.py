@@ -64,6 +64,9 @@ def test_what_is_the_same_in_all_rows_is_no_part_of_the_question(
     assert table(early, "tasks")["model"].to_list() == ["early"]
     ids = table(late, "cases")["case_id"].to_list()
     assert table(early, "cases")["case_id"].to_list() == ids
+    assert json.loads(table(early, "cases")["context"][0]) == {
+        "request": {"river": "Nile"}
+    }
     assert [each.split("-")[0] for each in ids] == ["nile", "rhine", "danube", "styx"]
 
 

@@ -184,9 +184,7 @@ def _case(
         "input": case.input,
         "scenario": case.scenario,
         "context": case.context,
-        "retrieval_context": case.retrievalContext,
         "expected_tools": case.expectedTools,
-        "metadata": case.about or None,
     }
     tags = [tag for tag in case.tags or [] if isinstance(tag, str)]
     said = {key: value for key, value in context.items() if value is not None}
@@ -209,7 +207,9 @@ def _round(case: TestCase, place: tuple[str, str, str]) -> Round:
         "cost": case.cost if case.tokenCost is None else case.tokenCost,
         "judge_cost": case.evaluationCost,
         "judge_seconds": case.runDuration,
+        "retrieval_context": case.retrievalContext,
         "tools_called": case.toolsCalled,
+        "metadata": case.about,
         "turns": case.turns,
     }
     counted: Any = "pass" if case.success else "fail"
@@ -315,6 +315,7 @@ def _totals(run: TestRun, task_id: str, dimensions: Dimensions) -> Iterator[Tota
                     name=f"metricsScores[{place}].{key}",
                     rule="count_checks_of_dimension" if known else "none",
                     value=number(value),
+                    n=len(scores),
                     dimension_id=name if known else None,
                     parameters=text({"status": status}),
                 )

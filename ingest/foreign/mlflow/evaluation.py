@@ -44,7 +44,7 @@ def run_records(
         case_id = content_id(asked, _said(asked))
         case_id = seen.named(case_id, seen.next(case_id))
         place = (run_id, case_id, f"{case_id}-1")
-        yield Case(run_id, case_id, position, text({"request": trace.request}))
+        yield Case(run_id, case_id, position, text({"request": asked}))
         expected = trace.expected()
         if expected:
             golden = expected.get(_ANSWER, expected)
