@@ -284,14 +284,14 @@ def _task(
     return Task(
         task_id=experiment.task_id,
         source_kind="pydantic_evals",
-        title=report.name,
+        title=report.dataset_name or report.name,
         prompt_version=setting(about, "prompt version", "prompt") or "unknown",
         model=model or "unknown",
         created_at=source.modified_at,
         run_id=experiment.task_id,
         run_hash=run_hash,
         env=env_of(about),
-        extras=text({"dataset": report.dataset_name} if report.dataset_name else {}),
+        extras=text({"experiment": report.name}),
     )
 
 

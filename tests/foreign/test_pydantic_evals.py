@@ -30,10 +30,10 @@ def _report(into: Path, **changes: Any) -> Reading:
 
 def test_the_experiments_metadata_names_model_and_prompt(twice: Reading) -> None:
     (task,) = table(twice, "tasks").rows(named=True)
-    assert task["title"] == "rivers-late"
+    assert task["title"] == "rivers"
     assert task["model"] == "table/late"
     assert task["prompt_version"] == "ask-v1"
-    assert json.loads(task["extras"]) == {"dataset": "rivers"}
+    assert json.loads(task["extras"]) == {"experiment": "rivers-late"}
 
 
 def test_repeats_are_rounds_of_the_cases_that_a_single_run_has(twice: Reading) -> None:

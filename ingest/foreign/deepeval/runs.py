@@ -105,7 +105,7 @@ class RunReading:
         same_run = SameRun("deepeval", run.identifier or "")
         for row in self.rows:
             same_run.add(row)
-        title = run.identifier or self._source.name
+        title = run.datasetAlias or run.testFile or run.identifier or "deepeval"
         # no id and no time stand in the file: a run is known by what it says
         task_id = content_id(same_run.hash(), run.identifier or "deepeval")
         settings = run.hyperparameters or {}
@@ -119,7 +119,7 @@ class RunReading:
             run_id=task_id,
             run_hash=same_run.hash(),
             env=env_of(settings),
-            extras=text({"dataset": run.datasetAlias} if run.datasetAlias else {}),
+            extras=text({"identifier": run.identifier} if run.identifier else {}),
         )
         yield from self.problems
         dimensions, seen = Dimensions(task_id, _is_share), Occurrences()
