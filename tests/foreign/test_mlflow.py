@@ -156,3 +156,12 @@ def test_a_trace_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
     (problem,) = reading.problems
     assert problem.line == 2
     assert (reading.records_loaded, reading.records_rejected) == (3, 1)
+
+
+@pytest.mark.parametrize("run", [True, 7, {}, " ", None])
+def test_a_run_id_that_is_no_text_is_none(run: object, tmp_path: Path) -> None:
+    row = json.loads(ROWS.read_text("utf-8").splitlines()[0])
+    row["trace_metadata"]["mlflow.sourceRun"] = run
+    file = tmp_path / "odd.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    assert table(reading_of(file), "tasks")["task_id"].to_list() == ["mlflow-odd"]

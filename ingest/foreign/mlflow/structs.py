@@ -55,7 +55,8 @@ class Trace(msgspec.Struct):
     @property
     def run(self) -> str | None:
         """The run that asked."""
-        return self.trace_metadata.get("mlflow.sourceRun")
+        run = self.trace_metadata.get("mlflow.sourceRun")
+        return run if isinstance(run, str) and run.strip() else None
 
     @property
     def usage(self) -> dict[str, Any]:
@@ -105,7 +106,8 @@ class Span(msgspec.Struct):
     @property
     def message(self) -> str | None:
         """Why it broke."""
-        return self.status.get("message") if isinstance(self.status, dict) else None
+        message = self.status.get("message") if isinstance(self.status, dict) else None
+        return message if isinstance(message, str) else None
 
 
 class Spans(msgspec.Struct):
