@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -10,6 +11,7 @@ _ZIP = b"PK\x03\x04"
 _KEY = re.compile(rb'\s*"((?:[^"\\]|\\.)*)"\s*:')
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 _MOST_KEYS = 200
+_LONGEST_HEADER = 1 << 16
 
 
 class Head:
@@ -30,12 +32,25 @@ class Head:
     @property
     def may_be_foreign(self) -> bool:
         """It begins as one of these tools' files could."""
-        return self.is_zip or self.data.lstrip()[:1] in (b"{", b"[")
+        if self.is_zip or self.data.lstrip()[:1] in (b"{", b"["):
+            return True
+        return bool(self.columns)
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """Keys of the first object: of the document, or of the first line."""
         return self.keys_below()
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """Names of the columns, where the first line is that of a CSV file."""
+        line, _, _ = self.data.partition(b"\n")
+        if b"," not in line or len(line) > _LONGEST_HEADER:
+            return frozenset()
+        try:
+            return frozenset(next(csv.reader([line.decode().rstrip("\r")])))
+        except (csv.Error, UnicodeDecodeError):
+            return frozenset()
 
     def keys_below(self, key: str | None = None) -> frozenset[str]:
         """Keys of the object that stands under *key* of the first object.

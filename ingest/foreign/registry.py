@@ -21,6 +21,10 @@ TOOLS = (
     "inspect_ai",
     "openai_evals",
     "lm_eval",
+    "deepeval",
+    "langsmith",
+    "mlflow",
+    "pydantic_evals",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""
 

@@ -30,6 +30,7 @@ PAGES = {str(path.relative_to(ROOT)): path for path in markdown.pages(ROOT)}
 RUN_HERE = {"console", "python", "sql", "json", "jsonl", "yaml"}
 SCORERS = "docs/scorers.md"  # tests/scorers/test_docs.py runs its scorer
 DBT = "docs/dbt.md"  # tests/packaging/test_dbt_package.py runs all of it
+TOOLS = "docs/tools/"  # tests/docs/test_tools.py runs our commands of their pages
 COOKBOOK = "docs/cookbook.md"  # tests/history/test_cookbook.py runs its SQL
 
 OUTPUT = ("text", "")
@@ -56,6 +57,7 @@ def with_blocks(*languages: str, but: Sequence[str] = ()) -> list[str]:
 @pytest.mark.parametrize("path", PAGES)
 def test_every_snippet_runs_or_says_why_not(path):
     known = {*RUN_HERE, *OUTPUT, *(["toml"] if path == SCORERS else [])}
+    known |= {"sh"} if path.startswith(TOOLS) else set()
     left = [b for b in to_run(path) if b.language not in known]
     assert not left, [f"{path}:{b.line}: {b.language}" for b in left]
 

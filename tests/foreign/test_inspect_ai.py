@@ -38,7 +38,7 @@ def test_a_log_is_one_task(late: Reading) -> None:
     assert task["model"] == "mockllm/late"
     assert task["prompt_version"] == "ask-v1"
     assert task["tool_version"] == "0.3.285"
-    assert json.loads(task["env"])["task_args"] == {"model": "late"}
+    assert json.loads(task["env"]) == {"model": "late"}
 
 
 def test_archive_and_json_of_one_run_read_alike(late: Reading) -> None:

@@ -22,6 +22,16 @@ FILES = {
     "inspect_ai/late.eval": ("inspect_ai", "eval"),
     "inspect_ai/late.json": ("inspect_ai", "json"),
     "openai_evals/rivers.jsonl": ("openai_evals", "jsonl"),
+    "deepeval/late/.latest_run_full.json": ("deepeval", "bare"),
+    "deepeval/late/.latest_test_run.json": ("deepeval", "wrapped"),
+    "langsmith/late.jsonl": ("langsmith", "jsonl"),
+    "langsmith/late.csv": ("langsmith", "csv"),
+    "mlflow/late_genai_traces.jsonl": ("mlflow", "traces"),
+    "mlflow/late_genai_result_df.jsonl": ("mlflow", "rows"),
+    "mlflow/late_genai_result_df.csv": ("mlflow", "csv"),
+    "mlflow/late_genai_metrics.json": ("mlflow", "metrics"),
+    "mlflow/late_classic_eval_results_table.json": ("mlflow", "classic"),
+    "pydantic_evals/late_2.json": ("pydantic_evals", "json"),
 }
 
 NOT_THEIRS = {
@@ -31,6 +41,12 @@ NOT_THEIRS = {
     "scores of ours": b'{"task_id": "t", "case_id": "c", "dimension_id": "results"}',
     "an archive of something": b"PK\\x03\\x04....[Content_Types].xml",
     "results of something": b'{"results": {"version": 3}}',
+    "DeepEval's cache": b'{"test_cases_lookup_map": {"{}": {"metricsData": []}}}',
+    "a list of test cases": b'{"testCases": [{"input": 1}], "name": "set"}',
+    "a table": b"id,example_id,answer\n1,2,yes\n",
+    "a table of pandas": b'{"columns": ["a", "b"], "data": [[1, 2]]}',
+    "numbers by name": b'{"a/b": 1, "c/d": 2}',
+    "a data set of cases": b'{"name": "set", "cases": [{"inputs": 1}]}',
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -72,7 +88,16 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
     assert _rows(
         warehouse,
         "select source_kind, count(*) from raw.tasks group by all order by all",
-    ) == [("inspect_ai", 2), ("lm_eval", 2), ("openai_evals", 1), ("promptfoo", 4)]
+    ) == [
+        ("deepeval", 2),
+        ("inspect_ai", 2),
+        ("langsmith", 2),
+        ("lm_eval", 2),
+        ("mlflow", 3),
+        ("openai_evals", 1),
+        ("promptfoo", 4),
+        ("pydantic_evals", 4),
+    ]
 
 
 def test_the_same_folder_again_changes_nothing(tmp_path: Path) -> None:
@@ -142,6 +167,12 @@ def test_a_run_in_many_batches_is_the_run_in_one(
     }
     assert parts.keys == whole.keys
     assert parts.records_loaded == whole.records_loaded
+
+
+@pytest.mark.parametrize("name", [*FILES, "lm_eval/late"])
+def test_settings_are_texts_as_those_of_any_task(name: str) -> None:
+    for env in reading_of(DATA / name).rows["tasks"].get("env", []):
+        assert all(isinstance(value, str) for value in json.loads(env).values())
 
 
 def test_a_copy_shows_at_its_end_and_nothing_of_it_is_kept(

@@ -13,6 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from ingest.foreign.registry import TOOLS
 from ingest.raw.rows import Reading
 from tests.foreign.reading_of import reading_of, table
 
@@ -118,11 +119,117 @@ def test_lm_eval_has_the_documents_and_means_of_the_file(name: str) -> None:
         assert values.mean() == pytest.approx(fact["mean"])
 
 
+@pytest.mark.parametrize("name", _of("deepeval"))
+def test_deepeval_has_the_verdicts_and_metrics_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, checks = table(reading, "rounds"), table(reading, "reported_checks")
+    scores = table(reading, "reported_scores")
+    assert rounds.height == table(reading, "cases").height == facts["n_cases"]
+    counted = rounds.select(pl.coalesce("counted_as", "reported_status")).to_series()
+    assert counted.to_list().count("pass") == facts["recomputed_passed"]
+    assert counted.to_list().count("fail") == facts["recomputed_failed"]
+    for metric, fact in facts["metrics"].items():
+        values = scores.filter(dimension_id=metric)["value"]
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.null_count() == fact["missing"]
+        assert values.mean() == pytest.approx(fact["mean"])
+        passed = checks.filter(name=metric)["passed"].to_list()
+        assert passed.count(True) == fact["pass"]
+        assert passed.count(False) == fact["fail"]
+        assert passed.count(None) == fact["error"]
+    claimed = table(reading, "reported_totals")
+    for place, fact in enumerate(facts["claimed_metrics"]):
+        (total,) = claimed.filter(name=f"metricsScores[{place}].scores").rows(
+            named=True
+        )
+        assert (total["dimension_id"], total["n"]) == (fact["metric"], fact["n_scores"])
+        assert total["value"] == pytest.approx(fact["mean"])
+
+
+@pytest.mark.parametrize("name", _of("langsmith"))
+def test_langsmith_has_the_feedback_and_errors_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    assert rounds["error"].drop_nulls().len() == facts["errors"]
+    assert table(reading, "cases").height == facts["n_cases"]
+    assert set(rounds.group_by("case_id").len()["len"]) == set(facts["rounds"])
+    for column, fact in facts["feedback"].items():
+        of = scores.filter(dimension_id=column.removeprefix("feedback."))
+        values = of["value"].drop_nulls()
+        assert values.len() == fact["n"]
+        assert facts["n_rows"] - values.len() == fact["missing"]
+        assert values.mean() == pytest.approx(fact["mean"])
+    for column, labels in facts["labels"].items():
+        of = scores.filter(dimension_id=column.removeprefix("feedback."))
+        given = [json.loads(each)["given"] for each in of["payload"]]
+        for label in set(labels) - {"", "nan"}:
+            assert given.count(label) == labels[label]
+
+
+@pytest.mark.parametrize("name", _of("mlflow-genai-df"))
+def test_mlflow_has_the_states_and_means_of_the_table(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    broken = rounds["reported_status"].to_list().count("error")
+    assert broken == facts["states"].get("ERROR", 0)
+    assert table(reading, "baselines").height == facts["n_rows"]
+    for scorer, fact in facts["numbers"].items():
+        values = scores.filter(dimension_id=scorer)["value"].drop_nulls()
+        if fact["n"]:  # the others are texts, or what was expected
+            assert values.len() == fact["n"]
+            assert values.mean() == pytest.approx(fact["mean"])
+    for claimed, mean in facts["claimed"].items():
+        values = scores.filter(dimension_id=claimed.removesuffix("/mean"))["value"]
+        assert values.mean() == pytest.approx(mean)
+    for form in ("result_df.csv", "traces.jsonl"):  # two more copies
+        other = _read(name.replace("result_df.jsonl", form))
+        assert other.runs == reading.runs
+        shown = ["case_id", "dimension_id", "value", "score"]
+        ours, theirs = (table(r, "reported_scores") for r in (reading, other))
+        assert theirs.select(shown).sort(shown).equals(ours.select(shown).sort(shown))
+
+
+@pytest.mark.parametrize("name", _of("mlflow-classic-table"))
+def test_mlflow_has_the_rows_and_seconds_of_the_classic_table(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    assert table(reading, "rounds").height == facts["n_rows"]
+    seconds = table(reading, "reported_scores").filter(dimension_id="latency")["value"]
+    assert seconds.mean() == pytest.approx(facts["claimed"]["latency/mean"], rel=1e-5)
+    rounds, golden = table(reading, "rounds"), table(reading, "baselines")
+    both = rounds.join(golden, on="case_id")
+    answers = [json.loads(each)["answer"] for each in both["payload"]]
+    right = [a == b for a, b in zip(both["raw_output"], answers, strict=True)]
+    assert sum(right) / len(right) == pytest.approx(facts["exact_match"])
+
+
+@pytest.mark.parametrize("name", _of("pydantic_evals"))
+def test_pydantic_evals_have_the_rows_and_means_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    checks = table(reading, "reported_checks")
+    assert rounds.height == facts["n_case_rows"] + facts["n_task_failures"]
+    assert rounds["error"].drop_nulls().len() == facts["n_task_failures"]
+    assert table(reading, "cases").height == facts["n_cases"]
+    assert checks["error"].drop_nulls().len() == facts["evaluator_failures"]
+    for dimension, fact in {**facts["assertions"], **facts["scores"]}.items():
+        values = scores.filter(dimension_id=dimension)["value"].drop_nulls()
+        assert values.len() == fact["n"]
+        assert values.mean() == pytest.approx(fact["mean"])
+    for dimension, labels in facts["labels"].items():
+        of = scores.filter(dimension_id=dimension)
+        given = [json.loads(each)["given"] for each in of["payload"]]
+        assert {each: given.count(each) for each in given} == labels
+    for name, count in facts["tokens"].items():
+        assert rounds[name].sum() == count
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
     for dimension in facts
-    if pair.startswith(("inspect_ai/", "openai_evals/", "lm_eval/"))
+    if pair.split("/")[0] in set(TOOLS) - {"promptfoo"}
 ]
 
 
@@ -148,6 +255,9 @@ def _means(name: str, dimension: str) -> pl.DataFrame:
     else:
         reading = _read(name)
         (task_id,) = reading.runs
+    if dimension == "success":  # the verdict of DeepEval
+        passed = pl.col("reported_status") == "pass"
+        return table(reading, "rounds").select("case_id", value=passed.cast(pl.Float64))
     return (
         table(reading, "reported_scores")
         .filter(task_id=task_id, dimension_id=dimension)

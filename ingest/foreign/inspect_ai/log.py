@@ -17,6 +17,7 @@ from ingest.foreign.inspect_ai.samples import (
 from ingest.foreign.inspect_ai.structs import Log, Sample
 from ingest.foreign.inspect_ai.totals import totals
 from ingest.foreign.records import Baseline, Case, Dimension, Record, Score, Task
+from ingest.foreign.settings import env_of
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class LogReading:
             run_id=about.run_id or self.task_id,
             run_hash=self._same_run.hash(),
             tool_version=str((about.packages or {}).get("inspect_ai") or "") or None,
-            env=text({"task_args": arguments}),
+            env=env_of(arguments),
             extras=text({key: each for key, each in extras.items() if each}),
         )
 

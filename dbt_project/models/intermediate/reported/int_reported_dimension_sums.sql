@@ -2,7 +2,23 @@ with
 
 scores as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
 
-summed as (
+checks as (select * from {{ ref('stg_reported__checks') }} where {{ in_this_build() }}),
+
+counted_checks as (
+
+    select
+        task_id,
+        check_name as dimension_id,
+        count(case when status = 'pass' then 1 end) as n_checks_passed,
+        count(case when status = 'fail' then 1 end) as n_checks_failed,
+        count(case when status = 'unevaluated' then 1 end) as n_checks_unevaluated
+
+    from checks
+    group by task_id, check_name
+
+),
+
+summed_scores as (
 
     select
         task_id,
@@ -15,6 +31,22 @@ summed as (
 
     from scores
     group by task_id, dimension_id
+
+),
+
+summed as (
+
+    select
+        summed_scores.*,
+        coalesce(counted_checks.n_checks_passed, 0) as n_checks_passed,
+        coalesce(counted_checks.n_checks_failed, 0) as n_checks_failed,
+        coalesce(counted_checks.n_checks_unevaluated, 0) as n_checks_unevaluated
+
+    from summed_scores
+    left join counted_checks
+        on
+            summed_scores.task_id = counted_checks.task_id
+            and summed_scores.dimension_id = counted_checks.dimension_id
 
 )
 

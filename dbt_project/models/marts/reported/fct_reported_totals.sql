@@ -54,6 +54,12 @@ recomputed as (
                     when 'pass' then scoped.n_checks_passed
                     else scoped.n_checks_failed
                 end
+            when 'count_checks_of_dimension'
+                then case {{ json_text('totals.parameters', 'status') }}
+                    when 'pass' then dimension_sums.n_checks_passed
+                    when 'fail' then dimension_sums.n_checks_failed
+                    else dimension_sums.n_checks_unevaluated
+                end
             when 'sum_latency_ms' then coalesce(scoped.sum_latency_ms, 0)
             when 'sum_cost' then coalesce(scoped.sum_cost, 0)
             when 'sum_input_tokens' then coalesce(scoped.sum_input_tokens, 0)

@@ -1,0 +1,107 @@
+"""DeepEval: ``.latest_run_full.json``, ``.latest_test_run.json``, ``test_run_*.json``.
+
+Tried on 4.3.1, on files of 4.x with traces, and on one of February 2024. A file is a
+run and one task. The folder that DeepEval fills has a run up to three times: bare,
+wrapped in ``testRunData``, and partial, as it was written on the way
+(``.temp_test_run_data.json``): it is loaded once.
+
+A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
+file: a metric that succeeds below its threshold and fails above it is better the lower
+it is. A metric that broke has judged nothing, though DeepEval fails the test case.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ingest.foreign.copies import copy_problem
+from ingest.foreign.deepeval.runs import VERSIONS, RunReading
+from ingest.foreign.deepeval.structs import File, TestCase, TestRun
+from ingest.foreign.documents import decode, decode_file, is_there, shape_problem
+from ingest.foreign.files import whole
+from ingest.foreign.heads import Head
+from ingest.foreign.records import Record
+from ingest.foreign.runs import Part, Run
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+FORMS = ("bare", "wrapped")
+
+_PARTIAL = ".temp_test_run_data.json"
+_SAID = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile"})
+
+
+def recognise(head: Head) -> str | None:
+    """Test cases with what metrics said of them, bare or wrapped."""
+    if not head.has(b'"testCases"'):
+        return None
+    if "testRunData" in head.keys:
+        return "wrapped" if "testCases" in head.keys_below("testRunData") else None
+    told = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
+    is_run = "testCases" in head.keys and (told or bool(head.keys & _SAID))
+    return "bare" if is_run else None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """What was written on the way belongs to the run of its folder."""
+    folders: dict[Path, list[Part]] = defaultdict(list)
+    for part in parts:
+        folders[part.path.parent].append(part)
+    for files in folders.values():
+        partial = [part for part in files if part.path.name == _PARTIAL]
+        ended = [part for part in files if part not in partial]
+        ended.sort(key=lambda part: FORMS.index(part.form))
+        for place, part in enumerate(ended or partial):
+            yield part, tuple(partial) if ended and place == 0 else ()
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The run, and of what was written on the way what the run does not have."""
+    run = _read(source)
+    reading = RunReading(run, source)
+    for case in _cases(run, reading.problems):
+        reading.add(case)
+    yield from reading.records()
+    for companion in source.companions:
+        partial = _read(source, companion)
+        rest = RunReading(partial, source)
+        for case in _cases(partial, rest.problems):
+            rest.add(case)
+        if rest.rows <= reading.rows:
+            yield copy_problem(companion.resolve().as_posix(), source.uri)
+        else:
+            yield from rest.records()
+
+
+def _read(source: Source, path: Path | None = None) -> TestRun:
+    data = source.redact(whole(source, path))
+    run = decode_file(data, File, "DeepEval", VERSIONS)
+    if is_there(run.testRunData):
+        return decode_file(bytes(run.testRunData), TestRun, "DeepEval", VERSIONS)
+    return run
+
+
+def _cases(run: TestRun, problems: list[Problem]) -> Iterator[TestCase]:
+    """Each test case; one of another shape is rejected alone."""
+    lists = {
+        "testCases": run.testCases,
+        "conversationalTestCases": run.conversationalTestCases or [],
+    }
+    for name, written in lists.items():
+        for place, raw in enumerate(written):
+            try:
+                yield decode(raw, TestCase)
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                pointer = f"/{name}/{place}"
+                problems.append(
+                    shape_problem(
+                        error, "DeepEval", VERSIONS, pointer=pointer, raw=bytes(raw)
+                    )
+                )

@@ -1,0 +1,70 @@
+"""Which numbers of a tool are scores: what is known of the scale of its dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from ingest.foreign.records import Dimension, Direction
+
+
+@dataclass
+class _Values:
+    """What the values of one dimension have in common."""
+
+    some: bool = False
+    all_binary: bool = True
+    all_on_scale: bool = True
+
+
+@dataclass
+class Dimensions:
+    """The dimensions of a task, in the order they appear.
+
+    Args:
+        task_id: The task they belong to.
+        is_share: Whether values of this name lie on the scale 0 to 1 by the tool's own
+            definition; else only those that are never anything but 0 or 1 do.
+    """
+
+    task_id: str
+    is_share: Callable[[str], bool] = frozenset[str]().__contains__
+    _values: dict[str, _Values] = field(default_factory=dict)
+
+    def see(self, name: str, value: float | None) -> None:
+        """Take note of a value."""
+        values = self._values.setdefault(name, _Values())
+        if value is not None:
+            values.some = True
+            values.all_binary &= value in (0, 1)
+            values.all_on_scale &= 0 <= value <= 1
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def is_graded(self, name: str) -> bool:
+        """Whether its values are known to lie on the scale 0 to 1."""
+        values = self._values[name]
+        is_binary = values.some and values.all_binary
+        return values.all_on_scale and (is_binary or self.is_share(name))
+
+    def records(
+        self, directions: Mapping[str, Direction] | None = None
+    ) -> Iterator[Dimension]:
+        """One record each; those that are graded weigh the same.
+
+        Args:
+            directions: Where the tool says one.
+        """
+        graded = [name for name in self._values if self.is_graded(name)]
+        told = directions or {}
+        for position, name in enumerate(self._values):
+            yield Dimension(
+                task_id=self.task_id,
+                dimension_id=name,
+                position=position,
+                name=name,
+                weight=1 / len(graded) if name in graded else 0.0,
+                is_graded=name in graded,
+                direction=told.get(name, "higher_better" if name in graded else None),
+            )

@@ -1,0 +1,121 @@
+"""What the pages about other tools tell people to run does run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+import yaml
+
+from ingest.foreign.registry import TOOLS
+from promptlab.cli import cli
+from tests.conftest import ROOT
+from tests.docs import markdown
+
+PAGES = {page.stem: page for page in (ROOT / "docs" / "tools").glob("*.md")}
+FIXTURES = ROOT / "tests" / "data" / "foreign"
+WORKFLOWS = {tool: ROOT / "docs" / "automation" / f"{tool}.yml" for tool in PAGES}
+WITH_WORKFLOW = [tool for tool, file in sorted(WORKFLOWS.items()) if file.exists()]
+JUDGED = {0, 1, 4}
+"""Exit codes of a gate that has done its work."""
+
+
+def commands(tool: str) -> list[str]:
+    """The commands of a page, the tool's own among them."""
+    (block,) = markdown.blocks(PAGES[tool].read_text("utf-8"), "sh")
+    return block.text.strip().splitlines()
+
+
+def steps(tool: str) -> list[str]:
+    """The shell steps of a workflow, without those that need the tool or the net."""
+    workflow = yaml.safe_load(WORKFLOWS[tool].read_text("utf-8"))
+    found = workflow["jobs"]["evaluate"]["steps"]
+    assert all(("run" in step) != ("uses" in step) for step in found)
+    runs = [step["run"] for step in found if "run" in step]
+    return [each for each in runs if "promptlab " in each]
+
+
+def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    programs = str(Path(sys.executable).parent)
+    own = {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "PROMPTLAB_DB": "warehouse.duckdb",
+        "GITHUB_STEP_SUMMARY": "summary.md",
+        "LC_ALL": "C.UTF-8",
+    }
+    return subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", command],
+        cwd=folder,
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_every_page_is_of_a_tool_and_listed() -> None:
+    assert set(PAGES) <= set(TOOLS)
+    listed = markdown.links((ROOT / "docs" / "README.md").read_text("utf-8"))
+    assert {f"tools/{tool}.md" for tool in PAGES} <= set(listed)
+
+
+@pytest.mark.parametrize("tool", PAGES)
+def test_a_page_has_three_commands_of_which_two_are_ours(tool: str) -> None:
+    first, *ours = commands(tool)
+    assert "promptlab" not in first
+    assert [shlex.split(line)[:2] for line in ours] == [
+        ["promptlab", "run"],
+        ["promptlab", "gate"],
+    ]
+
+
+@pytest.mark.parametrize("tool", PAGES)
+def test_a_page_says_what_becomes_of_what_and_what_is_lost(tool: str) -> None:
+    text = PAGES[tool].read_text("utf-8")
+    assert re.search(r"^\| of .+ \| becomes \|$", text, re.MULTILINE)
+    assert re.search(r"^Lost are", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("tool", WITH_WORKFLOW)
+def test_every_command_of_a_workflow_exists_with_its_options(tool: str) -> None:
+    lines = "\n".join(steps(tool)).splitlines()
+    ours = [shlex.split(line) for line in lines if line.startswith("promptlab ")]
+    assert {line[1] for line in ours} == {"run", "report", "gate"}
+    for _, name, *args in ours:
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        command.make_context(name, args)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", PAGES)
+def test_our_commands_of_a_page_run_on_the_tools_files(
+    tool: str, tmp_path: Path
+) -> None:
+    shutil.copytree(FIXTURES / tool, tmp_path / "results")
+    _, load, gate = commands(tool)
+    done = run(tmp_path, load)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "reports" / "index.html").is_file()
+    assert run(tmp_path, gate).returncode in JUDGED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", WITH_WORKFLOW)
+def test_our_steps_of_a_workflow_run_on_the_tools_files(
+    tool: str, tmp_path: Path
+) -> None:
+    shutil.copytree(FIXTURES / tool, tmp_path / "results")
+    *before, gate = steps(tool)
+    for step in before:
+        done = run(tmp_path, step)
+        assert done.returncode == 0, (step, done.stderr)
+    assert run(tmp_path, gate).returncode in JUDGED
+    assert "rivers" in (tmp_path / "summary.md").read_text("utf-8")

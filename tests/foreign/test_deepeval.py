@@ -1,0 +1,199 @@
+"""DeepEval: one run up to three times, directions that no file names, broken judges."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ingest.plan import plan
+from ingest.raw.rows import Reading
+from promptlab.pipeline import Warehouse
+from tests.foreign.reading_of import DATA, reading_of, table
+
+EARLY = DATA / "deepeval" / "early"
+LATE = DATA / "deepeval" / "late" / ".latest_run_full.json"
+
+
+@pytest.fixture(scope="module")
+def late() -> Reading:
+    return reading_of(LATE)
+
+
+def _changed(into: Path, **changes: Any) -> Reading:
+    """The late run with a first test case of another kind."""
+    run = json.loads(LATE.read_text("utf-8"))
+    run["testCases"][0] |= changes
+    file = into / "run.json"
+    file.write_text(json.dumps(run), "utf-8")
+    return reading_of(file)
+
+
+def test_settings_name_the_model_and_the_prompt(late: Reading) -> None:
+    (task,) = table(late, "tasks").rows(named=True)
+    assert task["title"] == "rivers-late"
+    assert task["model"] == "table/late"
+    assert task["prompt_version"] == "ask-v1"
+
+
+def test_a_case_has_the_id_its_author_gave_it_or_is_known_by_its_question(
+    late: Reading,
+) -> None:
+    ids = table(late, "cases")["case_id"].to_list()
+    assert ids[2] == "danube"
+    assert ids[0].startswith("where-does-the-nile-end")
+    assert ids[4] == f"{ids[0]}~2"  # asked twice
+    assert table(reading_of(EARLY), "cases")["case_id"].to_list() == ids
+
+
+def test_what_was_retrieved_belongs_to_the_answer_and_not_to_the_question(
+    late: Reading, tmp_path: Path
+) -> None:
+    found = _changed(tmp_path, retrievalContext=["a page"], metadata={"took": 3})
+    assert (
+        table(found, "cases")
+        .drop("task_id")
+        .equals(table(late, "cases").drop("task_id"))
+    )
+    about = json.loads(table(found, "rounds")["metadata"][0])
+    assert (about["retrieval_context"], about["metadata"]) == (["a page"], {"took": 3})
+
+
+def test_three_copies_of_a_run_are_loaded_once_and_each_is_named(
+    tmp_path: Path,
+) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    loads = warehouse.ingest(LATE.parent).files
+    assert [load.status for load in loads] == ["loaded", "skipped"]
+    named = {problem.message for load in loads for problem in load.problems}
+    assert {problem.code for load in loads for problem in load.problems} == {
+        "copy_of_run"
+    }
+    for copy in (".latest_test_run.json", ".temp_test_run_data.json"):
+        assert any(copy in message for message in named)
+    assert warehouse.sql("select count(*) from raw.rounds").item() == 5
+
+
+def test_what_was_written_of_another_run_is_loaded_too(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(LATE.parent, tmp_path / "work"))
+    partial = folder / ".temp_test_run_data.json"
+    run = json.loads(partial.read_text("utf-8"))
+    run["testCases"][0]["actualOutput"] = "the sea, I think"
+    partial.write_text(json.dumps(run), "utf-8")
+    assert len([kind for _, kind in plan([folder]) if kind]) == 2
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    problems = [p for load in warehouse.ingest(folder).files for p in load.problems]
+    assert sorted(p.code for p in problems) == ["copy_of_run", "run_incomplete"]
+    assert warehouse.sql("select count(*) from raw.tasks").item() == 2
+
+
+def test_a_metric_is_a_check_and_a_score(late: Reading) -> None:
+    checks = table(late, "reported_checks").filter(name="Words")
+    assert checks["threshold"].to_list() == [2.0] * 5
+    scores = table(late, "reported_scores").filter(dimension_id="Words")
+    assert scores["value"].to_list() == [1.0, 1.0, 3.0, None, 1.0]
+
+
+def test_a_metric_that_succeeds_below_its_threshold_is_better_the_lower_it_is(
+    late: Reading,
+) -> None:
+    dimensions = table(late, "dimension_configs")
+    assert dimensions.select("dimension_id", "direction", "is_graded").rows() == [
+        ("Exact Match", "higher_better", True),
+        ("Words", "lower_better", False),
+    ]
+
+
+def test_a_share_that_is_better_the_lower_it_is_scores_what_is_missing_to_1(
+    tmp_path: Path,
+) -> None:
+    metric = {"name": "Bias", "score": 0.2, "threshold": 0.5, "success": True}
+    reading = _changed(tmp_path, metricsData=[metric])
+    (score,) = (
+        table(reading, "reported_scores").filter(dimension_id="Bias").rows(named=True)
+    )
+    assert (score["value"], score["score"]) == (0.2, 0.8)
+
+
+def test_a_judge_that_broke_judged_nothing(late: Reading) -> None:
+    (check,) = (
+        table(late, "reported_checks").filter(pl.col("error").is_not_null())
+    ).rows(named=True)
+    assert check["passed"] is None
+    assert "cannot count" in check["error"]
+
+
+VERDICTS = [
+    ([("a", 1.0, True)], True, "pass", None),
+    ([("a", 0.0, False)], False, "fail", None),
+    ([("a", None, False)], False, "unevaluated", "fail"),
+    ([("a", None, False), ("b", 0.0, False)], False, "fail", None),
+    ([], True, "unevaluated", "pass"),
+]
+
+
+@pytest.mark.parametrize(("metrics", "success", "status", "counted"), VERDICTS)
+def test_the_verdict_is_deepevals_where_something_was_judged(
+    metrics: list[tuple[Any, ...]],
+    success: bool,
+    status: str,
+    counted: str | None,
+    tmp_path: Path,
+) -> None:
+    keys = ("name", "score", "success")
+    data = [dict(zip(keys, metric, strict=True)) for metric in metrics]
+    reading = _changed(tmp_path, metricsData=data, success=success)
+    (first, *_) = table(reading, "rounds").rows(named=True)
+    assert (first["reported_status"], first["counted_as"]) == (status, counted)
+
+
+def test_every_count_of_a_metric_can_be_recomputed(late: Reading) -> None:
+    checks, scores = table(late, "reported_checks"), table(late, "reported_scores")
+    totals = table(late, "reported_totals")
+    seen = []
+    for row in totals.filter(pl.col("dimension_id").is_not_null()).rows(named=True):
+        of = checks.filter(name=row["dimension_id"])
+        if row["rule"] == "mean_over_rounds":
+            values = scores.filter(dimension_id=row["dimension_id"])["value"]
+            assert values.mean() == pytest.approx(row["value"])
+            assert values.drop_nulls().len() == row["n"]
+        else:
+            status = json.loads(row["parameters"])["status"]
+            passed = {"pass": True, "fail": False, "unevaluated": None}[status]
+            assert of["passed"].to_list().count(passed) == row["value"], row["name"]
+        seen.append(row["name"])
+    assert len(seen) == 8
+    rounds = table(late, "rounds")["reported_status"].to_list()
+    assert dict(totals.select("name", "value").rows()[:2]) == {
+        "testPassed": rounds.count("pass"),
+        "testFailed": rounds.count("fail"),
+    }
+
+
+def test_seconds_become_milliseconds_and_cost_is_the_answers_own(late: Reading) -> None:
+    (first, *_) = table(late, "rounds").rows(named=True)
+    assert first["latency_ms"] == 500
+    assert json.loads(first["metadata"])["cost"] == 0.002
+
+
+def test_a_conversation_is_known_by_its_scenario(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes"}]
+    talk = {"scenario": "greets", "turns": turns, "success": True, "metricsData": []}
+    run = {"testCases": [], "conversationalTestCases": [talk], "metricsScores": []}
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps(run), "utf-8")
+    (row,) = table(reading_of(file), "rounds").rows(named=True)
+    assert row["case_id"].startswith("greets-")
+    assert row["raw_output"] == "Yes"
+
+
+def test_a_test_case_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
+    reading = _changed(tmp_path, metricsData=[{"name": "a", "score": "high"}])
+    (problem,) = reading.problems
+    assert problem.pointer == "/testCases/0"
+    assert "4.3.1" in problem.message
+    assert (reading.records_loaded, reading.records_rejected) == (4, 1)

@@ -1,0 +1,98 @@
+"""LangSmith: dotted columns, repetitions, feedback that is missing or a text."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+LATE = DATA / "langsmith" / "late.jsonl"
+
+
+@pytest.fixture(scope="module")
+def late() -> Reading:
+    return reading_of(LATE)
+
+
+def test_an_experiment_is_a_task_that_says_little_of_itself(late: Reading) -> None:
+    (task,) = table(late, "tasks").rows(named=True)
+    assert task["title"] == "late"
+    assert (task["model"], task["prompt_version"]) == ("unknown", "unknown")
+    assert task["created_at"].date() == date(2026, 11, 22)  # of the run's own id
+
+
+def test_runs_of_one_example_are_rounds(late: Reading) -> None:
+    rounds = table(late, "rounds")
+    assert rounds["case_id"].n_unique() == 4
+    assert set(rounds.group_by("case_id").len()["len"]) == {2}
+    early = reading_of(DATA / "langsmith" / "early.jsonl")
+    assert set(table(early, "cases")["case_id"]) == set(rounds["case_id"])
+
+
+def test_csv_and_jsonl_of_one_experiment_read_alike(late: Reading) -> None:
+    csv = reading_of(LATE.with_suffix(".csv"))
+    assert csv.runs == late.runs
+    for name in ("cases", "rounds", "reported_scores", "dimension_configs"):
+        assert table(csv, name).equals(table(late, name)), name
+
+
+def test_a_list_of_rows_reads_like_lines(late: Reading, tmp_path: Path) -> None:
+    rows = [json.loads(line) for line in LATE.read_text("utf-8").splitlines()]
+    file = tmp_path / "late.json"
+    file.write_text(json.dumps(rows), "utf-8")
+    assert reading_of(file).rows == late.rows
+
+
+def test_a_run_that_broke_is_an_error_and_nothing_of_it_is_judged(
+    late: Reading,
+) -> None:
+    broken = table(late, "rounds").filter(pl.col("error").is_not_null())
+    assert broken["reported_status"].to_list() == ["error", "error"]
+    assert broken["raw_output"].null_count() == 2
+    judged = table(late, "reported_scores")["round_id"]
+    assert not set(judged) & set(broken["round_id"])
+
+
+def test_what_an_evaluator_could_not_judge_has_no_value(late: Reading) -> None:
+    length = table(late, "reported_scores").filter(dimension_id="length")
+    assert length["value"].to_list() == [13, None, 12, 13, None, 12]
+
+
+def test_a_text_is_kept_and_is_no_number(late: Reading) -> None:
+    tone = table(late, "reported_scores").filter(dimension_id="tone")
+    assert tone["value"].null_count() == tone.height
+    assert {json.loads(each)["given"] for each in tone["payload"]} == {"long", "short"}
+
+
+def test_only_what_is_never_anything_but_0_or_1_is_graded(late: Reading) -> None:
+    dimensions = table(late, "dimension_configs")
+    assert dimensions.select("dimension_id", "is_graded", "weight").rows() == [
+        ("right", True, 1.0),
+        ("length", False, 0.0),
+        ("tone", False, 0.0),
+    ]
+
+
+def test_several_outputs_are_one_object(tmp_path: Path) -> None:
+    row = json.loads(LATE.read_text("utf-8").splitlines()[0])
+    file = tmp_path / "two.jsonl"
+    file.write_text(json.dumps({**row, "outputs.depth": 3}), "utf-8")
+    (read,) = table(reading_of(file), "rounds").rows(named=True)
+    assert json.loads(read["parsed_output"]) == {"depth": 3, "sea": "Mediterranean"}
+
+
+def test_a_csv_that_breaks_off_is_refused_in_words(tmp_path: Path) -> None:
+    text = LATE.with_suffix(".csv").read_text("utf-8")
+    file = tmp_path / "half.csv"
+    file.write_text(text + "a,b,c,d,e,f,g,h,i,j,k,l,m,n,o\n", "utf-8")
+    reading = reading_of(file)
+    assert reading.rejected
+    (problem,) = reading.problems
+    assert "LangSmith's CSV" in problem.message
+    assert "0.15.0" in problem.message

@@ -1,0 +1,167 @@
+"""MLflow: four forms of a run, settings among the questions, scorers that break."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ingest.plan import plan
+from ingest.raw.rows import Reading
+from promptlab.pipeline import Warehouse
+from tests.foreign.reading_of import DATA, reading_of, table
+
+MLFLOW = DATA / "mlflow"
+TRACES = MLFLOW / "late_genai_traces.jsonl"
+ROWS = MLFLOW / "late_genai_result_df.jsonl"
+
+
+@pytest.fixture(scope="module")
+def late() -> Reading:
+    return reading_of(TRACES)
+
+
+def _read_beside(folder: Path, *names: str) -> Reading:
+    for name in names:
+        shutil.copy(MLFLOW / name, folder / name)
+    return reading_of(folder)
+
+
+def test_a_run_is_a_task_of_the_model_that_all_rows_name(late: Reading) -> None:
+    (task,) = table(late, "tasks").rows(named=True)
+    assert len(task["task_id"]) == 32
+    assert task["model"] == "late"
+    assert json.loads(task["env"]) == {"model": "late"}
+
+
+def test_traces_table_and_csv_of_a_run_say_the_same(late: Reading) -> None:
+    for file in (ROWS, ROWS.with_suffix(".csv")):
+        other = reading_of(file)
+        assert other.runs == late.runs
+        for name in ("cases", "baselines"):
+            assert table(other, name).equals(table(late, name)), name
+        shown = ["case_id", "dimension_id", "value", "score"]
+        ours, theirs = (table(r, "reported_scores") for r in (late, other))
+        assert theirs.select(shown).sort(shown).equals(ours.select(shown).sort(shown))
+
+
+def test_of_all_forms_of_a_run_one_is_loaded(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    loads = {load.path.name: load for load in warehouse.ingest(MLFLOW).files}
+    assert loads[TRACES.name].status == "loaded"
+    for copy in (ROWS.name, ROWS.with_suffix(".csv").name):
+        (problem,) = loads[copy].problems
+        assert problem.code == "copy_of_run"
+
+
+def test_what_is_the_same_in_all_rows_is_no_part_of_the_question(
+    late: Reading,
+) -> None:
+    early = reading_of(MLFLOW / "early_genai_result_df.jsonl")
+    assert table(early, "tasks")["model"].to_list() == ["early"]
+    ids = table(late, "cases")["case_id"].to_list()
+    assert table(early, "cases")["case_id"].to_list() == ids
+    assert json.loads(table(early, "cases")["context"][0]) == {
+        "request": {"river": "Nile"}
+    }
+    assert [each.split("-")[0] for each in ids] == ["nile", "rhine", "danube", "styx"]
+
+
+def test_a_single_row_has_a_question_and_no_settings(tmp_path: Path) -> None:
+    file = tmp_path / "one.jsonl"
+    file.write_text(ROWS.read_text("utf-8").splitlines()[0], "utf-8")
+    (task,) = table(reading_of(file), "tasks").rows(named=True)
+    assert json.loads(task["env"]) == {}
+
+
+def test_yes_and_no_are_numbers_as_mlflow_counts_them(late: Reading) -> None:
+    polite = table(late, "reported_scores").filter(dimension_id="polite")
+    assert polite["value"].to_list() == [1, 1, 0, None]
+
+
+def test_a_scorer_that_broke_says_why_and_has_no_value(late: Reading) -> None:
+    broken = table(late, "reported_scores").filter(pl.col("value").is_null())
+    assert broken["dimension_id"].sort().to_list() == ["characters", "polite"]
+    assert all("NoneType" in json.loads(each)["error"] for each in broken["payload"])
+
+
+def test_an_answer_that_broke_is_an_error_and_keeps_what_scorers_said(
+    late: Reading,
+) -> None:
+    (row,) = table(late, "rounds").filter(reported_status="error").rows(named=True)
+    assert row["error"] == "RuntimeError: no such river"
+    right = table(late, "reported_scores").filter(dimension_id="right")
+    assert right["value"].to_list() == [1, 1, 0, 0]
+
+
+def test_what_was_expected_is_the_golden_answer_and_no_score(late: Reading) -> None:
+    golden = [
+        json.loads(each)["answer"] for each in table(late, "baselines")["payload"]
+    ]
+    assert golden == ["Mediterranean", "North", "Black", "Hades"]
+    assert "expected_response" not in table(late, "dimension_configs")["dimension_id"]
+
+
+def test_metrics_belong_to_the_run_whose_name_begins_like_theirs(
+    tmp_path: Path,
+) -> None:
+    planned = {found.path.name: found for found, _ in plan([MLFLOW])}
+    assert [each.name for each in planned[TRACES.name].companions] == [
+        "late_genai_metrics.json"
+    ]
+    assert planned[ROWS.name].companions == ()
+    reading = _read_beside(tmp_path, ROWS.name, "late_genai_metrics.json")
+    scores = table(reading, "reported_scores")
+    totals = table(reading, "reported_totals")
+    assert set(totals["rule"]) == {"mean_over_rounds"}
+    for row in totals.iter_rows(named=True):
+        values = scores.filter(dimension_id=row["dimension_id"])["value"]
+        assert values.mean() == pytest.approx(row["value"]), row["name"]
+
+
+def test_metrics_alone_are_totals_with_a_warning() -> None:
+    reading = reading_of(MLFLOW / "late_genai_metrics.json")
+    assert [problem.code for problem in reading.problems] == ["totals_only"]
+    assert set(table(reading, "reported_totals")["rule"]) == {"none"}
+
+
+def test_the_classic_table_tells_outputs_targets_and_measures_from_inputs(
+    tmp_path: Path,
+) -> None:
+    reading = _read_beside(
+        tmp_path, "late_classic_eval_results_table.json", "late_classic_metrics.json"
+    )
+    cases = [json.loads(each) for each in table(reading, "cases")["context"]]
+    assert cases[0] == {"inputs": "Nile"}
+    assert json.loads(table(reading, "baselines")["payload"][1]) == {"answer": "North"}
+    (dimension,) = table(reading, "dimension_configs").rows(named=True)
+    assert (dimension["dimension_id"], dimension["direction"]) == (
+        "latency",
+        "lower_better",
+    )
+    rules = table(reading, "reported_totals").select("name", "rule").rows()
+    assert dict(rules)["latency/mean"] == "mean_over_rounds"
+    assert dict(rules)["exact_match/v1"] == "none"
+
+
+def test_a_trace_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
+    lines = ROWS.read_text("utf-8").splitlines()
+    row = json.loads(lines[1]) | {"assessments": "none"}
+    file = tmp_path / "odd.jsonl"
+    file.write_text("\n".join([lines[0], json.dumps(row), *lines[2:]]), "utf-8")
+    reading = reading_of(file)
+    (problem,) = reading.problems
+    assert problem.line == 2
+    assert (reading.records_loaded, reading.records_rejected) == (3, 1)
+
+
+@pytest.mark.parametrize("run", [True, 7, {}, " ", None])
+def test_a_run_id_that_is_no_text_is_none(run: object, tmp_path: Path) -> None:
+    row = json.loads(ROWS.read_text("utf-8").splitlines()[0])
+    row["trace_metadata"]["mlflow.sourceRun"] = run
+    file = tmp_path / "odd.jsonl"
+    file.write_text(json.dumps(row), "utf-8")
+    assert table(reading_of(file), "tasks")["task_id"].to_list() == ["mlflow-odd"]

@@ -1,0 +1,130 @@
+"""Pydantic Evals: repeats in names, cases without one, evaluators that raise."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+ONCE = DATA / "pydantic_evals" / "late_1.json"
+TWICE = DATA / "pydantic_evals" / "late_2.json"
+
+
+@pytest.fixture(scope="module")
+def twice() -> Reading:
+    return reading_of(TWICE)
+
+
+def _report(into: Path, **changes: Any) -> Reading:
+    report = json.loads(ONCE.read_text("utf-8")) | changes
+    file = into / "report.json"
+    file.write_text(json.dumps(report), "utf-8")
+    return reading_of(file)
+
+
+def test_the_experiments_metadata_names_model_and_prompt(twice: Reading) -> None:
+    (task,) = table(twice, "tasks").rows(named=True)
+    assert task["title"] == "rivers"
+    assert task["model"] == "table/late"
+    assert task["prompt_version"] == "ask-v1"
+    assert json.loads(task["extras"]) == {"experiment": "rivers-late"}
+
+
+def test_repeats_are_rounds_of_the_cases_that_a_single_run_has(twice: Reading) -> None:
+    rounds = table(twice, "rounds")
+    assert set(rounds.group_by("case_id").len()["len"]) == {2}
+    assert set(rounds["run_index"]) == {1, 2}
+    once = table(reading_of(ONCE), "cases")["case_id"].to_list()
+    assert table(twice, "cases")["case_id"].to_list() == once
+
+
+def test_a_case_that_was_only_numbered_is_known_by_its_question(
+    twice: Reading, tmp_path: Path
+) -> None:
+    ids = table(twice, "cases")["case_id"].to_list()
+    assert (ids[0], ids[1].split("-")[0]) == ("Nile", "rhine")
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    cases[1]["name"] = "Case 7"
+    assert table(_report(tmp_path, cases=cases), "cases")["case_id"].to_list() == ids
+
+
+def test_a_task_that_failed_is_a_round_with_an_error(twice: Reading) -> None:
+    broken = table(twice, "rounds").filter(reported_status="error")
+    assert set(broken["case_id"]) == {"Styx"}
+    assert broken["error"].unique().to_list() == ["RuntimeError: no such river"]
+
+
+def test_assertions_are_checks_and_scores(twice: Reading) -> None:
+    checks = table(twice, "reported_checks").filter(case_id="Nile")
+    rows = checks.select("name", "type", "passed").unique(maintain_order=True).rows()
+    assert rows == [
+        ("EqualsExpected", "EqualsExpected", True),
+        ("short", "Looks", False),
+    ]
+    scores = table(twice, "reported_scores").filter(case_id="Nile")
+    assert scores.filter(dimension_id="short")["value"].to_list() == [0, 0]
+
+
+def test_an_evaluator_that_raised_judged_nothing(twice: Reading) -> None:
+    broken = table(twice, "reported_checks").filter(pl.col("passed").is_null())
+    assert broken["name"].to_list() == ["Looks", "Looks"]
+    assert set(broken["error"]) == {"ValueError: cannot look at this"}
+    scores = table(twice, "reported_scores").filter(case_id="Danube")
+    assert set(scores["dimension_id"]) == {"EqualsExpected"}
+
+
+def test_numbers_of_any_range_are_kept_and_labels_are_none(twice: Reading) -> None:
+    dimensions = table(twice, "dimension_configs")
+    assert dimensions.select("dimension_id", "is_graded").rows() == [
+        ("EqualsExpected", True),
+        ("short", True),
+        ("characters", False),
+        ("tone", False),
+    ]
+    tone = table(twice, "reported_scores").filter(dimension_id="tone")
+    assert tone["value"].null_count() == tone.height
+    assert {json.loads(each)["given"] for each in tone["payload"]} == {"plain"}
+
+
+def test_metrics_of_the_usual_names_are_tokens(twice: Reading) -> None:
+    rounds = table(twice, "rounds").drop_nulls("raw_output")
+    assert set(rounds["input_tokens"]) == {10}
+    assert set(rounds["output_tokens"]) == {3}
+
+
+def test_cases_of_one_name_are_two_cases(tmp_path: Path) -> None:
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    ids = table(_report(tmp_path, cases=[*cases, cases[0]]), "cases")["case_id"]
+    assert [each for each in ids if each.startswith("Nile")] == ["Nile", "Nile~2"]
+
+
+def test_a_number_about_the_whole_report_is_a_total(tmp_path: Path) -> None:
+    analyses = [{"type": "scalar", "title": "F1", "value": 0.5}]
+    (total,) = table(_report(tmp_path, analyses=analyses), "reported_totals").rows(
+        named=True
+    )
+    assert (total["name"], total["rule"], total["value"]) == (
+        "analyses.F1",
+        "none",
+        0.5,
+    )
+
+
+def test_a_report_of_failures_alone_is_read(tmp_path: Path) -> None:
+    reading = _report(tmp_path, cases=[])
+    assert table(reading, "rounds")["reported_status"].to_list() == ["error"]
+
+
+def test_a_case_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
+    cases = json.loads(ONCE.read_text("utf-8"))["cases"]
+    cases[0]["scores"] = ["good"]
+    reading = _report(tmp_path, cases=cases)
+    (problem,) = reading.problems
+    assert problem.pointer == "/cases/0"
+    assert (reading.records_loaded, reading.records_rejected) == (3, 1)
