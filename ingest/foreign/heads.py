@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -30,7 +31,20 @@ class Head:
     @property
     def may_be_foreign(self) -> bool:
         """It begins as one of these tools' files could."""
-        return self.is_zip or self.data.lstrip()[:1] in (b"{", b"[")
+        is_json = self.data.lstrip()[:1] in (b"{", b"[")
+        return self.is_zip or is_json or bool(self.columns)
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """Names of a CSV's columns: the cells of its first line, if several."""
+        line = self.data.partition(b"\n")[0]
+        if line.lstrip()[:1] in (b"{", b"[") or b"\0" in line:
+            return frozenset()
+        try:
+            cells = next(csv.reader([line.decode()]), [])
+        except (UnicodeDecodeError, csv.Error):
+            return frozenset()
+        return frozenset(cells) if len(cells) > 1 else frozenset()
 
     @cached_property
     def keys(self) -> frozenset[str]:

@@ -21,6 +21,7 @@ TOOLS = (
     "inspect_ai",
     "openai_evals",
     "lm_eval",
+    "ragas",
     "table",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""

@@ -22,6 +22,8 @@ FILES = {
     "inspect_ai/late.eval": ("inspect_ai", "eval"),
     "inspect_ai/late.json": ("inspect_ai", "json"),
     "openai_evals/rivers.jsonl": ("openai_evals", "jsonl"),
+    "ragas/early.csv": ("ragas", "csv"),
+    "ragas/late.jsonl": ("ragas", "jsonl"),
 }
 
 NOT_THEIRS = {
@@ -31,6 +33,7 @@ NOT_THEIRS = {
     "scores of ours": b'{"task_id": "t", "case_id": "c", "dimension_id": "results"}',
     "an archive of something": b"PK\\x03\\x04....[Content_Types].xml",
     "results of something": b'{"results": {"version": 3}}',
+    "a table of somebody": b"question,answer\nNile?,sea\n",
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -72,7 +75,13 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
     assert _rows(
         warehouse,
         "select source_kind, count(*) from raw.tasks group by all order by all",
-    ) == [("inspect_ai", 2), ("lm_eval", 2), ("openai_evals", 1), ("promptfoo", 4)]
+    ) == [
+        ("inspect_ai", 2),
+        ("lm_eval", 2),
+        ("openai_evals", 1),
+        ("promptfoo", 4),
+        ("ragas", 2),
+    ]
 
 
 def test_the_same_folder_again_changes_nothing(tmp_path: Path) -> None:

@@ -118,11 +118,25 @@ def test_lm_eval_has_the_documents_and_means_of_the_file(name: str) -> None:
         assert values.mean() == pytest.approx(fact["mean"])
 
 
+@pytest.mark.parametrize("name", _of("ragas"))
+def test_ragas_metrics_have_the_rows_and_means_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    assert rounds["raw_output"].null_count() == facts["empty_responses"]
+    assert scores["dimension_id"].n_unique() == len(facts["metrics"])
+    for metric, fact in facts["metrics"].items():
+        values = scores.filter(dimension_id=metric)["value"]
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.null_count() == fact["missing"]
+        assert values.mean() == pytest.approx(fact["mean"])
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
     for dimension in facts
-    if pair.startswith(("inspect_ai/", "openai_evals/", "lm_eval/"))
+    if pair.startswith(("inspect_ai/", "openai_evals/", "lm_eval/", "ragas/"))
 ]
 
 
@@ -151,6 +165,7 @@ def _means(name: str, dimension: str) -> pl.DataFrame:
     return (
         table(reading, "reported_scores")
         .filter(task_id=task_id, dimension_id=dimension)
+        .drop_nulls("value")
         .group_by("case_id")
         .agg(pl.col("value").mean())
     )

@@ -149,7 +149,7 @@ class Tasks:
                 record_id=case_id,
             )
         executed_at = time(self._cell(row, mapping.time))
-        rest = {k: _plain(v) for k, v in row.items() if k not in self._named}
+        rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
         yield Round(
             task_id=task_id,
             case_id=case_id,
