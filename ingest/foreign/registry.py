@@ -22,6 +22,7 @@ TOOLS = (
     "openai_evals",
     "lm_eval",
     "ragas",
+    "every_eval_ever",
     "table",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""

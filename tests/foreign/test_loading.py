@@ -22,6 +22,8 @@ FILES = {
     "inspect_ai/late.eval": ("inspect_ai", "eval"),
     "inspect_ai/late.json": ("inspect_ai", "json"),
     "openai_evals/rivers.jsonl": ("openai_evals", "jsonl"),
+    "every_eval_ever/rivers.json": ("every_eval_ever", "aggregate"),
+    "every_eval_ever/rivers_samples.jsonl": ("every_eval_ever", "samples"),
     "ragas/early.csv": ("ragas", "csv"),
     "ragas/late.jsonl": ("ragas", "jsonl"),
 }
@@ -76,6 +78,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         warehouse,
         "select source_kind, count(*) from raw.tasks group by all order by all",
     ) == [
+        ("every_eval_ever", 1),
         ("inspect_ai", 2),
         ("lm_eval", 2),
         ("openai_evals", 1),

@@ -132,6 +132,14 @@ def test_ragas_metrics_have_the_rows_and_means_of_the_file(name: str) -> None:
         assert values.mean() == pytest.approx(fact["mean"])
 
 
+def test_every_eval_ever_has_the_line_and_the_total_of_the_files() -> None:
+    reading = _read("every_eval_ever")
+    facts = ORACLES["files"]["every_eval_ever/demo_samples.jsonl"]
+    assert table(reading, "rounds").height == facts["n_rows"]
+    assert table(reading, "reported_scores")["value"].to_list() == [1.0]
+    assert table(reading, "reported_totals")["value"].to_list() == [0.75]
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
