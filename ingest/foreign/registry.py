@@ -23,6 +23,7 @@ TOOLS = (
     "lm_eval",
     "ragas",
     "every_eval_ever",
+    "helm",
     "table",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""

@@ -24,6 +24,8 @@ FILES = {
     "openai_evals/rivers.jsonl": ("openai_evals", "jsonl"),
     "every_eval_ever/rivers.json": ("every_eval_ever", "aggregate"),
     "every_eval_ever/rivers_samples.jsonl": ("every_eval_ever", "samples"),
+    "helm/rivers,model=acme_early/run_spec.json": ("helm", "run_spec"),
+    "helm/rivers,model=acme_early/stats.json": ("helm", "stats"),
     "ragas/early.csv": ("ragas", "csv"),
     "ragas/late.jsonl": ("ragas", "jsonl"),
 }
@@ -79,6 +81,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         "select source_kind, count(*) from raw.tasks group by all order by all",
     ) == [
         ("every_eval_ever", 1),
+        ("helm", 1),
         ("inspect_ai", 2),
         ("lm_eval", 2),
         ("openai_evals", 1),
@@ -142,7 +145,7 @@ def test_what_is_redacted_everywhere_is_redacted_here_too(tmp_path: Path) -> Non
     assert load.redacted
 
 
-@pytest.mark.parametrize("name", [*FILES, "lm_eval/late"])
+@pytest.mark.parametrize("name", [*FILES, "lm_eval/late", "every_eval_ever", "helm"])
 def test_a_run_in_many_batches_is_the_run_in_one(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

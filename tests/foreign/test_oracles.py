@@ -140,6 +140,23 @@ def test_every_eval_ever_has_the_line_and_the_total_of_the_files() -> None:
     assert table(reading, "reported_totals")["value"].to_list() == [0.75]
 
 
+@pytest.mark.parametrize("name", _of("helm-per-instance"))
+def test_helm_metrics_have_the_rows_and_means_of_the_file(name: str) -> None:
+    reading, facts = _read(str(Path(name).parent)), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    assert table(reading, "cases").height == facts["n_instances"]
+    columns = {
+        "num_prompt_tokens": "input_tokens",
+        "num_completion_tokens": "output_tokens",
+    }
+    for metric, fact in facts["metrics"].items():
+        values = scores.filter(dimension_id=metric)["value"]
+        values = rounds[columns[metric]] if metric in columns else values
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.mean() == pytest.approx(fact["mean"])
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()

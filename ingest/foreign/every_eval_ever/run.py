@@ -220,7 +220,7 @@ class SampledRun:
                 dimension_id=name,
                 position=position,
                 name=name,
-                weight=1 / len(graded) if name in graded else 0.0,
+                weight=_weight(metric, len(graded)) if name in graded else 0.0,
                 is_graded=name in graded,
                 direction="lower_better" if metric.lower_is_better else "higher_better",
             )
@@ -253,3 +253,9 @@ class SampledRun:
             severity="warning",
             record_id=run_id,
         )
+
+
+def _weight(metric: Metric, of: int) -> float:
+    """Its share of an overall score: as promptlab wrote it, or equal shares."""
+    told = number(parsed(metric.additional_details.get("weight")))
+    return 1 / of if told is None or not 0 <= told <= 1 else told

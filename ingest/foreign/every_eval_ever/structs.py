@@ -20,6 +20,7 @@ class Metric(msgspec.Struct):
     score_type: str | None = None
     min_score: Any = None
     max_score: Any = None
+    additional_details: dict[str, Any] = {}
 
     @property
     def is_graded(self) -> bool:
