@@ -86,7 +86,8 @@ NUMBERS = {
         select origin, dimension_id, avg(score), count(*) from (
             select r.origin, s.dimension_id, s.case_id, avg(s.score) as score
             from marts.fct_round_scores as s inner join r using (task_id)
-            where s.score is not null and s.dimension_id <> 'verdict' group by all
+            inner join marts.fct_rounds as f using (task_id, case_id, round_id)
+            where f.status <> 'error' and s.score is not null and s.dimension_id <> 'verdict' group by all
         ) group by all order by all""",
     "verdicts": """
         select r.origin, f.case_id, f.run_index, f.status
