@@ -24,6 +24,7 @@ TOOLS = (
     "ragas",
     "every_eval_ever",
     "helm",
+    "azure_ai_evaluation",
     "table",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""

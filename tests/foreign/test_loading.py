@@ -26,6 +26,7 @@ FILES = {
     "every_eval_ever/rivers_samples.jsonl": ("every_eval_ever", "samples"),
     "helm/rivers,model=acme_early/run_spec.json": ("helm", "run_spec"),
     "helm/rivers,model=acme_early/stats.json": ("helm", "stats"),
+    "azure_ai_evaluation/early.json": ("azure_ai_evaluation", "json"),
     "ragas/early.csv": ("ragas", "csv"),
     "ragas/late.jsonl": ("ragas", "jsonl"),
 }
@@ -80,6 +81,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         warehouse,
         "select source_kind, count(*) from raw.tasks group by all order by all",
     ) == [
+        ("azure_ai_evaluation", 1),
         ("every_eval_ever", 1),
         ("helm", 1),
         ("inspect_ai", 2),

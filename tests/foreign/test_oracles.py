@@ -157,11 +157,34 @@ def test_helm_metrics_have_the_rows_and_means_of_the_file(name: str) -> None:
         assert values.mean() == pytest.approx(fact["mean"])
 
 
+@pytest.mark.parametrize("name", _of("azure-evaluate") + _of("azure-rows"))
+def test_azure_columns_have_the_rows_and_means_of_the_file(name: str) -> None:
+    facts = ORACLES["files"][name]
+    reading = _read(
+        name if facts["kind"] == "azure-evaluate" else str(Path(name).parent)
+    )
+    assert table(reading, "rounds").height == facts["n_rows"]
+    scores, checks = (
+        table(reading, "reported_scores"),
+        table(reading, "reported_checks"),
+    )
+    for column in scores["dimension_id"].unique():
+        values, fact = (
+            scores.filter(dimension_id=column)["value"],
+            facts["columns"][column],
+        )
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.mean() == pytest.approx(fact["mean"])
+    for column, fact in facts.get("results", {}).items():
+        passed = checks.filter(name=column.removesuffix("_result"))["passed"]
+        assert (passed.sum(), (~passed).sum()) == (fact["pass"], fact["fail"])
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
     for dimension in facts
-    if pair.startswith(("inspect_ai/", "openai_evals/", "lm_eval/", "ragas/"))
+    if pair.startswith(("inspect_ai/", "openai_evals/", "lm_eval/", "ragas/", "azure"))
 ]
 
 
@@ -179,13 +202,19 @@ def test_runs_pair_by_case_and_differ_as_the_facts_say(
     assert differences.mean() == pytest.approx(fact["mean_difference"], abs=1e-9)
 
 
+_AZURES = {"exact": "exact.exact", "f1": "f1.f1_score"}
+"""Names of evaluators in the facts → dimensions."""
+
+
 def _means(name: str, dimension: str) -> pl.DataFrame:
     if name.startswith("lm_eval/"):
         reading = _read(str(Path(name).parent))
         task = Path(name).name.split("_2026")[0].removeprefix("samples_")
         (task_id,) = (t for t in reading.runs if t.endswith(f"/{task}"))
     else:
-        reading = _read(name)
+        is_folder = name.endswith("/eval_results.jsonl")
+        reading = _read(str(Path(name).parent) if is_folder else name)
+        dimension = _AZURES.get(dimension, dimension)
         (task_id,) = reading.runs
     return (
         table(reading, "reported_scores")
