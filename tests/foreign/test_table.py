@@ -144,6 +144,7 @@ def test_an_odd_verdict_is_named_and_not_guessed(tmp_path: Path) -> None:
 
 NOT_TABLES = {
     "prose": b"A page, with commas.\n\nAnd more of it, here, and there.\n",
+    "YAML with commas": b"small: {a: 1, b: 2}\nlarge: {a: 3, b: 4}\n",
     "one column": b"a\nb\nc\n",
     "nothing": b"",
     "a document": b'{"a": 1}',

@@ -81,7 +81,8 @@ def _header(data: bytes) -> tuple[list[str], str] | None:
 
 
 def _is_name(cell: str) -> bool:
-    return len(cell) <= 200 and "\n" not in cell.strip()
+    is_code = "{" in cell or ": " in cell  # a line of YAML has commas too
+    return len(cell) <= 200 and "\n" not in cell.strip() and not is_code
 
 
 def _told_apart(names: list[str]) -> list[str]:
