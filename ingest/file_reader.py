@@ -269,6 +269,11 @@ class _Attempt:
     def _loaded_once(self, reading: Reading, source: Source) -> Reading:
         """Leave out a run that another file brought; tell of one that replaces it."""
         known = self._reader.known
+        if not reading.runs and not reading.rejected:  # its reader says why
+            told = next(iter(reading.problems), None)
+            self._load.status = "skipped"
+            self._load.message = told.message if told else "holds no run"
+            return Reading(rows={}, problems=reading.problems)
         other = known.copy_of(reading.runs, source.uri)
         if other is not None:
             problem = copy_problem(source.uri, other)
@@ -302,7 +307,13 @@ class _Attempt:
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, problems: Iterable[Problem] = ()) -> str:
-        return read_with(self._reader.redact, self._reader.limits, problems)
+        mapping = self._found.mapping
+        return read_with(
+            self._reader.redact,
+            self._reader.limits,
+            problems,
+            mapping=None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
+        )
 
     def _source(self, file: InputFile | None) -> Source:
         modified = file.modified if file else 0
@@ -317,6 +328,7 @@ class _Attempt:
             limits=self._reader.limits,
             form=self._found.form,
             companions=self._found.companions,
+            mapping=self._found.mapping,
             redact=self._redactor.redact,
         )
 

@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ingest.files.finding import FoundFile, find_files
 from ingest.foreign.gathering import gathered
 from ingest.foreign.registry import TOOLS, order_of
 from ingest.foreign.registry import recognise as recognise_foreign
+from ingest.foreign.table.opening import columns_of, form_of, no_mapping
 from ingest.formats import KINDS
 from ingest.kinds import HEAD_BYTES, recognise
 from promptlab.errors import InputError, UsageError
 
+if TYPE_CHECKING:
+    from promptlab.table_mapping import TableMapping
+
+TABLE = "table"
+"""Kind of a file that a mapping of the config says the meaning of."""
+
+Mappings = Mapping[str, "TableMapping"]
+
 
 def plan(
-    paths: Sequence[Path], kind: str = "auto"
+    paths: Sequence[Path], kind: str = "auto", tables: Mappings | None = None
 ) -> list[tuple[FoundFile, str | None]]:
     """The files below ``paths`` and their kinds, in the order they are to be read.
 
     Pipelines come first, so that testsets can be checked against their steps.
+
+    Args:
+        paths: files and folders.
+        kind: what they are; ``auto``: each is looked at.
+        tables: mappings of tables by name; a table is read by the first that fits.
 
     Raises:
         InputError: a path that cannot be read; a file named itself that is empty or
@@ -34,7 +49,7 @@ def plan(
         if found.fault:
             planned.append((found, None))
         else:
-            planned.append(_with_kind(found, kind))
+            planned.append(_with_kind(found, kind, tables or {}))
     return sorted(gathered(planned), key=_place)
 
 
@@ -46,7 +61,9 @@ def _place(one: tuple[FoundFile, str | None]) -> tuple[int, int]:
     return KINDS.index(kind), order_of(kind, found.form) if kind in TOOLS else 0
 
 
-def _with_kind(found: FoundFile, kind: str) -> tuple[FoundFile, str | None]:
+def _with_kind(
+    found: FoundFile, kind: str, tables: Mappings
+) -> tuple[FoundFile, str | None]:
     if kind not in {"auto", *TOOLS}:
         return found, kind
     try:
@@ -57,23 +74,47 @@ def _with_kind(found: FoundFile, kind: str) -> tuple[FoundFile, str | None]:
         if found.named:
             raise InputError(f"{found.path}: cannot be read: {reason}") from None
         return replace(found, fault=reason), None
+    form = form_of(head) if tables else None
+    mapping = _mapping(found, form, tables)
+    if mapping is not None and kind in {"auto", TABLE}:  # what the config says wins
+        return replace(found, form=form, mapping=mapping), TABLE
     foreign = recognise_foreign(head)
     if foreign is not None and kind in {"auto", foreign[0]}:
         return replace(found, form=foreign[1]), foreign[0]
-    return found, _recognise(found, head) if kind == "auto" else kind
+    if kind == "auto":
+        kind_of_ours = recognise(head)
+        if kind_of_ours is not None:
+            return found, kind_of_ours
+    form = form_of(head)
+    if kind == "auto" and found.named:
+        _refuse(found, form, head)
+    if form is None and kind == "auto":
+        return found, None
+    return replace(found, form=form), TABLE if kind == "auto" else kind
 
 
-def _recognise(found: FoundFile, head: bytes) -> str | None:
-    kind = recognise(head)
-    if kind is None and found.named:
-        what = "is empty" if not head.strip() else "is of no known kind"
-        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            what = "is UTF-16, not UTF-8: save it as UTF-8"
-        raise InputError(
-            f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
-            " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"
-            " results (with `sample_id`), scores (with `dimension_id`), memory (JSON"
-            " with `test_results`), or results of one of these tools:"
-            f" {', '.join(TOOLS)}; --kind says which, if it is one"
-        )
-    return kind
+def _mapping(
+    found: FoundFile, form: str | None, tables: Mappings
+) -> tuple[str, TableMapping] | None:
+    """The first mapping that fits the columns of a table."""
+    if form is None or not tables:
+        return None
+    columns = columns_of(found.path, form) or []
+    fitting = ((name, each) for name, each in tables.items() if each.fits(columns))
+    return next(fitting, None)
+
+
+def _refuse(found: FoundFile, form: str | None, head: bytes) -> None:
+    """Say why a file that was named itself cannot be loaded."""
+    if form is not None:
+        raise InputError(no_mapping(found.path, form))
+    what = "is empty" if not head.strip() else "is of no known kind"
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        what = "is UTF-16, not UTF-8: save it as UTF-8"
+    raise InputError(
+        f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
+        " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"
+        " results (with `sample_id`), scores (with `dimension_id`), memory (JSON"
+        " with `test_results`), or results of one of these tools:"
+        f" {', '.join(TOOLS)}; --kind says which, if it is one"
+    )

@@ -80,7 +80,7 @@ def load(
     from ingest.plan import plan
     from ingest.reading.limits import Limits
 
-    planned = plan(paths, kind)
+    planned = plan(paths, kind, warehouse.settings.tables)
     if not planned:
         raise NothingToDo(f"no files below {', '.join(map(str, paths))}")
     on_start(len(planned), sum(found.size for found, _ in planned))

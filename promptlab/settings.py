@@ -17,8 +17,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from promptlab.errors import SettingsError
 from promptlab.nearest import did_you_mean
+from promptlab.table_mapping import TableMapping
 
 ENV_PREFIX = "PROMPTLAB_"
+ONLY_IN_FILES = frozenset({"tables"})
+"""Settings that no environment variable can say."""
 
 
 class Settings(BaseModel):
@@ -106,6 +109,10 @@ class Settings(BaseModel):
 
     report_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
     """Address below which the reports stand as in ``out``; mails link there."""
+
+    tables: dict[str, TableMapping] = {}
+    """What the columns of tables mean, ``[tables.<name>]`` each, in a config file
+    (``docs/tools/table.md``)."""
 
     @field_validator("memory_limit")
     @classmethod
@@ -200,17 +207,19 @@ def _environment_layer(
     return [
         (ENV_PREFIX + name.upper(), {name: environ[ENV_PREFIX + name.upper()]})
         for name in Settings.model_fields
-        if environ.get(ENV_PREFIX + name.upper())
+        if name not in ONLY_IN_FILES and environ.get(ENV_PREFIX + name.upper())
     ]
 
 
 def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
     lines = []
     for fault in error.errors():
-        name = str(fault["loc"][0])
-        where = origin.get(name, "settings")
+        name = ".".join(map(str, fault["loc"]))
+        top, last = str(fault["loc"][0]), str(fault["loc"][-1])
+        where = origin.get(top, "settings")
         if fault["type"] == "extra_forbidden":
-            hint = did_you_mean(name, Settings.model_fields)
+            fields = Settings if top == name else TableMapping
+            hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:
             said = fault["msg"].removeprefix("Value error, ")

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import time
 from pathlib import Path
 
 from jinja2 import FileSystemBytecodeCache
 
 from promptlab.paths import cache
 
+_OLD_S = 30 * 24 * 3600
+
 
 def compiled_templates(lang: str) -> FileSystemBytecodeCache:
-    """The compiled templates of a language; those of other states of the code go."""
+    """The compiled templates of a language.
+
+    Those of other states of the code go when they are old: until then another process
+    may write there.
+    """
     folder = cache(f"templates/{lang}-{_state_of_the_code()}")
-    for other in folder.parent.glob(f"{lang}-*"):
-        if other != folder:
+    for other in folder.parent.iterdir():
+        if time.time() - other.stat().st_mtime > _OLD_S and other != folder:
             shutil.rmtree(other, ignore_errors=True)
     return FileSystemBytecodeCache(str(folder))
 

@@ -7,8 +7,12 @@ import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptlab.errors import InputError
+
+if TYPE_CHECKING:
+    from promptlab.table_mapping import TableMapping
 
 _NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 
@@ -30,6 +34,8 @@ class FoundFile:
     names it."""
     companions: tuple[Path, ...] = ()
     """More files of the same run, which are read with this one."""
+    mapping: tuple[str, TableMapping] | None = None
+    """Name and content of the mapping that says what the columns of a table mean."""
 
     @property
     def size(self) -> int:

@@ -97,11 +97,11 @@ class _Batch:
         self._rounds += kind is Round
 
     def refuse(self, problem: Problem) -> None:
-        """Nothing of the file counts."""
+        """Nothing of the file counts; a warning says that it is no run at all."""
         self._clear()
         self._runs = {}
         self._problems.append(problem)
-        self._rejected = True
+        self._rejected = problem.severity == "reject"
 
     def reading(self) -> Reading:
         """Hand on what is there, and begin anew."""

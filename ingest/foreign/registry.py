@@ -25,6 +25,11 @@ TOOLS = (
     "langsmith",
     "mlflow",
     "pydantic_evals",
+    "ragas",
+    "every_eval_ever",
+    "helm",
+    "azure_ai_evaluation",
+    "table",
 )
 """Modules of this package; also what ``--kind`` and the load log call their files."""
 

@@ -124,13 +124,22 @@ def versions_of(
     )
 
 
-def read_with(mode: Mode, limits: Limits, problems: Iterable[Problem] = ()) -> str:
+def read_with(
+    mode: Mode,
+    limits: Limits,
+    problems: Iterable[Problem] = (),
+    *,
+    mapping: str | None = None,
+) -> str:
     """The settings that decide what of a file is read, as the load log keeps them.
 
     Limits count only where one was exceeded: a file within all limits is the same
     version under other limits, one that exceeds a limit is read again when they change.
+    A table is read again when its mapping changes.
     """
     words = [f"redact={mode}"]
+    if mapping is not None:
+        words.append(f"mapping={mapping}")
     if any(problem.code in LIMIT_CODES for problem in problems):
         words += [f"{name}={value}" for name, value in asdict(limits).items()]
     return " ".join(words)

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ingest.files.blocks import Block
 from ingest.reading.limits import DEFAULT, Limits
 from promptlab.contracts.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from promptlab.table_mapping import TableMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Source:
     """The form that the file of another tool is written in."""
     companions: Sequence[Path] = ()
     """More files of the same run of another tool."""
+    mapping: tuple[str, TableMapping] | None = None
+    """Name and content of the mapping that says what the columns of a table mean."""
     redact: Callable[[bytes], bytes] = bytes
     """Redacts a part of a file; readers of other tools' files open them themselves."""
 

@@ -1,4 +1,4 @@
-"""``promptlab export``: the tables as Parquet."""
+"""``promptlab export``: the tables as Parquet, tasks as files of Every Eval Ever."""
 
 from __future__ import annotations
 
@@ -11,13 +11,27 @@ from promptlab.cli.build import target_option
 from promptlab.cli.options import Call, common
 
 
-@click.command("export", short_help="The tables as Parquet files.")
+@click.command("export", short_help="The tables as Parquet; tasks as shared files.")
 @click.option(
     "--parquet",
     "folder",
     type=click.Path(path_type=Path),
-    required=True,
     help="Folder to write; one that holds an export is replaced.",
+)
+@click.option(
+    "--every-eval-ever",
+    "evals",
+    type=click.Path(path_type=Path),
+    help="Folder to write tasks into, as Every Eval Ever has it.",
+)
+@click.option(
+    "--task", "tasks", multiple=True, help="A task for --every-eval-ever; else all."
+)
+@click.option(
+    "--organization",
+    default="unknown",
+    show_default=True,
+    help="Who gives the data, for --every-eval-ever.",
 )
 @click.option(
     "--schema",
@@ -30,15 +44,34 @@ from promptlab.cli.options import Call, common
 )
 @target_option
 @common("target")
-def command(call: Call, folder: Path, schemas: tuple[str, ...], target: str) -> int:
+def command(
+    call: Call,
+    folder: Path | None,
+    evals: Path | None,
+    tasks: tuple[str, ...],
+    organization: str,
+    schemas: tuple[str, ...],
+    target: str,
+) -> int:
     """Write every mart as Parquet, for any engine that reads it.
 
     DIR/marts/<table>/**/*.parquet; what belongs to a task lies in folders by the month
     in which the task was created. manifest.json names tables, rows and columns. Nothing
     is seen in DIR before everything is written.
+
+    With --every-eval-ever: each task as an aggregate JSON, and a JSONL line for each
+    score of a round, valid against schema version 0.3.0.
     """
     from promptlab.cli.output import print_rows
     from promptlab.errors import UsageError
+
+    if (folder is None) == (evals is None):
+        raise UsageError("name one of --parquet DIR and --every-eval-ever DIR")
+    if evals is not None:
+        return _export_evals(call, evals, tasks, organization)
+    assert folder is not None
+    if tasks:
+        raise UsageError("--task goes with --every-eval-ever: Parquet has every task")
     from promptlab.operations.export import export_parquet
     from promptlab.operations.export_from_spark import export_from_spark
     from promptlab.pipeline import Warehouse
@@ -64,4 +97,30 @@ def command(call: Call, folder: Path, schemas: tuple[str, ...], target: str) -> 
         call.format,
     )
     call.say(f"wrote {len(tables)} tables to {folder}", "exported", folder=folder)
+    return 0
+
+
+def _export_evals(
+    call: Call, folder: Path, tasks: tuple[str, ...], organization: str
+) -> int:
+    from promptlab.cli.output import print_rows
+    from promptlab.operations.export_evals import export_evals
+    from promptlab.pipeline import Warehouse
+
+    exported = export_evals(
+        Warehouse(call.settings.db, settings=call.settings),
+        folder,
+        tasks=tasks,
+        organization=organization,
+        exported_at=datetime.now(UTC),
+    )
+    print_rows(
+        ("task", "lines", "rounds left out", "file"),
+        [
+            (each.task_id, each.lines, each.left_out, str(folder / each.aggregate))
+            for each in exported
+        ],
+        call.format,
+    )
+    call.say(f"wrote {len(exported)} tasks to {folder}", "exported", folder=folder)
     return 0

@@ -1,13 +1,18 @@
-"""``promptlab init``: a config and examples to start from, or one run of your own."""
+"""``promptlab init``: a config with examples, a run of your own, a table's mapping."""
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from promptlab.cli.options import Call, common
+
+if TYPE_CHECKING:
+    from promptlab.table_mapping import TableMapping
 
 PARTS = ("customer_service", "memory")
 """Folders of ``examples/``: a testset with two runs and scores, and a memory run."""
@@ -36,12 +41,23 @@ TASK_FILE = "run.json"
     is_flag=True,
     help=f"Write {TASK_FILE} instead: one whole run, to put your own into.",
 )
+@click.option(
+    "--table",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Guess what the columns of this CSV, TSV, JSONL, Parquet or XLSX mean.",
+)
 @common()
-def command(call: Call, folder: Path, task: bool) -> int:
+def command(call: Call, folder: Path, task: bool, table: Path | None) -> int:
     """Write a config and a small example: a testset, two runs, a memory run.
 
     Nothing that exists is overwritten. Next: `promptlab run examples`.
+
+    With --table: print what the columns of a table seem to mean, and write it into the
+    config as `[tables.<name>]`, to be corrected there. Every table with these columns
+    loads from then on.
     """
+    if table is not None:
+        return _write_mapping(call, folder, table)
     return _write_task(call, folder) if task else _write_examples(call, folder)
 
 
@@ -85,3 +101,74 @@ def _refuse_to_overwrite(*paths: Path) -> None:
     taken = [str(path) for path in paths if path.exists()]
     if taken:
         raise UsageError(f"{', '.join(taken)}: exists already; nothing was written")
+
+
+def _write_mapping(call: Call, folder: Path, table: Path) -> int:
+    from ingest.foreign.table.guessing import guess
+    from promptlab.cli.output import print_rows
+    from promptlab.errors import UsageError
+    from promptlab.settings import load_settings
+
+    mapping, columns = guess(table)
+    name = re.sub(r"[^a-z0-9]+", "_", table.stem.lower()).strip("_") or "table"
+    own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
+    is_shared = not own.exists() and _has_settings(shared)
+    config = shared if is_shared else own
+    if config.exists() and name in load_settings({}, config=config, environ={}).tables:
+        raise UsageError(f"{config}: [tables.{name}] exists already; nothing written")
+    before = config.read_text("utf-8") if config.exists() else CONFIG
+    folder.mkdir(parents=True, exist_ok=True)
+    prefix = "tool.promptlab." if is_shared else ""
+    section = mapping_as_toml(f"{prefix}tables.{name}", mapping)
+    config.write_text(f"{before.rstrip()}\n\n{section}", "utf-8")
+    meanings = _meanings(mapping)
+    rows = [(each, meanings.get(each, "kept beside")) for each in columns]
+    print_rows(("column", "is"), rows, call.format)
+    call.say(
+        f"guessed, and written to {config} as [tables.{name}]: correct it there, then"
+        f" promptlab run {table}"
+    )
+    return 0
+
+
+def _has_settings(pyproject: Path) -> bool:
+    return pyproject.is_file() and "[tool.promptlab" in pyproject.read_text("utf-8")
+
+
+def mapping_as_toml(header: str, mapping: TableMapping) -> str:
+    """The section of a config that says a mapping, with what it leaves open."""
+    from promptlab.table_mapping import TableMapping
+
+    lines = [f"[{header}]  # what the columns mean; guessed, correct it"]
+    for name in TableMapping.model_fields:
+        value = getattr(mapping, name)
+        if name == "fixed" or not value:
+            continue
+        shown = _toml(value) if isinstance(value, str) else _toml_list(value)
+        lines.append(f"{name} = {shown}")
+    missing = [n for n in ("model", "prompt_version") if getattr(mapping, n) is None]
+    said = ", ".join(f'{name} = "…"' for name in missing)
+    if missing:
+        lines.append(f"# fixed = {{ {said} }}  # the same for the whole table")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_list(values: tuple[str, ...]) -> str:
+    return f"[{', '.join(map(_toml, values))}]"
+
+
+def _toml(value: str) -> str:
+    # a JSON string is a TOML string, but for the one control character it may hold
+    import json
+
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _meanings(mapping: TableMapping) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for name in type(mapping).model_fields:
+        value = getattr(mapping, name)
+        for column in [value] if isinstance(value, str) else value or ():
+            also = f"{found[column]}, " if column in found else ""
+            found[column] = f"{also}{name}"
+    return found

@@ -34,7 +34,7 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
     references = References()
     found = []
     for source, reading in read_files(
-        plan(list(paths)),
+        plan(list(paths), tables=call.settings.tables),
         limits=Limits.of(call.settings),
         redact=call.settings.redact,
     ):

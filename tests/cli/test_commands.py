@@ -323,6 +323,27 @@ def test_the_whole_run_has_every_field_of_the_contract():
         assert part.model_fields_set == set(type(part).model_fields)
 
 
+def test_init_guesses_a_table_and_every_such_table_loads_from_then_on(run, tmp_path):
+    rows = "id,question,answer,relevance\n1,Nile?,sea,0.5\n"
+    first, later = tmp_path / "results.csv", tmp_path / "later.csv"
+    first.write_text(rows, "utf-8")
+    later.write_text(rows.replace("0.5", "1"), "utf-8")
+    (tmp_path / "promptlab.toml").write_text('lang = "en"  # kept\n', "utf-8")
+    assert run("ingest", first)[0] == 3
+    code, out, err = run("init", "--table", first)
+    assert code == 0
+    assert "relevance  scores" in out
+    assert "[tables.results]" in err
+    config = (tmp_path / "promptlab.toml").read_text("utf-8")
+    assert config.startswith('lang = "en"  # kept\n')
+    code, out, _ = run("ingest", first, later)
+    assert code == 0
+    assert out.count("loaded") == 2
+    code, _, err = run("init", "--table", first)
+    assert code == 2
+    assert "[tables.results] exists already" in err
+
+
 def test_an_option_wins_over_the_environment_over_the_file(run, tmp_path, monkeypatch):
     file = write(tmp_path / "a.json", task())
     (tmp_path / "promptlab.toml").write_text('db = "file.duckdb"', "utf-8")

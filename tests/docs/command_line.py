@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from promptlab.cli import cli
-from promptlab.settings import ENV_PREFIX, Settings
+from promptlab.settings import ENV_PREFIX, ONLY_IN_FILES, Settings
 
 
 def all_commands() -> dict[str, click.Command]:
@@ -47,7 +47,7 @@ def _settings() -> str:
     lines = ["", "| setting | environment | default | |", "| --- | --- | --- | --- |"]
     for name, field in Settings.model_fields.items():
         default = "" if field.default is None else f"`{field.default}`"
-        variable = f"`{ENV_PREFIX}{name.upper()}`"
+        variable = f"`{ENV_PREFIX}{name.upper()}`" if name not in ONLY_IN_FILES else ""
         text = (field.description or "").replace("``", "`")
         lines.append(f"| `{name}` | {variable} | {default} | {text} |")
     return "\n".join([*lines, "", ""])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,13 +12,16 @@ from ingest.foreign.reading import foreign_batches
 from ingest.plan import plan
 from ingest.raw.rows import Reading, joined
 from ingest.reading.source import Source
+from promptlab.table_mapping import TableMapping
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
 
 
-def reading_of(path: Path) -> Reading:
+def reading_of(path: Path, tables: Mapping[str, TableMapping] | None = None) -> Reading:
     """What the reader makes of the run that a file, or a folder of one run, holds."""
-    ((found, kind),) = ((one, k) for one, k in plan([path]) if k is not None)
+    ((found, kind),) = (
+        (one, k) for one, k in plan([path], tables=tables) if k is not None
+    )
     assert kind is not None
     source = Source(
         b"",
@@ -28,6 +32,7 @@ def reading_of(path: Path) -> Reading:
         size=found.size,
         form=found.form,
         companions=found.companions,
+        mapping=found.mapping,
     )
     return joined(foreign_batches(kind, source))
 

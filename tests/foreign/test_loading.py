@@ -32,6 +32,13 @@ FILES = {
     "mlflow/late_genai_metrics.json": ("mlflow", "metrics"),
     "mlflow/late_classic_eval_results_table.json": ("mlflow", "classic"),
     "pydantic_evals/late_2.json": ("pydantic_evals", "json"),
+    "every_eval_ever/rivers.json": ("every_eval_ever", "aggregate"),
+    "every_eval_ever/rivers_samples.jsonl": ("every_eval_ever", "samples"),
+    "helm/rivers,model=acme_early/run_spec.json": ("helm", "run_spec"),
+    "helm/rivers,model=acme_early/stats.json": ("helm", "stats"),
+    "azure_ai_evaluation/early.json": ("azure_ai_evaluation", "json"),
+    "ragas/early.csv": ("ragas", "csv"),
+    "ragas/late.jsonl": ("ragas", "jsonl"),
 }
 
 NOT_THEIRS = {
@@ -47,6 +54,7 @@ NOT_THEIRS = {
     "a table of pandas": b'{"columns": ["a", "b"], "data": [[1, 2]]}',
     "numbers by name": b'{"a/b": 1, "c/d": 2}',
     "a data set of cases": b'{"name": "set", "cases": [{"inputs": 1}]}',
+    "a table of somebody": b"question,answer\nNile?,sea\n",
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -89,7 +97,10 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         warehouse,
         "select source_kind, count(*) from raw.tasks group by all order by all",
     ) == [
+        ("azure_ai_evaluation", 1),
         ("deepeval", 2),
+        ("every_eval_ever", 1),
+        ("helm", 1),
         ("inspect_ai", 2),
         ("langsmith", 2),
         ("lm_eval", 2),
@@ -97,6 +108,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("openai_evals", 1),
         ("promptfoo", 4),
         ("pydantic_evals", 4),
+        ("ragas", 2),
     ]
 
 
@@ -155,7 +167,7 @@ def test_what_is_redacted_everywhere_is_redacted_here_too(tmp_path: Path) -> Non
     assert load.redacted
 
 
-@pytest.mark.parametrize("name", [*FILES, "lm_eval/late"])
+@pytest.mark.parametrize("name", [*FILES, "lm_eval/late", "every_eval_ever", "helm"])
 def test_a_run_in_many_batches_is_the_run_in_one(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

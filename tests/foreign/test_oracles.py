@@ -225,6 +225,68 @@ def test_pydantic_evals_have_the_rows_and_means_of_the_file(name: str) -> None:
         assert rounds[name].sum() == count
 
 
+@pytest.mark.parametrize("name", _of("ragas"))
+def test_ragas_metrics_have_the_rows_and_means_of_the_file(name: str) -> None:
+    reading, facts = _read(name), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    assert rounds["raw_output"].null_count() == facts["empty_responses"]
+    assert scores["dimension_id"].n_unique() == len(facts["metrics"])
+    for metric, fact in facts["metrics"].items():
+        values = scores.filter(dimension_id=metric)["value"]
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.null_count() == fact["missing"]
+        assert values.mean() == pytest.approx(fact["mean"])
+
+
+def test_every_eval_ever_has_the_line_and_the_total_of_the_files() -> None:
+    reading = _read("every_eval_ever")
+    facts = ORACLES["files"]["every_eval_ever/demo_samples.jsonl"]
+    assert table(reading, "rounds").height == facts["n_rows"]
+    assert table(reading, "reported_scores")["value"].to_list() == [1.0]
+    assert table(reading, "reported_totals")["value"].to_list() == [0.75]
+
+
+@pytest.mark.parametrize("name", _of("helm-per-instance"))
+def test_helm_metrics_have_the_rows_and_means_of_the_file(name: str) -> None:
+    reading, facts = _read(str(Path(name).parent)), ORACLES["files"][name]
+    rounds, scores = table(reading, "rounds"), table(reading, "reported_scores")
+    assert rounds.height == facts["n_rows"]
+    assert table(reading, "cases").height == facts["n_instances"]
+    columns = {
+        "num_prompt_tokens": "input_tokens",
+        "num_completion_tokens": "output_tokens",
+    }
+    for metric, fact in facts["metrics"].items():
+        values = scores.filter(dimension_id=metric)["value"]
+        values = rounds[columns[metric]] if metric in columns else values
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.mean() == pytest.approx(fact["mean"])
+
+
+@pytest.mark.parametrize("name", _of("azure-evaluate") + _of("azure-rows"))
+def test_azure_columns_have_the_rows_and_means_of_the_file(name: str) -> None:
+    facts = ORACLES["files"][name]
+    reading = _read(
+        name if facts["kind"] == "azure-evaluate" else str(Path(name).parent)
+    )
+    assert table(reading, "rounds").height == facts["n_rows"]
+    scores, checks = (
+        table(reading, "reported_scores"),
+        table(reading, "reported_checks"),
+    )
+    for column in scores["dimension_id"].unique():
+        values, fact = (
+            scores.filter(dimension_id=column)["value"],
+            facts["columns"][column],
+        )
+        assert values.drop_nulls().len() == fact["n"]
+        assert values.mean() == pytest.approx(fact["mean"])
+    for column, fact in facts.get("results", {}).items():
+        passed = checks.filter(name=column.removesuffix("_result"))["passed"]
+        assert (passed.sum(), (~passed).sum()) == (fact["pass"], fact["fail"])
+
+
 PAIRS = [
     (pair, dimension)
     for pair, facts in ORACLES["pairs"].items()
@@ -247,13 +309,19 @@ def test_runs_pair_by_case_and_differ_as_the_facts_say(
     assert differences.mean() == pytest.approx(fact["mean_difference"], abs=1e-9)
 
 
+_AZURES = {"exact": "exact.exact", "f1": "f1.f1_score"}
+"""Names of evaluators in the facts → dimensions."""
+
+
 def _means(name: str, dimension: str) -> pl.DataFrame:
     if name.startswith("lm_eval/"):
         reading = _read(str(Path(name).parent))
         task = Path(name).name.split("_2026")[0].removeprefix("samples_")
         (task_id,) = (t for t in reading.runs if t.endswith(f"/{task}"))
     else:
-        reading = _read(name)
+        is_folder = name.endswith("/eval_results.jsonl")
+        reading = _read(str(Path(name).parent) if is_folder else name)
+        dimension = _AZURES.get(dimension, dimension)
         (task_id,) = reading.runs
     if dimension == "success":  # the verdict of DeepEval
         passed = pl.col("reported_status") == "pass"
@@ -261,6 +329,7 @@ def _means(name: str, dimension: str) -> pl.DataFrame:
     return (
         table(reading, "reported_scores")
         .filter(task_id=task_id, dimension_id=dimension)
+        .drop_nulls("value")
         .group_by("case_id")
         .agg(pl.col("value").mean())
     )

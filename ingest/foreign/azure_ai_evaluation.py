@@ -1,0 +1,352 @@
+"""Azure AI Evaluation: what ``evaluate(output_path=…)`` writes.
+
+Tried on 1.18.10. A file is a run of one task. A case is a row's ``inputs.id``, else a
+hash of its query; ``outputs.<evaluator>.<key>`` is the dimension ``<evaluator>.<key>``.
+An evaluator with ``_result`` has a pass rule: its result is a check, and the round's
+verdict is that all of them pass. A broken evaluator is a bare NaN: missing.
+
+The folder that its sample repositories write (``eval_results.jsonl`` with
+``summary.json`` and ``evaluate_parameters.json``) is read too: ratings from 1 to 5,
+lengths and seconds are compared on their own scale. There is no verdict in it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ingest.foreign.documents import (
+    decode,
+    decode_file,
+    number,
+    on_scale,
+    shape_problem,
+    text,
+    time,
+)
+from ingest.foreign.files import lines, whole
+from ingest.foreign.heads import Head
+from ingest.foreign.identity import Occurrences, SameRun, content_id
+from ingest.foreign.records import (
+    Baseline,
+    Case,
+    Check,
+    Dimension,
+    Record,
+    Round,
+    Score,
+    Status,
+    Task,
+    Total,
+)
+from ingest.foreign.runs import Part, Run
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+FORMS = ("json", "rows", "summary", "parameters")
+VERSIONS = "1.18.10"
+
+_QUERY = ("query", "question")
+_ANSWER = ("response", "answer")
+_TRUTH = ("ground_truth", "truth", "expected_response")
+_BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
+_BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
+_GRADED = frozenset(
+    {
+        *("f1_score", "bleu_score", "meteor_score", "gleu_score"),
+        *("rouge_precision", "rouge_recall", "rouge_f1_score"),
+    }
+)
+"""Keys of its own evaluators that lie from 0 to 1, 1 best, by their definition."""
+_SUMMED = {"mean": "mean_over_rounds", "mean_rating": "mean_over_rounds"}
+
+
+class Export(msgspec.Struct):
+    """What ``evaluate`` writes."""
+
+    rows: list[dict[str, Any]]
+    metrics: dict[str, Any] = {}
+    studio_url: Any = None
+
+
+def recognise(head: Head) -> str | None:
+    """Rows with ``inputs.`` and ``outputs.``; the three files of a sample's folder."""
+    if head.has(b'"rows"', b'"inputs.') and "rows" in head.keys:
+        return "json"
+    if {"question", "answer", "truth"} <= head.keys:
+        return "rows"
+    if {"evaluation_gpt_model", "evaluation_timestamp"} <= head.keys:
+        return "parameters"
+    ratings = head.has(b'"mean_rating"', b'"pass_rate"')
+    return "summary" if ratings and _is_summary(head) else None
+
+
+def _is_summary(head: Head) -> bool:
+    rated = (head.keys_below(key) for key in head.keys)
+    return any({"mean_rating", "pass_rate"} <= each for each in rated)
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """Rows lead the summary and the parameters of their folder."""
+    folders: dict[Path, list[Part]] = defaultdict(list)
+    for part in parts:
+        if part.form == "json":
+            yield part, ()
+        else:
+            folders[part.path.parent].append(part)
+    for of_folder in folders.values():
+        leads = [part for part in of_folder if part.form == "rows"]
+        others = [part for part in of_folder if part.form != "rows"]
+        if len(leads) == 1:
+            yield leads[0], tuple(others)
+        else:
+            for part in of_folder:
+                yield part, ()
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The rows as records, then what the file claims of them."""
+    if source.form == "json":
+        data = source.redact(whole(source))
+        export = decode_file(data, Export, "Azure AI Evaluation", VERSIONS)
+        reading = _Rows(source, {})
+        for row in export.rows:
+            yield from reading.add(row)
+        yield from reading.closing()
+        for name, value in export.metrics.items():
+            yield reading.total(name, value, reading.dimension_of(name))
+    elif source.form == "rows":
+        yield from _folder(source)
+    else:
+        yield Problem(
+            "rows_missing",
+            f"{source.path.name} belongs to an eval_results.jsonl that is not in its"
+            " folder: it holds no row to load",
+            severity="warning",
+        )
+
+
+def _folder(source: Source) -> Iterator[Record | Problem]:
+    beside: dict[str, dict[str, Any]] = {}
+    for path in source.companions:
+        data = source.redact(whole(source, path))
+        kind = "summary" if path.stem == "summary" else "parameters"
+        beside[kind] = decode_file(data, dict[str, Any], "Azure's samples", VERSIONS)
+    reading = _Rows(source, beside.get("parameters", {}))
+    for line, written in lines(source):
+        try:
+            row = decode(written, dict[str, Any])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            yield shape_problem(
+                error, "Azure's samples", VERSIONS, line=line, raw=written
+            )
+        else:
+            yield from reading.add(_as_export(row))
+    yield from reading.closing()
+    for metric, told in beside.get("summary", {}).items():
+        for name, value in told.items() if isinstance(told, dict) else ():
+            dimension = metric if metric in reading.dimensions else None
+            # means in it are rounded to two digits, so they are no claim to the last
+            yield reading.total(f"summary.{metric}.{name}", value, dimension, rule=name)
+
+
+def _as_export(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of a sample's folder, named as ``evaluate`` would."""
+    texts = {*_QUERY, *_ANSWER, *_TRUTH, "context"}
+    return {
+        f"inputs.{k}" if k in texts or isinstance(v, str) else f"outputs.{k}": v
+        for k, v in row.items()
+    }
+
+
+class _Rows:
+    """The rows of one run."""
+
+    def __init__(self, source: Source, parameters: dict[str, Any]) -> None:
+        self._source = source
+        self._parameters = parameters
+        self._same_run = SameRun("azure_ai_evaluation")
+        # the run has no id: rows wait until all of them have given it one
+        self._rows: list[dict[str, Any]] = []
+        self._task_id = ""
+        self._only_ever: dict[str, bool] = {}
+        self.dimensions: dict[str, None] = {}
+        self._places = count()
+
+    def add(self, row: dict[str, Any]) -> Iterator[Record]:
+        """Take a row in; its records come at the end."""
+        self._same_run.add(text(sorted(row.items())))
+        self._rows.append(row)
+        return iter(())
+
+    def closing(self) -> Iterator[Record]:
+        """Everything but the totals."""
+        stamp = self._parameters.get("evaluation_timestamp")
+        same = SameRun(self._same_run.hash(), str(stamp)).hash()
+        self._task_id = f"azure-{same[:12]}"
+        seen = Occurrences()
+        for position, row in enumerate(self._rows):
+            yield from self._row(row, position, seen)
+        yield self._task(same, stamp)
+        graded = [name for name in self.dimensions if self._is_graded(name)]
+        for position, name in enumerate(self.dimensions):
+            yield Dimension(
+                task_id=self._task_id,
+                dimension_id=name,
+                position=position,
+                name=name,
+                weight=1 / len(graded) if name in graded else 0.0,
+                is_graded=name in graded,
+                direction="higher_better" if name in graded else None,
+            )
+
+    def _task(self, same: str, stamp: Any) -> Task:
+        return Task(
+            task_id=self._task_id,
+            source_kind="azure_ai_evaluation",
+            title="azure",
+            prompt_version=(
+                self._source.path.parent.name
+                if self._source.form == "rows"
+                else self._source.path.stem
+            ),
+            model="unknown",
+            created_at=time(stamp) or self._source.modified_at,
+            run_id=self._task_id,
+            run_hash=same,
+            extras=text({"parameters": self._parameters}) if self._parameters else "{}",
+        )
+
+    def _row(
+        self, row: dict[str, Any], position: int, seen: Occurrences
+    ) -> Iterator[Record]:
+        inputs = {
+            k.removeprefix("inputs."): v
+            for k, v in row.items()
+            if k.startswith("inputs.")
+        }
+        outputs = {
+            k.removeprefix("outputs."): v
+            for k, v in row.items()
+            if k.startswith("outputs.")
+        }
+        query = _first(inputs, _QUERY)
+        named = inputs.get("id")
+        asked = query if query is not None else sorted(inputs.items())
+        said = query if isinstance(query, str) else None
+        case_id = str(named) if named is not None else content_id(asked, said)
+        case_id = seen.named(case_id, seen.next(case_id))
+        round_id = f"{case_id}-1"
+        yield Case(self._task_id, case_id, position, text({"query": query}))
+        truth = _first(inputs, _TRUTH)
+        if truth is not None:
+            golden = text({"answer": truth})
+            yield Baseline(self._task_id, case_id, "ground_truth", 0, golden)
+        shown = {"id", *_QUERY, *_ANSWER, *_TRUTH}
+        answer = _first(inputs, _ANSWER)
+        checks = list(self._checks(outputs, case_id, round_id))
+        yield Round(
+            task_id=self._task_id,
+            case_id=case_id,
+            round_id=round_id,
+            position=0,
+            run_index=1,
+            raw_output=answer if isinstance(answer, str | None) else text(answer),
+            metadata=text({k: v for k, v in inputs.items() if k not in shown}),
+            reported_status=_verdict(checks),
+        )
+        yield from checks
+        for name, given in outputs.items():
+            if _is_beside(name, outputs):
+                continue
+            value = number(given)
+            if value is None and given is not None:
+                continue  # a text is no score
+            self.dimensions[name] = None
+            yield Score(
+                task_id=self._task_id,
+                case_id=case_id,
+                round_id=round_id,
+                dimension_id=name,
+                value=value,
+                score=on_scale(value) if self._is_graded(name) else None,
+            )
+
+    def _ever(self, name: str) -> bool:
+        """Its numbers are only ever 0 or 1, over the whole run."""
+        if name not in self._only_ever:
+            values = {number(row.get(f"outputs.{name}")) for row in self._rows} - {None}
+            self._only_ever[name] = bool(values) and values <= {0.0, 1.0}
+        return self._only_ever[name]
+
+    def _is_graded(self, name: str) -> bool:
+        return name.rpartition(".")[2] in _GRADED or self._ever(name)
+
+    def _checks(
+        self, outputs: dict[str, Any], case_id: str, round_id: str
+    ) -> Iterator[Check]:
+        results = [name for name in outputs if name.endswith("_result")]
+        for position, name in enumerate(results):
+            key = name.removesuffix("_result")
+            result, reason = outputs[name], outputs.get(f"{key}_reason")
+            known = {"pass": True, "fail": False}
+            yield Check(
+                task_id=self._task_id,
+                case_id=case_id,
+                round_id=round_id,
+                position=position,
+                name=key,
+                type="evaluator",
+                passed=known.get(str(result).lower()),
+                score=number(outputs.get(key)),
+                threshold=number(outputs.get(f"{key}_threshold")),
+                reason=reason if isinstance(reason, str) else None,
+            )
+
+    def dimension_of(self, name: str) -> str | None:
+        """The dimension that a metric of the file is the mean of."""
+        return name if name in self.dimensions else None
+
+    def total(
+        self, name: str, value: Any, dimension: str | None, *, rule: str = "mean"
+    ) -> Total:
+        """One claim of the run."""
+        is_mean = dimension is not None and self._source.form == "json"
+        return Total(
+            task_id=self._task_id,
+            position=next(self._places),
+            name=name if name.startswith("summary.") else f"metrics.{name}",
+            rule=_SUMMED[rule] if is_mean and rule in _SUMMED else "none",
+            value=number(value),
+            dimension_id=dimension,
+        )
+
+
+def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
+    return next((held[name] for name in names if held.get(name) is not None), None)
+
+
+def _is_beside(name: str, outputs: dict[str, Any]) -> bool:
+    """Whether a column says more of another: its threshold, its reason, its twin."""
+    for end in (*_BESIDE, *_BESIDE_TOO):
+        if name.endswith(end) and name.removesuffix(end) in outputs:
+            return True
+    return name.endswith(("_result", "_reason", "_threshold", "_status", "_properties"))
+
+
+def _verdict(checks: Sequence[Check]) -> Status | None:
+    """All evaluators that have a pass rule; one that judged nothing leaves it open."""
+    if not checks:
+        return None
+    if any(check.passed is False for check in checks):
+        return "fail"
+    if any(check.passed is None for check in checks):
+        return "unevaluated"
+    return "pass"

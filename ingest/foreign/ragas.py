@@ -1,0 +1,128 @@
+"""Ragas: ``result.to_pandas()`` written as CSV or as JSONL.
+
+Tried on 0.4.3; columns of versions before 0.2 (``question``, ``answer``) are known by
+their names. Ragas names no run, model, time or ids: a file is a run, its name the
+version of the prompt, and a case is known by its question. There is no pass rule. A
+metric that broke is NaN, which Ragas writes as an empty cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from ingest.foreign.documents import Refused
+from ingest.foreign.heads import Head
+from ingest.foreign.records import Record
+from ingest.foreign.table.cells import is_nothing, number_of
+from ingest.foreign.table.opening import rows_of
+from ingest.foreign.table.tasks import Tasks
+from ingest.reading.problems import Problem
+from promptlab.table_mapping import TableMapping
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+FORMS = ("jsonl", "csv")
+
+_ASKED = {"user_input": {"response", "reference", "retrieved_contexts"}}
+_ASKED_ONCE = {"question": {"answer", "contexts"}}
+"""Versions before 0.2; both columns are there."""
+_OUTPUT = ("response", "answer")
+_EXPECTED = ("reference", "ground_truth", "ground_truths")
+_SAMPLE = frozenset(
+    {
+        *("user_input", "question", *_OUTPUT, *_EXPECTED, "retrieved_contexts"),
+        *("contexts", "reference_contexts", "retrieved_context_ids", "rubrics"),
+        *("reference_context_ids", "multi_responses", "reference_tool_calls"),
+        *("reference_topics", "persona_name", "query_style", "query_length"),
+        *("synthesizer_name", "rubric"),
+    }
+)
+"""Columns of a sample; all others of numbers are metrics."""
+_GRADED = frozenset(
+    {
+        *("faithfulness", "answer_relevancy", "response_relevancy"),
+        *("context_precision", "context_recall", "context_entity_recall"),
+        *("llm_context_precision_with_reference", "context_utilization"),
+        *("llm_context_precision_without_reference", "context_relevancy"),
+        *("non_llm_context_precision_with_reference", "non_llm_context_recall"),
+        *("answer_correctness", "answer_similarity", "semantic_similarity"),
+        *("factual_correctness", "exact_match", "string_present", "bleu_score"),
+        *("rouge_score", "chrf_score", "non_llm_string_similarity"),
+        *("nv_accuracy", "nv_context_relevance", "nv_response_groundedness"),
+        *("tool_call_accuracy", "tool_call_f1", "agent_goal_accuracy"),
+        *("topic_adherence", "multi_modal_faithfulness", "multi_modal_relevance"),
+    }
+)
+"""Metrics that lie on the scale 0 to 1, 1 best, by their definition."""
+_LOWER = frozenset({"noise_sensitivity"})
+
+
+def recognise(head: Head) -> str | None:
+    """Columns of a sample of its; metrics have any names."""
+    for form, columns in (("csv", head.columns), ("jsonl", head.keys)):
+        for asked, beside in _ASKED.items():
+            if asked in columns and columns & beside:
+                return form
+        for asked, beside in _ASKED_ONCE.items():
+            if asked in columns and columns >= beside:
+                return form
+    return None
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The rows as a table whose columns are known."""
+    form = source.form or "csv"
+    tasks = Tasks(_title(source), _mapping(source, form), source, kind="ragas")
+    yield from tasks.read(lambda: rows_of(source, form))
+
+
+def _mapping(source: Source, form: str) -> TableMapping:
+    numbers: dict[str, set[float]] = {}
+    texts: set[str] = set()
+    columns: dict[str, None] = {}
+    for row in rows_of(source, form):
+        if isinstance(row, Problem):
+            continue
+        columns |= dict.fromkeys(row)
+        for name in row.keys() - _SAMPLE - texts:
+            value = number_of(row[name])
+            if value is not None:
+                if len(found := numbers.setdefault(name, set())) < 3:
+                    found.add(value)
+            elif not is_nothing(row[name]):
+                texts.add(name)
+    metrics = [name for name in columns if name not in _SAMPLE and name not in texts]
+    scores = [name for name in metrics if _is_graded(name, numbers.get(name, set()))]
+    values = [name for name in metrics if name not in scores]
+    said = {
+        "inputs": [name for name in ("user_input", "question") if name in columns],
+        "output": next((name for name in _OUTPUT if name in columns), None),
+        "expected": next((name for name in _EXPECTED if name in columns), None),
+        "scores": scores,
+        "values": values,
+        "lower_is_better": [name for name in values if _base(name) in _LOWER],
+    }
+    if not metrics and said["output"] is None:
+        raise Refused(
+            Problem("no_metrics", "its rows hold no metric and no answer: a data set")
+        )
+    return TableMapping.model_validate({k: v for k, v in said.items() if v})
+
+
+def _is_graded(name: str, values: set[float]) -> bool:
+    if _base(name) in _LOWER:
+        return False
+    return _base(name) in _GRADED or (bool(values) and values <= {0.0, 1.0})
+
+
+def _base(name: str) -> str:
+    """A metric without its mode: ``rouge_score(mode=fmeasure)``."""
+    return name.partition("(")[0].strip()
+
+
+def _title(source: Source) -> str:
+    """The folder that it lies in, below what is ingested."""
+    return PurePath(source.name).parent.name or "ragas"

@@ -1,0 +1,44 @@
+"""Tables of anybody: CSV, TSV, JSONL, Parquet and XLSX, read by a mapping.
+
+The mapping stands in the config as ``[tables.<name>]`` and says what the columns mean
+(`promptlab.table_mapping`); ``promptlab init --table FILE`` guesses one. A table that
+no mapping fits is skipped, and told so. Tried on what Excel, pandas, polars and DuckDB
+write: byte order marks, semicolons and decimal commas, UTF-16, ``sep=`` lines.
+
+A file is a run; a task is one title, model and prompt version of it. Rows with the same
+``case`` are rounds of it; without ``case``, rows that ask the same are cases of their
+own, because nothing says that they are repeats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from ingest.foreign.documents import Refused
+from ingest.foreign.heads import Head
+from ingest.foreign.records import Record
+from ingest.foreign.table.opening import FORMS, no_mapping, rows_of
+from ingest.foreign.table.tasks import Tasks
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+__all__ = ["FORMS", "recognise", "translate"]
+
+
+def recognise(_head: Head) -> str | None:
+    """Never: any tool may write tables, so `plan` asks when nobody knows a file."""
+    return None
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The rows of a table as records."""
+    form = source.form or ""
+    if source.mapping is None:
+        message = no_mapping(source.path, form)
+        raise Refused(Problem("no_mapping", message, severity="warning"))
+    name, mapping = source.mapping
+    tasks = Tasks(name, mapping, source)
+    yield from tasks.read(lambda: rows_of(source, form))

@@ -1,0 +1,261 @@
+"""Rows of a table into records, as a mapping says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ingest.foreign.documents import number, on_scale, text, time, whole
+from ingest.foreign.identity import Occurrences, SameRun, content_id
+from ingest.foreign.records import (
+    Baseline,
+    Case,
+    Dimension,
+    Direction,
+    Record,
+    Round,
+    Score,
+    Status,
+    Task,
+)
+from ingest.foreign.table.cells import (
+    content,
+    is_nothing,
+    number_of,
+    said,
+    same,
+    verdict_of,
+)
+from ingest.foreign.table.opening import Row
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+    from promptlab.table_mapping import TableMapping
+
+Reader = Callable[[], Iterable[Row | Problem]]
+"""Begins to read a table's rows."""
+
+_Name = tuple[str, str, str]
+"""Title, model, prompt version."""
+
+
+@dataclass
+class _Open:
+    """A task whose rows are being read."""
+
+    task_id: str
+    cases: set[str] = field(default_factory=set)
+    seen: Occurrences = field(default_factory=Occurrences)
+
+
+class Tasks:
+    """The tasks of one table.
+
+    Args:
+        title: Where no column and no fixed value says it.
+        mapping: What the columns mean.
+        source: The file.
+        kind: Whose file it is, as in the registry.
+    """
+
+    def __init__(
+        self, title: str, mapping: TableMapping, source: Source, kind: str = "table"
+    ) -> None:
+        self._title = title
+        self._mapping = mapping
+        self._source = source
+        self._kind = kind
+        self._dimensions = (*mapping.scores, *mapping.values)
+        self._named = mapping.columns
+
+    def read(self, rows: Reader) -> Iterator[Record | Problem]:
+        """Every task of the table; its rows are read twice, to know the run first."""
+        same_run = SameRun(self._kind)
+        found: dict[_Name, None] = {}
+        for row in rows():
+            if not isinstance(row, Problem):
+                # names too: two formats may order the columns in two ways
+                same_run.add(*(f"{k}\x1e{same(row[k])}" for k in sorted(row)))
+                found[self._name(row)] = None
+        run_id = f"{self._kind}-{same_run.hash()[:12]}"
+        tasks = {
+            name: _Open(
+                run_id if len(found) == 1 else f"{run_id}/{content_id(name, name[1])}"
+            )
+            for name in found
+        }
+        for row in rows():
+            if isinstance(row, Problem):
+                yield row
+            else:
+                yield from self._row(row, tasks[self._name(row)])
+        for name, task in tasks.items():
+            yield self._task(name, task, run_id, same_run.hash())
+            yield from self._dimensions_of(task.task_id)
+
+    def _name(self, row: Row) -> _Name:
+        mapping, stem = self._mapping, self._source.path.stem
+        return (
+            self._cell(row, mapping.title) or mapping.fixed.get("title", self._title),
+            self._cell(row, mapping.model) or mapping.fixed.get("model", "unknown"),
+            self._cell(row, mapping.prompt_version)
+            or mapping.fixed.get("prompt_version", stem),
+        )
+
+    @staticmethod
+    def _cell(row: Row, column: str | None) -> str | None:
+        return None if column is None else said(row.get(column))
+
+    def _row(self, row: Row, task: _Open) -> Iterator[Record | Problem]:
+        mapping, task_id = self._mapping, task.task_id
+        inputs = {name: content(row.get(name)) for name in mapping.inputs}
+        case_id = self._case_id(row, inputs, task)
+        if case_id is None:
+            yield Problem(
+                "no_case",
+                f"`{mapping.case}` is empty, and no `inputs` are mapped that would tell"
+                " what the row asks",
+                raw_text=text({k: said(v) for k, v in row.items()}),
+            )
+            return
+        if case_id not in task.cases:
+            task.cases.add(case_id)
+            yield Case(
+                task_id,
+                case_id,
+                len(task.cases) - 1,
+                text({k: _plain(v) for k, v in inputs.items()}),
+                text(_tags(self._cell(row, mapping.tags))),
+            )
+            expected = None if not mapping.expected else content(row[mapping.expected])
+            if expected is not None:
+                golden = text({"answer": _plain(expected)})
+                yield Baseline(task_id, case_id, "expected", 0, golden)
+        run_index = task.seen.next("round", case_id)
+        if mapping.round is not None:
+            numbered = whole(number_of(row.get(mapping.round)))
+            run_index = run_index if numbered is None else numbered
+        round_id = f"{case_id}-{task.seen.next('place', case_id)}"
+        error = self._cell(row, mapping.error)
+        status = self._status(row, error)
+        if status is None and mapping.verdict is not None:
+            yield Problem(
+                "odd_verdict",
+                f"`{mapping.verdict}` is {row.get(mapping.verdict)!r}, which is neither"
+                " pass nor fail: the row is loaded without a verdict",
+                severity="warning",
+                record_id=case_id,
+            )
+        executed_at = time(self._cell(row, mapping.time))
+        rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
+        yield Round(
+            task_id=task_id,
+            case_id=case_id,
+            round_id=round_id,
+            position=run_index - 1 if run_index > 0 else 0,
+            run_index=run_index,
+            raw_output=self._cell(row, mapping.output),
+            input_tokens=self._whole(row, mapping.input_tokens),
+            output_tokens=self._whole(row, mapping.output_tokens),
+            latency_ms=self._latency(row),
+            metadata=text({k: v for k, v in rest.items() if v not in (None, "")}),
+            executed_at=executed_at,
+            error=error,
+            reported_status=status,
+        )
+        for name in self._dimensions:
+            yield self._score(row, name, task_id, case_id, round_id)
+
+    def _case_id(self, row: Row, inputs: Row, task: _Open) -> str | None:
+        mapping = self._mapping
+        named = self._cell(row, mapping.case)
+        if named is not None:
+            return named
+        if not inputs:
+            return None
+        asked = list(inputs.values())
+        first = next((each for each in asked if isinstance(each, str)), None)
+        case_id = content_id({k: same(v) for k, v in inputs.items()}, first)
+        if mapping.round is not None:
+            return case_id
+        return task.seen.named(case_id, task.seen.next("case", case_id))
+
+    def _status(self, row: Row, error: str | None) -> Status | None:
+        if error is not None:
+            return "error"
+        column = self._mapping.verdict
+        return None if column is None else verdict_of(row.get(column))
+
+    def _whole(self, row: Row, column: str | None) -> int | None:
+        return None if column is None else whole(number_of(row.get(column)))
+
+    def _latency(self, row: Row) -> float | None:
+        in_ms, in_s = self._mapping.latency_ms, self._mapping.latency_s
+        if in_ms is not None:
+            return number_of(row.get(in_ms))
+        seconds = None if in_s is None else number_of(row.get(in_s))
+        return None if seconds is None else number(seconds * 1000)
+
+    def _score(
+        self, row: Row, name: str, task_id: str, case_id: str, round_id: str
+    ) -> Score:
+        cell = row.get(name)
+        value = number_of(cell)
+        is_odd = value is None and not is_nothing(cell)
+        return Score(
+            task_id=task_id,
+            case_id=case_id,
+            round_id=round_id,
+            dimension_id=name,
+            value=value,
+            score=on_scale(value) if name in self._mapping.scores else None,
+            payload=text({"given": said(cell)}) if is_odd else "{}",
+        )
+
+    def _dimensions_of(self, task_id: str) -> Iterator[Dimension]:
+        scores = self._mapping.scores
+        for position, name in enumerate(self._dimensions):
+            yield Dimension(
+                task_id=task_id,
+                dimension_id=name,
+                position=position,
+                name=name,
+                weight=1 / len(scores) if name in scores else 0.0,
+                is_graded=name in scores,
+                direction=self._direction(name),
+            )
+
+    def _direction(self, name: str) -> Direction | None:
+        if name in self._mapping.scores:
+            return "higher_better"
+        return "lower_better" if name in self._mapping.lower_is_better else None
+
+    def _task(self, name: _Name, task: _Open, run_id: str, run_hash: str) -> Task:
+        title, model, version = name
+        return Task(
+            task_id=task.task_id,
+            source_kind=self._kind,
+            title=title,
+            prompt_version=version,
+            model=model,
+            created_at=self._source.modified_at,
+            run_id=run_id,
+            run_hash=f"{run_hash}/{task.task_id}",
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON can hold: others as their text."""
+    if isinstance(value, str | int | float | list | dict | None):
+        return value
+    return said(value)
+
+
+def _tags(cell: str | None) -> list[str]:
+    if cell is None:
+        return []
+    held = content(cell)
+    parts = held if isinstance(held, list) else cell.split(",")
+    return [word for each in parts if (word := str(each).strip())]

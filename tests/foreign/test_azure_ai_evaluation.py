@@ -1,0 +1,83 @@
+"""Azure AI Evaluation: results are checks, a broken evaluator is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+
+@pytest.fixture(scope="module")
+def early() -> Reading:
+    return reading_of(DATA / "azure_ai_evaluation" / "early.json")
+
+
+def test_cases_keep_their_own_ids(early: Reading) -> None:
+    assert table(early, "cases")["case_id"].to_list() == ["nile", "rhine", "ob"]
+
+
+def test_only_an_evaluator_with_a_result_has_a_pass_rule(early: Reading) -> None:
+    checks = table(early, "reported_checks")
+    assert set(checks["name"]) == {"f1.f1_score"}
+    assert set(checks["threshold"]) == {0.5}
+    statuses = table(early, "rounds")["reported_status"].to_list()
+    assert statuses == ["pass" if each else "fail" for each in checks["passed"]]
+
+
+def test_what_says_more_of_a_number_is_no_dimension(early: Reading) -> None:
+    dimensions = table(early, "dimension_configs")
+    assert dimensions.select("dimension_id", "is_graded").rows() == [
+        ("f1.f1_score", True),
+        ("exact.exact", True),
+        ("length.chars", False),
+    ]
+
+
+def test_a_bare_nan_is_missing(early: Reading) -> None:
+    exact = table(early, "reported_scores").filter(dimension_id="exact.exact")
+    assert exact["value"].to_list() == [1.0, 0.0, None]
+
+
+def test_what_is_claimed_can_be_recomputed(early: Reading) -> None:
+    totals = table(early, "reported_totals").filter(rule="mean_over_rounds")
+    scores = table(early, "reported_scores")
+    assert set(totals["dimension_id"]) == {"f1.f1_score", "exact.exact", "length.chars"}
+    for row in totals.iter_rows(named=True):
+        values = scores.filter(dimension_id=row["dimension_id"])["value"]
+        assert values.mean() == pytest.approx(row["value"])
+
+
+ROW = {
+    "question": "Where does the Nile end?",
+    "truth": "sea",
+    "answer": "the sea",
+    "context": "{}",
+    "latency": 1.5,
+    "gpt_relevance": 5.0,
+}
+
+
+def test_a_folder_of_its_samples_is_one_run(tmp_path: Path) -> None:
+    (tmp_path / "eval_results.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
+    told = {"gpt_relevance": {"pass_count": 1, "pass_rate": 1.0, "mean_rating": 5.0}}
+    (tmp_path / "summary.json").write_text(json.dumps(told), "utf-8")
+    asked = {"evaluation_gpt_model": "x", "evaluation_timestamp": 1772366400}
+    (tmp_path / "evaluate_parameters.json").write_text(json.dumps(asked), "utf-8")
+    reading = reading_of(tmp_path)
+    (task,) = table(reading, "tasks").rows(named=True)
+    assert task["created_at"].isoformat() == "2026-03-01T12:00:00+00:00"
+    assert not table(reading, "dimension_configs")["is_graded"].any()
+    assert table(reading, "reported_totals")["value"].to_list() == [1.0, 1.0, 5.0]
+
+
+def test_a_summary_alone_is_skipped_with_a_reason(tmp_path: Path) -> None:
+    file = tmp_path / "summary.json"
+    told = {"gpt_relevance": {"pass_count": 1, "pass_rate": 1.0, "mean_rating": 5.0}}
+    file.write_text(json.dumps(told), "utf-8")
+    reading = reading_of(file)
+    assert not reading.runs
+    assert [p.code for p in reading.problems] == ["rows_missing"]

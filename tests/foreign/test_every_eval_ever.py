@@ -1,0 +1,91 @@
+"""Every Eval Ever: an aggregate leads its samples; a line is a sample on a metric."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+RIVERS = DATA / "every_eval_ever"
+
+
+@pytest.fixture(scope="module")
+def rivers() -> Reading:
+    return reading_of(RIVERS)
+
+
+def test_an_evaluation_with_samples_is_a_task(rivers: Reading) -> None:
+    (task,) = table(rivers, "tasks").rows(named=True)
+    assert (task["title"], task["model"]) == ("rivers", "acme/early")
+    assert task["prompt_version"] == "ask-v1"
+    assert task["created_at"].isoformat() == "2026-03-01T12:00:00+00:00"
+
+
+def test_lines_of_two_metrics_are_one_round(rivers: Reading) -> None:
+    rounds = table(rivers, "rounds")
+    assert rounds["round_id"].to_list() == ["nile-1", "rhine-1", "rhine-2", "ob-1"]
+    assert rounds["raw_output"].to_list() == [
+        "Mediterranean",
+        "Baltic",
+        "North Sea",
+        "",
+    ]
+    assert rounds["input_tokens"].to_list() == [9, 9, 9, None]
+    assert table(rivers, "reported_scores").height == 8
+
+
+def test_the_verdict_is_their_own_and_an_error_is_none_of_it(rivers: Reading) -> None:
+    rounds = table(rivers, "rounds")
+    assert rounds["reported_status"].to_list() == ["pass", "fail", "pass", "error"]
+
+
+def test_only_what_is_said_to_lie_from_0_to_1_is_graded(rivers: Reading) -> None:
+    dimensions = table(rivers, "dimension_configs")
+    rows = dimensions.select("dimension_id", "is_graded", "direction").rows()
+    assert rows == [
+        ("accuracy", True, "higher_better"),
+        ("characters", False, "lower_better"),
+    ]
+
+
+def test_what_is_claimed_can_be_recomputed(rivers: Reading) -> None:
+    totals = table(rivers, "reported_totals")
+    assert totals.select("name", "rule", "value", "n").rows() == [
+        ("rivers/accuracy.score", "mean_over_cases", 0.5, 3),
+        ("rivers/characters.score", "mean_over_cases", 9.0, 3),
+        ("lakes/accuracy.score", "none", 0.25, None),
+    ]
+    scores = table(rivers, "reported_scores").filter(dimension_id="accuracy")
+    means = scores.group_by("case_id").agg(pl.col("value").mean())["value"]
+    assert means.mean() == pytest.approx(0.5)
+
+
+def test_an_aggregate_alone_is_totals(tmp_path: Path) -> None:
+    alone = Path(shutil.copy(RIVERS / "rivers.json", tmp_path))
+    reading = reading_of(alone)
+    assert [p.code for p in reading.problems] == ["totals_only"]
+    assert "rivers_samples.jsonl" in reading.problems[0].message
+    assert table(reading, "reported_totals").height == 3
+
+
+def test_samples_alone_are_read_and_the_missing_is_named(tmp_path: Path) -> None:
+    alone = Path(shutil.copy(RIVERS / "rivers_samples.jsonl", tmp_path))
+    reading = reading_of(alone)
+    assert reading.records_loaded == 4
+    assert [p.code for p in reading.problems] == ["results_missing"]
+    assert not table(reading, "dimension_configs")["is_graded"].any()
+
+
+def test_a_line_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
+    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
+    lines = tmp_path / "rivers_samples.jsonl"
+    lines.write_text(lines.read_text("utf-8").replace('"nile"', "7", 1), "utf-8")
+    reading = reading_of(tmp_path)
+    (problem,) = (p for p in reading.problems if p.severity == "reject")
+    assert (problem.line, problem.pointer) == (1, "rivers_samples.jsonl")
+    assert "$.sample_id" in problem.message

@@ -1,0 +1,97 @@
+"""HELM: a run is a folder; perturbations are cases of their own, trials are rounds."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+RIVERS = DATA / "helm" / "rivers,model=acme_early"
+
+
+@pytest.fixture(scope="module")
+def rivers() -> Reading:
+    return reading_of(RIVERS)
+
+
+def test_a_folder_is_a_task(rivers: Reading) -> None:
+    (task,) = table(rivers, "tasks").rows(named=True)
+    assert task["title"] == "rivers:continent=all"
+    assert task["model"] == "acme/early"
+    assert (
+        task["prompt_version"] == "multiple_choice_joint, 0-shot, Answer about rivers."
+    )
+    assert task["created_at"].isoformat() == "2026-03-01T12:00:00+00:00"
+
+
+def test_a_perturbed_instance_is_a_case_of_its_own(rivers: Reading) -> None:
+    assert table(rivers, "cases")["case_id"].to_list() == ["id0", "id1", "id1/typos"]
+
+
+def test_trials_are_rounds(rivers: Reading) -> None:
+    rounds = table(rivers, "rounds").filter(case_id="id1").sort("run_index")
+    assert rounds["raw_output"].to_list() == [" A", " B"]
+    assert rounds["latency_ms"].to_list() == [250.0, 250.0]
+    assert rounds["input_tokens"].to_list() == [12, 12]
+    assert json.loads(rounds["metadata"][1])["choice"] == "North Sea"
+
+
+def test_what_is_about_the_request_is_no_dimension(rivers: Reading) -> None:
+    dimensions = table(rivers, "dimension_configs")
+    assert dimensions.select("dimension_id", "is_graded").rows() == [
+        ("inference_runtime", False),
+        ("exact_match", True),
+        ("logprob", False),
+    ]
+
+
+def test_what_came_to_nothing_is_no_score(rivers: Reading) -> None:
+    names = table(rivers, "reported_scores")["dimension_id"]
+    assert "training_co2_cost" not in names
+    assert names.len() == 3 * 2 * 3
+
+
+def test_means_are_kept_apart_by_split_and_perturbation(rivers: Reading) -> None:
+    totals = table(rivers, "reported_totals")
+    assert totals.select("name", "rule", "value").rows() == [
+        ("stats.exact_match[test]", "none", 0.75),
+        ("stats.exact_match[test/typos]", "none", 0.0),
+    ]
+
+
+def test_a_run_of_one_split_can_be_recomputed(tmp_path: Path) -> None:
+    shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
+    for name, key in (
+        ("per_instance_stats", None),
+        ("scenario_state", "request_states"),
+    ):
+        file = tmp_path / f"{name}.json"
+        held = json.loads(file.read_text("utf-8"))
+        rows = held[key] if key else held
+        rows[:] = [each for each in rows if "perturbation" not in str(each)]
+        file.write_text(json.dumps(held), "utf-8")
+    reading = reading_of(tmp_path)
+    totals = table(reading, "reported_totals")
+    assert totals["rule"].to_list() == ["mean_over_cases", "none"]
+    scores = table(reading, "reported_scores").filter(dimension_id="exact_match")
+    assert scores["value"].mean() == pytest.approx(0.75)
+
+
+def test_a_part_without_its_run_is_refused_in_words(tmp_path: Path) -> None:
+    alone = Path(shutil.copy(RIVERS / "per_instance_stats.json", tmp_path))
+    reading = reading_of(alone)
+    assert reading.rejected
+    assert "run_spec.json" in reading.problems[0].message
+
+
+def test_a_run_without_scores_is_read_and_said(tmp_path: Path) -> None:
+    for name in ("run_spec.json", "scenario_state.json"):
+        shutil.copy(RIVERS / name, tmp_path)
+    reading = reading_of(tmp_path)
+    assert reading.records_loaded == 6
+    assert [p.code for p in reading.problems] == ["files_missing"]

@@ -1,0 +1,76 @@
+"""Ragas: a file is a run, a column is a metric, an empty cell is a metric that broke."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+
+@pytest.fixture(scope="module")
+def early() -> Reading:
+    return reading_of(DATA / "ragas" / "early.csv")
+
+
+def test_csv_and_jsonl_of_one_run_are_one(early: Reading) -> None:
+    written = reading_of(DATA / "ragas" / "early.jsonl")
+    assert written.runs == early.runs
+    for name in ("cases", "rounds", "baselines"):
+        assert table(written, name).equals(table(early, name)), name
+    other = reading_of(DATA / "ragas" / "late.csv")
+    assert not set(other.runs) & set(early.runs)
+
+
+def test_the_file_names_the_version(early: Reading) -> None:
+    (task,) = table(early, "tasks").rows(named=True)
+    assert (task["title"], task["prompt_version"]) == ("ragas", "early")
+    assert task["model"] == "unknown"
+
+
+def test_runs_pair_by_question_and_true_duplicates_stay(early: Reading) -> None:
+    ids = table(early, "cases")["case_id"].to_list()
+    late = reading_of(DATA / "ragas" / "late.jsonl")
+    assert table(late, "cases")["case_id"].to_list() == ids
+    assert ids[2] == f"{ids[0]}~2"
+
+
+def test_a_metric_that_broke_is_missing(early: Reading) -> None:
+    picky = table(early, "reported_scores").filter(dimension_id="picky")
+    assert picky["value"].null_count() == 1
+    assert table(early, "rounds")["reported_status"].null_count() == 4
+
+
+def test_contexts_are_read_as_lists(early: Reading) -> None:
+    kept = json.loads(table(early, "rounds")["metadata"][0])
+    assert kept["retrieved_contexts"][1] == "Two\nlines, 'quoted'"
+
+
+GRADED = {
+    "a metric of Ragas": ("faithfulness", "0.3", True),
+    "with a mode": ("rouge_score(mode=fmeasure)", "0.3", True),
+    "an aspect of somebody": ("harmless", "1", True),
+    "a number of somebody": ("length", "0.3", False),
+    "less is better": ("noise_sensitivity(mode=relevant)", "0.3", False),
+}
+
+
+@pytest.mark.parametrize("what", GRADED)
+def test_graded_is_what_is_known_to_lie_from_0_to_1(what: str, tmp_path: Path) -> None:
+    metric, value, is_graded = GRADED[what]
+    file = tmp_path / "a.csv"
+    file.write_text(f'user_input,response,"{metric}"\nNile?,sea,{value}\n', "utf-8")
+    (row,) = table(reading_of(file), "dimension_configs").rows(named=True)
+    assert (row["dimension_id"], row["is_graded"]) == (metric, is_graded)
+
+
+def test_columns_of_old_versions_are_known(tmp_path: Path) -> None:
+    file = tmp_path / "old.csv"
+    rows = "question,answer,contexts,ground_truth,faithfulness\nNile?,sea,['x'],sea,1\n"
+    file.write_text(rows, "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "rounds")["raw_output"].to_list() == ["sea"]
+    assert table(reading, "baselines").height == 1

@@ -1,0 +1,268 @@
+"""Tables of anybody: opened in any dialect, read by a mapping, told where there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pydantic import ValidationError
+
+from ingest.foreign.table.cells import number_of, same, verdict_of
+from ingest.foreign.table.guessing import guess
+from ingest.foreign.table.opening import form_of
+from ingest.plan import plan
+from ingest.raw.rows import Reading
+from promptlab.errors import InputError, SettingsError
+from promptlab.pipeline import Warehouse
+from promptlab.settings import Settings, load_settings
+from promptlab.table_mapping import TableMapping
+from tests.foreign.reading_of import DATA, reading_of, table
+
+PLAIN = "id,question,answer,gold,relevance,passed,seconds,note\n007,Nile?,sea,sea,0.5,yes,1.5,x\n008,Rhine?,,sea,,no,2,\n"
+MAPPING = TableMapping(
+    case="id",
+    inputs=("question",),
+    output="answer",
+    expected="gold",
+    scores=("relevance",),
+    verdict="passed",
+    latency_s="seconds",
+)
+
+
+def read(path: Path, mapping: TableMapping = MAPPING) -> Reading:
+    return reading_of(path, {"rivers": mapping})
+
+
+def _written(tmp_path: Path, data: bytes | str, name: str = "any.csv") -> Path:
+    path = tmp_path / name
+    path.write_bytes(data.encode() if isinstance(data, str) else data)
+    return path
+
+
+DIALECTS: dict[str, bytes] = {
+    "plain": PLAIN.encode(),
+    "with a byte order mark": PLAIN.encode("utf-8-sig"),
+    "with CRLF": PLAIN.replace("\n", "\r\n").encode(),
+    "tabs": PLAIN.replace(",", "\t").encode(),
+    "semicolons and decimal commas": PLAIN.replace(",", ";").replace(".5", ",5").encode(),
+    "Excel's line about the separator": b"sep=;\r\n" + PLAIN.replace(",", ";").encode(),
+    "UTF-16, as Excel's Unicode text": PLAIN.replace(",", "\t").encode("utf-16"),
+    "every cell in quotes": "\n".join(
+        ",".join(f'"{cell}"' for cell in line.split(",")) for line in PLAIN.split("\n")[:-1]
+    ).encode(),
+    "JSONL": "\n".join(
+        json.dumps(dict(zip(PLAIN.split("\n")[0].split(","), line.split(","), strict=True)))
+        for line in PLAIN.split("\n")[1:-1]
+    ).encode(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_table_reads_alike_in_every_dialect(dialect: str, tmp_path: Path) -> None:
+    reading = read(_written(tmp_path, DIALECTS[dialect]))
+    assert not reading.problems
+    rounds = table(reading, "rounds").sort("case_id")
+    assert rounds.select("case_id", "raw_output", "reported_status", "latency_ms").rows() == [
+        ("007", "sea", "pass", 1500.0),
+        ("008", None, "fail", 2000.0),
+    ]  # fmt: skip
+    assert table(reading, "reported_scores")["value"].to_list() == [0.5, None]
+    assert json.loads(rounds["metadata"][0]) == {"note": "x"}
+    assert list(reading.runs) == list(read(_written(tmp_path, PLAIN, "plain.csv")).runs)
+
+
+def test_parquet_and_csv_of_one_table_are_one_run(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.read_csv(PLAIN.encode(), schema_overrides={"id": pl.String})
+    frame.write_parquet(path)
+    assert read(path).runs == read(_written(tmp_path, PLAIN)).runs
+
+
+def test_a_workbook_is_read_from_its_first_sheet_with_rows() -> None:
+    mapping = TableMapping(
+        case="id", output="answer", scores=("relevance",), verdict="passed", time="when"
+    )
+    reading = read(DATA / "table" / "rivers.xlsx", mapping)
+    rounds = table(reading, "rounds")
+    assert rounds["case_id"].to_list() == ["7", "8", "9"]
+    assert rounds["reported_status"].to_list() == ["pass", "fail", "unevaluated"]
+    assert rounds["executed_at"][0].isoformat() == "2026-03-01T12:30:00+00:00"
+    assert table(reading, "reported_scores")["value"].to_list() == [1.0, 0.25, None]
+
+
+def test_a_latin_letter_is_read_as_excel_meant_it_and_said(tmp_path: Path) -> None:
+    reading = read(_written(tmp_path, PLAIN.replace("Nile", "Sauône").encode("cp1252")))
+    assert [p.code for p in reading.problems] == ["not_utf8"]
+    assert "Sauône" in table(reading, "cases")["context"][0]
+
+
+def test_rows_of_one_case_are_rounds_and_equal_questions_without_ids_are_cases(
+    tmp_path: Path,
+) -> None:
+    path = _written(tmp_path, "id,question,answer\n1,Nile?,a\n1,Nile?,b\n")
+    by_id = read(path, TableMapping(case="id", output="answer"))
+    assert table(by_id, "rounds")["run_index"].to_list() == [1, 2]
+    by_content = read(path, TableMapping(inputs=("question",), output="answer"))
+    first, second = table(by_content, "cases")["case_id"].to_list()
+    assert second == f"{first}~2"
+
+
+def test_models_and_versions_in_columns_are_tasks_of_one_run(tmp_path: Path) -> None:
+    rows = "id,answer,model\n1,a,small\n1,b,large\n"
+    mapping = TableMapping(
+        case="id", output="answer", model="model", fixed={"prompt_version": "v2"}
+    )
+    tasks = table(read(_written(tmp_path, rows), mapping), "tasks")
+    assert set(tasks.select("title", "model", "prompt_version").rows()) == {
+        ("rivers", "small", "v2"),
+        ("rivers", "large", "v2"),
+    }
+    assert tasks["run_id"].n_unique() == 1
+
+
+def test_a_row_with_too_many_cells_rejects_the_file_and_names_the_line(
+    tmp_path: Path,
+) -> None:
+    path = _written(tmp_path, "a,b\n1,2\n1,2,3\n")
+    reading = read(path, TableMapping(case="a", output="b"))
+    assert reading.rejected
+    (problem,) = reading.problems
+    assert problem.line == 3
+    assert "3 cells below 2 columns" in problem.message
+
+
+def test_an_odd_verdict_is_named_and_not_guessed(tmp_path: Path) -> None:
+    path = _written(tmp_path, "a,b\n1,perhaps\n")
+    reading = read(path, TableMapping(case="a", verdict="b"))
+    assert table(reading, "rounds")["reported_status"].to_list() == [None]
+    assert "'perhaps'" in reading.problems[0].message
+
+
+NOT_TABLES = {
+    "prose": b"A page, with commas.\n\nAnd more of it, here, and there.\n",
+    "YAML with commas": b"small: {a: 1, b: 2}\nlarge: {a: 3, b: 4}\n",
+    "one column": b"a\nb\nc\n",
+    "nothing": b"",
+    "a document": b'{"a": 1}',
+    "numbers without an end": b"\0\1\2,\n,",
+    "one row": b"a,b\n",
+}
+
+
+@pytest.mark.parametrize("what", NOT_TABLES)
+def test_what_is_no_table_does_not_look_like_one(what: str) -> None:
+    assert form_of(NOT_TABLES[what]) is None
+
+
+CELLS: list[tuple[Any, float | None]] = [
+    ("0.5", 0.5), (" 1 ", 1.0), ("85%", 0.85), ("TRUE", 1.0), ("no", 0.0), ("", None),
+    ("nan", None), ("inf", None), ("high", None), (float("nan"), None), (True, 1.0), (3, 3.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("cell", "value"), CELLS)
+def test_cells_are_numbers_where_they_say_one(cell: Any, value: float | None) -> None:
+    assert number_of(cell) == value
+
+
+def test_cells_that_say_the_same_in_two_formats_are_the_same() -> None:
+    assert same("['a', 'b\\nc']") == same(["a", "b\nc"]) == same('["a", "b\\nc"]')
+    assert same("0.1923076923076923") == same(0.1923076923)
+    assert same("") == same(None) == same(float("nan"))
+    assert same("True") == same(True)
+
+
+def test_words_for_pass_and_fail() -> None:
+    words = ("Passed", "FALSE", "1", "", "通过", "hm", "error")
+    assert [verdict_of(each) for each in words] == [
+        "pass", "fail", "pass", "unevaluated", "pass", None, "error"
+    ]  # fmt: skip
+
+
+def test_the_guess_says_what_the_columns_seem_to_mean(tmp_path: Path) -> None:
+    mapping, columns = guess(_written(tmp_path, PLAIN))
+    assert mapping == MAPPING
+    assert len(columns) == 8
+
+
+def test_what_lies_on_no_known_scale_is_guessed_as_a_value(tmp_path: Path) -> None:
+    rows = "question,answer,rating,cost\nNile?,sea,5,0.1\nOb?,sea,3,7\n"
+    mapping, _ = guess(_written(tmp_path, rows))
+    assert mapping.values == ("rating", "cost")
+    assert mapping.lower_is_better == ("cost",)
+    assert not mapping.scores
+
+
+def test_a_table_that_says_nothing_cannot_be_guessed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="write it by hand"):
+        guess(_written(tmp_path, "x,y\nfoo,bar\n"))
+
+
+FAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"output": "a"}, "needs `case` or `inputs`"),
+    ({"case": "a"}, "needs `output`"),
+    ({"case": "a", "output": "b", "lower_is_better": ["c"]}, "no value"),
+    ({"case": "a", "output": "b", "model": "c", "fixed": {"model": "x"}}, "once"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "fault"), FAULTS)
+def test_a_mapping_that_cannot_be_meant_is_refused(
+    said: dict[str, Any], fault: str
+) -> None:
+    with pytest.raises(ValidationError, match=fault):
+        TableMapping(**said)
+
+
+def test_a_mistyped_setting_of_a_mapping_names_the_nearest(tmp_path: Path) -> None:
+    config = _written(tmp_path, '[tables.x]\ncase = "a"\noutptu = "b"\n', "p.toml")
+    with pytest.raises(SettingsError, match=r"tables\.x\.outptu.*output"):
+        load_settings({}, config=config, environ={})
+
+
+def test_a_table_without_a_mapping_is_told_so(tmp_path: Path) -> None:
+    path = _written(tmp_path, PLAIN)
+    with pytest.raises(InputError, match=r"no mapping in the config.*init --table any"):
+        plan([path])
+    (load,) = Warehouse(tmp_path / "w.duckdb").ingest(tmp_path).files
+    assert load.status == "skipped"
+    assert load.message is not None
+    assert "init --table any.csv" in load.message
+
+
+def test_a_mapping_that_is_written_later_loads_the_table_and_a_new_one_again(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "in").mkdir()
+    _written(tmp_path / "in", PLAIN)
+    db, statuses = tmp_path / "w.duckdb", []
+    other = TableMapping(case="id", output="answer", scores=("relevance",))
+    for mapping in ({}, {"rivers": MAPPING}, {"rivers": MAPPING}, {"rivers": other}):
+        warehouse = Warehouse(db, settings=Settings(tables=mapping))
+        (load,) = warehouse.ingest(tmp_path / "in").files
+        statuses.append(load.status)
+    assert statuses == ["skipped", "loaded", "unchanged", "loaded"]
+    (tasks,) = warehouse.sql("select count(*) from raw.tasks").rows()
+    assert tasks == (1,)
+
+
+def test_a_mapping_wins_over_what_a_file_looks_like(tmp_path: Path) -> None:
+    rows = '{"id": "a", "question": "Nile?", "answer": "sea"}\n' * 2
+    path = _written(tmp_path, rows, "t.jsonl")
+    assert plan([path])[0][1] == "testset"
+    mapping = TableMapping(case="id", output="answer")
+    assert plan([path], tables={"t": mapping})[0][1] == "table"
+
+
+def test_cells_are_redacted(tmp_path: Path) -> None:
+    path = _written(tmp_path, "a,b\n1,ask ann@example.org\n")
+    mapping = {"t": TableMapping(case="a", output="b")}
+    settings = Settings(redact="strict", tables=mapping)
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    (load,) = warehouse.ingest(path).files
+    assert load.redacted
+    assert "ann@" not in str(warehouse.sql("from raw.rounds").rows())
