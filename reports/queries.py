@@ -21,33 +21,24 @@ from promptlab.contracts.analysis_result import (
     ResultSummary,
     ResultTask,
     ScorerUsed,
-    TargetStatus,
 )
 from promptlab.errors import NothingToDo
 from reports import task_sql
 from reports.catalogue import Lang, catalogue
 from reports.comparison_queries import comparison_with_baseline
+from reports.gate import gate_result
 from reports.limits import WHOLE, Limits
 from reports.names import Names
 from reports.rows import Row, from_json, moment, rows
+from reports.targets import target_status
 
 if TYPE_CHECKING:
     import duckdb
 
+    from promptlab.gate_policy import Policy
+
 _CASES = TypeAdapter(list[CaseResult])
 _EVERYTHING = 2**62  # a limit that no table reaches
-
-# Alerts that say whether the target of a dimension was reached.
-_MISSED = frozenset(
-    {
-        "below_min_score",
-        "above_max_score",
-        "below_min_target",
-        "above_max_target",
-        "max_variance_exceeded",
-    }
-)
-_UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
 
 
 def analysis_result(
@@ -58,6 +49,7 @@ def analysis_result(
     generated_at: datetime,
     package_version: str = __version__,
     limits: Limits = WHOLE,
+    policy: Policy | None = None,
 ) -> AnalysisResult:
     """Return what the warehouse knows of one task.
 
@@ -68,6 +60,7 @@ def analysis_result(
         generated_at: When the analysis is made, with its zone.
         package_version: Version of promptlab, for ``extras.promptlab``.
         limits: How many cases, rounds, checks and changes are read; all by default.
+        policy: What the gate asks for; the built-in policy by default.
 
     Raises:
         UsageError: there is no such language.
@@ -105,6 +98,7 @@ def analysis_result(
         comparison=comparison_with_baseline(
             con, task_id, lang=language, cases=limits.changes
         ),
+        gate=gate_result(con, task_id, policy, lang=language),
     )
 
 
@@ -201,6 +195,7 @@ def _dimension(
 ) -> DimensionResult:
     dimension_id = row["dimension_id"]
     target = from_json(row["target"]) or {}
+    codes = {alert.code for alert in alerts if dimension_id in alert.dimension_ids}
     return DimensionResult(
         dimension_id=dimension_id,
         name=names.name(row["name"]),
@@ -219,26 +214,9 @@ def _dimension(
         scorer=row["scorer"],
         scoring_mode=row["scoring_mode"],
         target=target,
-        target_status=_target_status(dimension_id, target, row["score"], alerts),
+        target_status=target_status(target, row["score"], codes),
         histogram=histograms.get(dimension_id, []),
     )
-
-
-def _target_status(
-    dimension_id: str,
-    target: dict[str, Any],
-    score: float | None,
-    alerts: Sequence[AlertItem],
-) -> TargetStatus:
-    """Say what the alerts say: the rule that judges a target is theirs."""
-    if not target:
-        return "none"
-    codes = {alert.code for alert in alerts if dimension_id in alert.dimension_ids}
-    if codes & _MISSED:
-        return "missed"
-    if score is None or codes & _UNKNOWN:
-        return "unknown"
-    return "met"
 
 
 def _cases(reader: _Reader, evidence: Iterable[EvidenceLink]) -> list[CaseResult]:

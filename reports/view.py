@@ -26,7 +26,9 @@ from promptlab.contracts.analysis_result import (
     Status,
 )
 from reports.changes_view import arrange_changes
+from reports.files import folder_name
 from reports.filters import json_text
+from reports.headline import headline_view
 from reports.histogram import histogram
 from reports.limits import SHOWN, Limits
 from reports.view_types import (
@@ -69,13 +71,14 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
     """Return what a page lists of *result*."""
     summary = result.summary
     listed = first(worst_first(result.case_results), limits.cases)
-    anchors = {case.case_id: f"case-{no}" for no, case in enumerate(listed, 1)}
+    anchors = {case.case_id: case_anchor(case.case_id) for case in listed}
     names = {d.dimension_id: d.name for d in result.dimensions}
     page = _Page(anchors, names, limits)
     dimensions = sorted(result.dimensions, key=_dimension_rank)
     extras = dict(result.extras)
     own = extras.pop("promptlab", None)
     return View(
+        headline=None if result.gate is None else headline_view(result.gate, page.ref),
         grade_tone=grade_tone(summary.grade),
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,
@@ -123,6 +126,11 @@ def counts(result: AnalysisResult) -> dict[Status, int]:
 def first(items: Sequence[T], most: int | None) -> Sequence[T]:
     """Return at most *most* of *items*; ``None`` means all."""
     return items if most is None else items[:most]
+
+
+def case_anchor(case_id: str) -> str:
+    """Return where a case stands on every page that lists it: `#case-<id>`."""
+    return f"case-{folder_name(case_id)}"
 
 
 def question(context: dict[str, Any]) -> str | None:

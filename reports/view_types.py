@@ -23,6 +23,7 @@ from promptlab.contracts.comparison import (
     ScoreChange,
     ScoreComparison,
 )
+from promptlab.contracts.gate import GateResult
 from reports.histogram import Histogram
 from reports.visible import Part
 
@@ -55,6 +56,16 @@ class CaseRef:
 
     case_id: str
     anchor: str | None
+
+
+@dataclass(frozen=True)
+class HeadlineView:
+    """The verdict that the page begins with, in pieces: words, and cases to link."""
+
+    gate: GateResult
+    decision: str
+    pieces: list[tuple[str, CaseRef | None]]
+    """What follows the decision."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +221,8 @@ class ChangesView:
 class View:
     """The page."""
 
+    headline: HeadlineView | None
+    """``None`` in a result of other makers, who do not say."""
     grade_tone: str
     bar: Bar
     n_judged: int

@@ -24,6 +24,8 @@ from reports.render import environment
 if TYPE_CHECKING:
     import duckdb
 
+    from promptlab.gate_policy import Policy
+
 MEMORY = "memory"
 """Folder of the memory runs below the output folder."""
 
@@ -40,6 +42,7 @@ def write_all(
     lang: str = "zh",
     templates: Path | None = None,
     report_url: str | None = None,
+    policy: Policy | None = None,
     generated_at: datetime,
     package_version: str = __version__,
     on_report: Callable[[str], None] = lambda _name: None,
@@ -55,6 +58,7 @@ def write_all(
         lang: ``zh`` or ``en``.
         templates: Folder whose files replace the built-in templates of their name.
         report_url: Address below which the reports will stand, for links in a mail.
+        policy: What the gate asks for; the built-in policy by default.
         generated_at: When the reports are made, with its zone.
         package_version: Version of promptlab, written into the results.
         on_report: Called before each task and memory run with its id.
@@ -78,7 +82,7 @@ def write_all(
             task_id,
             out,
             formats=formats,
-            options=Options(language, templates, report_url=report_url),
+            options=Options(language, templates, report_url=report_url, policy=policy),
             generated_at=generated_at,
             package_version=package_version,
         )
@@ -96,7 +100,12 @@ def write_all(
             package_version=package_version,
         )
     index = write_index(
-        con, out, lang=language, templates=templates, generated_at=generated_at
+        con,
+        out,
+        lang=language,
+        templates=templates,
+        policy=policy,
+        generated_at=generated_at,
     )
     return [*written, index]
 
@@ -130,6 +139,7 @@ def write_task(
                 generated_at=generated_at,
                 package_version=package_version,
                 limits=fmt.limits,
+                policy=options.policy,
             )
         data = fmt.render(results[fmt.limits], options)
         written.append(write_file(out, folder_name(task_id), fmt.file_name, data))
@@ -168,6 +178,7 @@ def write_index(
     *,
     lang: str = "zh",
     templates: Path | None = None,
+    policy: Policy | None = None,
     generated_at: datetime,
 ) -> Path:
     """Write ``out/index.html``; it links to those reports that are below *out*."""
@@ -179,6 +190,8 @@ def write_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
         memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
+        lang=lang,
+        policy=policy,
     )
     page = to_index_html(
         index, lang=lang, generated_at=generated_at, templates=templates

@@ -20,7 +20,7 @@ from promptlab.cli.cells import (
     words,
 )
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows, print_text
+from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Comparison,
         ScoreComparison,
     )
+    from promptlab.contracts.gate import GateResult
 
 EXIT_CODES = {
     "improved": 0,
@@ -78,27 +79,39 @@ def command(
     concluded.
     """
     from promptlab.errors import UsageError
+    from promptlab.gate_policy import load_policy
     from promptlab.history import compare
     from promptlab.pipeline import Warehouse
+    from reports.gate import gate_result
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
     candidate = tasks[-1] if tasks else "latest"
     baseline = tasks[0] if len(tasks) == 2 else "baseline"
+    policy = load_policy()
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
     comparison = compare(
-        Warehouse(call.settings.db, settings=call.settings),
+        warehouse,
         baseline,
         candidate,
         lang=lang,
         cases=None if call.format in ("json", "csv") else cases,
         say=call.say,
     )
-    _print(comparison, call)
+    with warehouse.built() as con:
+        gate = gate_result(
+            con,
+            comparison.candidate.task_id,
+            policy,
+            lang=lang,
+            baseline=comparison.baseline.task_id,
+        )
+    _print(comparison, gate, call)
     code = 1 if comparison.counts.must_have_lost else EXIT_CODES[comparison.verdict]
     return 0 if code == 4 and allow_inconclusive else code
 
 
-def _print(comparison: Comparison, call: Call) -> None:
+def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
     from reports.comparison_report import comparison_markdown
 
     if call.format == "json":
@@ -106,8 +119,9 @@ def _print(comparison: Comparison, call: Call) -> None:
     elif call.format == "csv":
         print_rows(_CASE_NAMES, [_case(c) for c in comparison.cases], "csv")
     elif call.format == "md":
-        click.echo(comparison_markdown(comparison), nl=False)
+        click.echo(comparison_markdown(comparison, gate), nl=False)
     else:
+        print_headline(gate)
         _print_for_people(comparison, wide=call.wide)
 
 
@@ -115,10 +129,7 @@ def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
     counts = comparison.counts
     _print_task("baseline ", comparison.baseline, _SOURCES[comparison.pair_source])
     _print_task("candidate", comparison.candidate)
-    verdict = judged(comparison.verdict)
-    print_text(
-        comparison.conclusion, lead=f"{verdict.text[0]} ", lead_style=verdict.style
-    )
+    print_text(comparison.conclusion)
     for note in comparison.notes:
         print_text(note, lead="  ")
     print_text(

@@ -16,10 +16,12 @@ from promptlab.contracts.base import Contract, JsonObject, Share
 from promptlab.contracts.base import Severity as Severity
 from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
+from promptlab.contracts.gate import GateResult
 
-FORMAT_VERSION = "1.1"
+FORMAT_VERSION = "1.2"
 # 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
 # 1.1  comparison with the baseline; histogram of a dimension's case scores
+# 1.2  the gate's verdict
 
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
@@ -253,3 +255,5 @@ class AnalysisResult(Contract):
     comparison: Comparison | None = None
     """Ours: the task against its baseline; ``None`` where it has none. Of the cases,
     the worst 1,000 at most."""
+    gate: GateResult | None = None
+    """Ours: whether to ship, by the gate policy that is in force."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.gate_policy import Policy
 from reports.catalogue import Lang
 from reports.history_queries import PastRun
 from reports.limits import Limits
@@ -23,6 +24,8 @@ class Options:
     """Runs of the title up to this task, oldest first."""
     report_url: str | None = None
     """Address below which the reports stand, as in the output folder."""
+    policy: Policy | None = None
+    """What the gate asks for; the built-in policy by default."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from tests.mail.made import (
     change,
     comparison,
     empty,
+    gate,
     result,
     runs,
     to_message,
@@ -98,25 +99,16 @@ def test_every_byte_on_the_wire_is_ascii_in_short_lines():
     assert max(map(len, data.split(b"\r\n"))) <= 998
 
 
-@pytest.mark.parametrize(
-    ("verdict", "subject"),
-    [
-        ("regressed", "[promptlab] C 71.2 ▼12.0 · 1 严重 · 客服问答回归"),
-        ("improved", "[promptlab] C 71.2 ▲12.0 · 1 严重 · 客服问答回归"),
-        ("inconclusive", "[promptlab] C 71.2 · 1 严重 · 客服问答回归"),
-        ("no_reliable_change", "[promptlab] C 71.2 · 1 严重 · 客服问答回归"),
-    ],
-)
-def test_the_subject_says_the_state_first(verdict, subject):
-    message = to_message(result(), comparison=comparison(verdict))
-    assert reread(message)["Subject"] == subject
+def test_the_subject_begins_with_the_verdict():
+    said = "不要发布：2 个用例变坏（a，b），4 个修复；+9.7 分，可能只是偶然。"
+    made = result().model_copy(update={"gate": gate(said)})
+    assert reread(to_message(made))["Subject"] == f"{said} · 客服问答回归"
+    assert body(to_message(made), "plain").splitlines()[0] == said
 
 
-def test_the_subject_of_an_empty_task_says_so():
-    assert (
-        reread(to_message(empty()))["Subject"]
-        == "[promptlab] 未评级 未评分 · 客服问答回归"
-    )
+def test_a_result_that_says_no_verdict_has_its_score_in_the_subject():
+    assert reread(to_message(result()))["Subject"] == "C 71.2 · 客服问答回归"
+    assert reread(to_message(empty()))["Subject"] == "未评级 未评分 · 客服问答回归"
 
 
 @pytest.mark.parametrize("text", canaries())
