@@ -23,7 +23,8 @@ from promptlab.contracts.analysis_result import (
     ScorerUsed,
 )
 from promptlab.errors import NothingToDo
-from reports import task_sql
+from reports import case_sql, task_sql
+from reports.case_queries import add_contents, prompt_of, round_row
 from reports.catalogue import Lang, catalogue
 from reports.comparison_queries import comparison_with_baseline
 from reports.gate import gate_result
@@ -99,6 +100,7 @@ def analysis_result(
             con, task_id, lang=language, cases=limits.changes
         ),
         gate=gate_result(con, task_id, policy, lang=language),
+        prompt=prompt_of(reader.all(case_sql.PROMPT)),
     )
 
 
@@ -237,25 +239,14 @@ def _cases(reader: _Reader, evidence: Iterable[EvidenceLink]) -> list[CaseResult
             tags=from_json(case["tags"]) or [],
             context=from_json(case["context"]) or {},
             evidences=evidence_of.get(case_id, []),
-            rounds=[_round(row) for row in rounds.get(case_id, [])],
+            rounds=[round_row(row) for row in rounds.get(case_id, [])],
             scopes=scopes.get(case_id, []),
             n_differences=counts[0] if counts else 0,
             differences=found,
         )
+    add_contents(cases, reader.by_case)
     # All at once: many times quicker than one object after the other.
     return _CASES.validate_python(cases)
-
-
-def _round(row: Row) -> Row:
-    executed_at = row["executed_at"]
-    row["executed_at"] = None if executed_at is None else moment(executed_at)
-    row["failed_steps"] = _texts(from_json(row["failed_steps"]))
-    return row
-
-
-def _texts(value: object) -> list[str]:
-    """A list of texts from what a file called its list of steps."""
-    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 def _extras(

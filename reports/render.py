@@ -36,7 +36,7 @@ from reports.limits import SHOWN, Limits
 from reports.view import arrange, fewer_cases, grade_tone
 from reports.visible import visible
 
-SECTIONS = ("summary", "changes", "alerts", "dimensions", "cases", "method")
+SECTIONS = ("summary", "changes", "alerts", "dimensions", "prompt", "cases", "method")
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
 
 MOST_BYTES = 4_900_000
