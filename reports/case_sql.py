@@ -31,15 +31,13 @@ with numbered as (
             order by rounds.run_index, rounds.round_id
         ) as place
     from marts.fct_rounds as rounds
-    inner join marts.dim_task_baselines as baselines
-        on rounds.task_id = baselines.baseline_task_id
     inner join marts.fct_case_changes as changes
         on
-            baselines.baseline_task_id = changes.baseline_task_id
-            and baselines.task_id = changes.candidate_task_id
+            rounds.task_id = changes.baseline_task_id
             and rounds.case_id = changes.case_id
     where
-        baselines.task_id = $task_id
+        changes.baseline_task_id = $baseline
+        and changes.candidate_task_id = $task_id
         and rounds.case_id in (select unnest($cases))
         and (
             changes.change <> 'same'
@@ -89,11 +87,6 @@ order by case_id, recency desc
 PROMPT = """
 select
     (select prompt from marts.dim_task_prompts where task_id = $task_id) as text,
-    (
-        select prompts.prompt
-        from marts.dim_task_prompts as prompts
-        inner join marts.dim_task_baselines as baselines
-            on prompts.task_id = baselines.baseline_task_id
-        where baselines.task_id = $task_id
-    ) as baseline_text
+    (select prompt from marts.dim_task_prompts where task_id = $baseline)
+        as baseline_text
 """

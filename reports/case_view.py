@@ -56,6 +56,7 @@ def case_view(
     anchor: str,
     change: CaseChange | None,
     names: dict[str, str],
+    tags: Sequence[str] = (),
     limits: Limits,
     evidences: Evidences,
 ) -> CaseView:
@@ -66,6 +67,7 @@ def case_view(
         anchor: Where it stands on the page.
         change: Against the baseline, if that is known.
         names: Names of the dimensions by id.
+        tags: Tags that the page filters by.
         limits: How many rounds and checks are listed.
         evidences: Arranges evidence, leaving out what the reader has seen.
     """
@@ -109,6 +111,14 @@ def case_view(
         n_rounds_more=case.n_rounds - len(rounds),
         n_differences_more=case.n_differences - n_listed,
         evidence=evidences(rest, seen),
+        state=_state(change),
+        tag_numbers=[number for number, tag in enumerate(tags) if tag in case.tags],
+        low_dimensions=[
+            number
+            for number, dimension_id in enumerate(names)
+            if (score := case.dimension_scores.get(dimension_id)) is not None
+            and score < 1
+        ],
     )
 
 
@@ -189,6 +199,16 @@ def _expected(case: CaseResult) -> list[Expected]:
     seen = {item.text for item in found}
     golden = [text for text in dict.fromkeys(case.golden_answers) if text not in seen]
     return found + [Expected(None, text) for text in golden[:_MOST_VERSIONS]]
+
+
+def _state(change: CaseChange | None) -> str:
+    if change is None:
+        return ""
+    if change.must_have_lost or change.status_change == "newly_failing":
+        return "broke"
+    if change.status_change == "newly_fixed":
+        return "fixed"
+    return "" if change.change == "same" else "changed"
 
 
 def _alike(

@@ -205,26 +205,10 @@ def comparison(
     )
 
 
-def comparison_with_baseline(
-    con: duckdb.DuckDBPyConnection,
-    task_id: str,
-    *,
-    lang: str,
-    cases: int | None = None,
-) -> Comparison | None:
-    """Return how a task did against its baseline; ``None`` where it has none.
-
-    Args:
-        con: An open connection to a built warehouse.
-        task_id: The whole id of the task.
-        lang: Language of the sentences, ``zh`` or ``en``.
-        cases: How many cases are listed, the worst first; all by default.
-    """
+def baseline_of(con: duckdb.DuckDBPyConnection, task_id: str) -> str | None:
+    """The whole id of the task that this one is compared with, if there is one."""
     found = rows(con, _BASELINE, {"task_id": task_id})
-    baseline = found[0]["baseline_task_id"] if found else None
-    if baseline is None:
-        return None
-    return comparison(con, baseline, task_id, lang=lang, cases=cases)
+    return found[0]["baseline_task_id"] if found else None
 
 
 def score_comparisons(

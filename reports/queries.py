@@ -26,7 +26,7 @@ from promptlab.errors import NothingToDo
 from reports import case_sql, task_sql
 from reports.case_queries import add_contents, prompt_of, round_row
 from reports.catalogue import Lang, catalogue
-from reports.comparison_queries import comparison_with_baseline
+from reports.comparison_queries import baseline_of, comparison
 from reports.gate import gate_result
 from reports.limits import WHOLE, Limits
 from reports.names import Names
@@ -51,6 +51,7 @@ def analysis_result(
     package_version: str = __version__,
     limits: Limits = WHOLE,
     policy: Policy | None = None,
+    baseline: str | None = None,
 ) -> AnalysisResult:
     """Return what the warehouse knows of one task.
 
@@ -62,13 +63,16 @@ def analysis_result(
         package_version: Version of promptlab, for ``extras.promptlab``.
         limits: How many cases, rounds, checks and changes are read; all by default.
         policy: What the gate asks for; the built-in policy by default.
+        baseline: The whole id of the task to compare with, instead of the baseline;
+            the marts must hold that comparison.
 
     Raises:
         UsageError: there is no such language.
         NothingToDo: the marts hold no such task.
     """
     language = catalogue(lang).lang
-    reader = _Reader(con, task_id, language, limits)
+    before = baseline or baseline_of(con, task_id)
+    reader = _Reader(con, task_id, before, language, limits)
     task = reader.task()
     names = Names(task["source_kind"], language)
     summary = reader.summary()
@@ -96,10 +100,10 @@ def analysis_result(
         generated_at=generated_at,
         version=FORMAT_VERSION,
         extras=_extras(task, dimension_rows, language, package_version),
-        comparison=comparison_with_baseline(
-            con, task_id, lang=language, cases=limits.changes
-        ),
-        gate=gate_result(con, task_id, policy, lang=language),
+        comparison=None
+        if before is None
+        else comparison(con, before, task_id, lang=language, cases=limits.changes),
+        gate=gate_result(con, task_id, policy, lang=language, baseline=baseline),
         prompt=prompt_of(reader.all(case_sql.PROMPT)),
     )
 
@@ -111,11 +115,16 @@ class _Reader:
         self,
         con: duckdb.DuckDBPyConnection,
         task_id: str,
+        baseline: str | None,
         lang: Lang,
         limits: Limits,
     ) -> None:
         self._con = con
-        self._values: dict[str, Any] = {"task_id": task_id, "lang": lang}
+        self._values: dict[str, Any] = {
+            "task_id": task_id,
+            "baseline": baseline,
+            "lang": lang,
+        }
         self._limits = {
             name: _EVERYTHING if limit is None else limit
             for name, limit in vars(limits).items()

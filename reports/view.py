@@ -6,6 +6,7 @@ only loops. It computes no score; every number on the page stands in the result.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -44,6 +45,7 @@ from reports.view_types import (
     CaseView,
     DimensionView,
     EvidenceView,
+    Facets,
     Field,
     Segment,
     View,
@@ -58,6 +60,8 @@ _BAR_ORDER: tuple[Status, ...] = ("pass", "fail", "error", "unevaluated")
 MOST_ALERTS = 100
 MOST_DIMENSIONS = 60
 MOST_IDS = 20
+MOST_TAGS = 40
+"""Tags that the cases can be filtered by."""
 MOST_EVIDENCE = 10
 
 _GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "poor", "F": "bad"}
@@ -71,8 +75,10 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
     listed = first(worst_first(result.case_results), limits.cases)
     anchors = {case.case_id: case_anchor(case.case_id) for case in listed}
     names = {d.dimension_id: d.name for d in result.dimensions}
+    counted = Counter(tag for case in listed for tag in dict.fromkeys(case.tags))
+    tags = [tag for tag, _ in counted.most_common(MOST_TAGS)]
     compared = result.comparison.cases if result.comparison else []
-    page = _Page(anchors, names, limits, {c.case_id: c for c in compared})
+    page = _Page(anchors, names, limits, {c.case_id: c for c in compared}, tags)
     dimensions = sorted(result.dimensions, key=_dimension_rank)
     extras = dict(result.extras)
     own = extras.pop("promptlab", None)
@@ -92,6 +98,7 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
         dimensions=[page.dimension(d) for d in first(dimensions, MOST_DIMENSIONS)],
         n_dimensions_more=max(0, len(dimensions) - MOST_DIMENSIONS),
         case_groups=page.case_groups(listed, counts(result)),
+        facets=Facets(tags, list(names.values())),
         n_cases_listed=len(listed),
         n_cases_more=summary.n_cases - len(listed),
         prompt=prompt_view(result.prompt),
@@ -157,6 +164,7 @@ class _Page:
     names: dict[str, str]
     limits: Limits
     changes: dict[str, CaseChange]
+    tags: list[str]
 
     def ref(self, case_id: str) -> CaseRef:
         return CaseRef(case_id, self.anchors.get(case_id))
@@ -253,6 +261,7 @@ class _Page:
             anchor=self.anchors[case.case_id],
             change=self.changes.get(case.case_id),
             names=self.names,
+            tags=self.tags,
             limits=self.limits,
             evidences=self._evidences,
         )

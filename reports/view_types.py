@@ -191,6 +191,16 @@ class RoundView:
 
 
 @dataclass(frozen=True)
+class Facets:
+    """What the cases of a page can be filtered by; a case names them by number."""
+
+    tags: list[str]
+    """The most frequent ones first."""
+    dimensions: list[str]
+    """Names; a case has the numbers of those on which it is below 100."""
+
+
+@dataclass(frozen=True)
 class CaseView:
     """One case, unfolded."""
 
@@ -214,6 +224,11 @@ class CaseView:
     n_differences_more: int
     evidence: list[EvidenceView]
     """Evidence of rounds that are not listed."""
+    state: str
+    """Against the baseline: ``broke``, ``fixed``, ``changed``, or empty."""
+    tag_numbers: list[int]
+    low_dimensions: list[int]
+    """Numbers of the dimensions on which it is below 100."""
 
 
 @dataclass(frozen=True)
@@ -292,6 +307,7 @@ class View:
     dimensions: list[DimensionView]
     n_dimensions_more: int
     case_groups: list[CaseGroup]
+    facets: Facets
     n_cases_listed: int
     n_cases_more: int
     prompt: PromptView | None

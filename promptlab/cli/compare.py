@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -25,6 +26,8 @@ from promptlab.cli.output import Column, Table, print_headline, print_rows, prin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import duckdb
+
     from promptlab.contracts.comparison import (
         CaseChange,
         ComparedTask,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
         ScoreComparison,
     )
     from promptlab.contracts.gate import GateResult
+    from promptlab.gate_policy import Policy
 
 EXIT_CODES = {
     "improved": 0,
@@ -59,6 +63,11 @@ _SOURCES = {
     show_default=True,
     help="Changed cases that a table or Markdown lists.",
 )
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write the comparison as a page below this folder, too.",
+)
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
 @common("lang", formats=("table", "json", "csv", "md"))
 def command(
@@ -66,6 +75,7 @@ def command(
     tasks: tuple[str, ...],
     lang: str,
     cases: int,
+    out: Path | None,
     allow_inconclusive: bool,
 ) -> int:
     """Compare two tasks case by case: better, worse, and whether it is real.
@@ -73,7 +83,8 @@ def command(
     BASELINE and CANDIDATE are ids, unique prefixes, or `latest`, `previous`,
     `baseline`; `previous` and `baseline` are those of the candidate. CANDIDATE alone is
     compared with its baseline, and without any the latest task is. `--format json`
-    prints the whole comparison, `--format csv` a line per case.
+    prints the whole comparison, `--format csv` a line per case;
+    `--out DIR` writes a page with the answers of both, side by side.
 
     Exits 1 if the overall score regressed or a must-have was lost, 4 if nothing can be
     concluded.
@@ -106,9 +117,35 @@ def command(
             lang=lang,
             baseline=comparison.baseline.task_id,
         )
+        page = None if out is None else _write(con, comparison, out, policy, lang)
     _print(comparison, gate, call)
+    if page is not None:
+        call.say(f"written: {page}")
     code = 1 if comparison.counts.must_have_lost else EXIT_CODES[comparison.verdict]
     return 0 if code == 4 and allow_inconclusive else code
+
+
+def _write(
+    con: duckdb.DuckDBPyConnection,
+    comparison: Comparison,
+    out: Path,
+    policy: Policy,
+    lang: str,
+) -> Path:
+    from datetime import UTC, datetime
+
+    from reports.catalogue import catalogue
+    from reports.formats import Options
+    from reports.write import write_comparison
+
+    return write_comparison(
+        con,
+        comparison.baseline.task_id,
+        comparison.candidate.task_id,
+        out,
+        options=Options(catalogue(lang).lang, policy=policy),
+        generated_at=datetime.now(UTC),
+    )
 
 
 def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:

@@ -11,6 +11,7 @@ from promptlab.gate_policy import Policy
 from reports.catalogue import Lang
 from reports.history_queries import PastRun
 from reports.limits import Limits
+from reports.links import NOWHERE, Links
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Options:
     """Address below which the reports stand, as in the output folder."""
     policy: Policy | None = None
     """What the gate asks for; the built-in policy by default."""
+    links: Links = NOWHERE
+    """Where a reader may go from the page."""
 
 
 @dataclass(frozen=True)
