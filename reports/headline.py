@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from unicodedata import east_asian_width
 
 from promptlab.contracts.gate import CaseList, GateResult, GateRule
 from reports.catalogue import catalogue
@@ -34,20 +35,51 @@ class Piece:
 
 def headline(result: GateResult, filters: Filters) -> str:
     """Return the verdict as one sentence, on one line."""
-    return "".join(visible(piece.text) for piece in pieces(result, filters))
+    return one_line(pieces(result, filters))
 
 
 def pieces(result: GateResult, filters: Filters) -> list[Piece]:
     """Return the sentence in pieces, so that a page can link its cases."""
+    said = _joined(result, filters, named=MOST_NAMED, clauses=None)
+    return [*said, Piece(filters.catalogue.text("headline.end"))]
+
+
+def one_line(said: Iterable[Piece]) -> str:
+    """Return the text of these pieces, hidden characters named."""
+    return "".join(visible(piece.text) for piece in said)
+
+
+def _columns(text: str) -> int:
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _joined(
+    result: GateResult, filters: Filters, *, named: int, clauses: int | None
+) -> list[Piece]:
     texts = filters.catalogue
-    clauses = list(_clauses(result, filters))
     said = [Piece(texts.text(f"decision.{result.decision}"))]
     joint = "headline.and" if result.decision == "first_run" else "headline.colon"
-    for clause in clauses:
+    for clause in list(_clauses(result, filters, named))[:clauses]:
         said.append(Piece(texts.text(joint)))
         joint = "headline.and"
         said += clause
-    said.append(Piece(texts.text("headline.end")))
+    return said
+
+
+def brief(result: GateResult, filters: Filters, most: int) -> str:
+    """Return the decision and its first reason, for where there is little room.
+
+    Args:
+        result: What the gate said.
+        filters: How values are printed.
+        most: Columns; a Chinese letter takes two.
+    """
+    for named in range(MOST_NAMED, -1, -1):
+        said = one_line(_joined(result, filters, named=named, clauses=1))
+        if _columns(said) <= most:
+            return said
+    while _columns(said) > most:
+        said = said[:-2] + "…"
     return said
 
 
@@ -69,12 +101,12 @@ def headline_view(
     )
 
 
-def _clauses(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
+def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[Piece]]:
     """What broke first, then what else stands against it, then what may be chance."""
     change = _change(result, filters)
     fell = any(r.rule == _TOLD_BY_CHANGE and r.verdict == "fail" for r in result.rules)
     if result.broke.n or (result.change_verdict and result.n_judged_twice):
-        yield _cases(result, filters)
+        yield _cases(result, filters, named)
     if fell:
         yield change
     for text in dict.fromkeys(
@@ -99,27 +131,29 @@ def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
         yield [Piece(texts.text("gate_note.first_run"))]
 
 
-def _cases(result: GateResult, filters: Filters) -> list[Piece]:
+def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
     """``2 cases broke (a, b), 4 were fixed``."""
     texts = filters.catalogue
     said = [Piece(texts.text("headline.none_broke"))]
     if result.broke.n:
         said = [Piece(texts.text("headline.broke", n=result.broke.n))]
-        said += _named(result.broke, filters)
+        said += _named(result.broke, filters, named)
     if result.fixed.n:
         said.append(Piece(texts.text("headline.fixed", n=result.fixed.n)))
     return said
 
 
-def _named(cases: CaseList, filters: Filters) -> list[Piece]:
+def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
+    if not most:
+        return []
     texts = filters.catalogue
     comma = texts.text("word.comma")
     said = [Piece(texts.text("headline.open"))]
-    for number, case_id in enumerate(cases.case_ids[:MOST_NAMED]):
+    for number, case_id in enumerate(cases.case_ids[:most]):
         if number:
             said.append(Piece(comma))
         said.append(Piece(clip(" ".join(case_id.split()), _LONGEST_ID), case_id))
-    more = cases.n - MOST_NAMED
+    more = cases.n - most
     if more > 0:
         said.append(Piece(comma + texts.text("count.more", n=more)))
     said.append(Piece(texts.text("headline.close")))

@@ -24,6 +24,7 @@ from promptlab.errors import UsageError
 from reports.catalogue import catalogue
 from reports.files import folder_name
 from reports.filters import Filters
+from reports.headline import brief
 from reports.history_queries import PastRun
 from reports.mail_view import LIMITS, MailView, arrange_mail, one_line
 from reports.render import environment, language_of, render, to_html
@@ -37,6 +38,7 @@ Attach = Literal["none", "html", "zip", "link"]
 NO_REPLY = "promptlab@promptlab.invalid"
 _ASCII_ENOUGH = 1.2  # bytes per character, up to which quoted-printable is shorter
 _PAGE = "report.html"
+_SUBJECT_COLUMNS = 72  # a phone shows about 40, a list of mails about 100
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def to_message(
 
 def subject_of(result: AnalysisResult, filters: Filters) -> str:
     """Return the subject: the verdict first, so that a phone shows it."""
-    title = one_line(result.task.title, 36)
+    title = one_line(result.task.title, 12 if result.gate else 36)
     if result.gate is None:
         return filters.catalogue.text(
             "mail.subject_scored",
@@ -127,12 +129,14 @@ def subject_of(result: AnalysisResult, filters: Filters) -> str:
             score=filters.score(result.summary.overall_score),
             title=title,
         )
-    said = one_line(result.gate.headline, 150)
+    said = brief(result.gate, filters, _SUBJECT_COLUMNS)
     return filters.catalogue.text("mail.subject", headline=said, title=title)
 
 
 def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> str:
-    """Return what an inbox shows beside the subject: score, passes, conclusion."""
+    """Return what an inbox shows beside the subject: the whole verdict."""
+    if result.gate is not None:
+        return one_line(result.gate.headline, 140)
     summary = result.summary
     return filters.catalogue.text(
         "mail.preheader",

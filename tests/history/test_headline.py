@@ -63,7 +63,7 @@ def test_the_verdict_stands_first_in_every_form(results):
         said = gate_of(result).headline
         message = to_message(result)
         assert to_markdown(result).startswith(f"**{plain(said)}**")
-        assert str(message["Subject"]).startswith(said[:100])
+        assert str(message["Subject"]).startswith(re.split("[:：；;(（.]", said)[0])
         text = message.get_body(("plain",)).get_content()
         assert text.splitlines()[0] == said
         html = re.sub(r"<[^>]*>|&[a-z#0-9]+;|\s", "", to_html(result))

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 
+from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
 from reports.formats.report_eml import FORMAT
 from reports.mail_message import MOST_BYTES, Envelope
@@ -102,8 +103,17 @@ def test_every_byte_on_the_wire_is_ascii_in_short_lines():
 def test_the_subject_begins_with_the_verdict():
     said = "不要发布：2 个用例变坏（a，b），4 个修复；+9.7 分，可能只是偶然。"
     made = result().model_copy(update={"gate": gate(said)})
-    assert reread(to_message(made))["Subject"] == f"{said} · 客服问答回归"
+    subject = reread(to_message(made))["Subject"]
+    assert subject == "不要发布：2 个用例变坏（a，b） · 客服问答回归"
     assert body(to_message(made), "plain").splitlines()[0] == said
+
+
+def test_a_subject_has_room_for_few_names():
+    broke = CaseList(n=9, case_ids=[f"{n}{'x' * 30}" for n in range(9)])
+    made = result().model_copy(update={"gate": gate("…", broke=broke, lang="en")})
+    english = reread(to_message(made, lang="en"))["Subject"]
+    assert english.startswith(f"Do not ship: 9 cases broke (0{'x' * 30}, 8 more)")
+    assert english.endswith("客服问答回归")
 
 
 def test_a_result_that_says_no_verdict_has_its_score_in_the_subject():

@@ -2,23 +2,9 @@
 
 with
 
-cases as (
-
-    select * from {{ ref('stg_tasks__cases') }}
-
-),
-
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
-
-test_cases as (
-
-    select * from {{ ref('stg_testsets__test_cases') }}
-
-),
+cases as (select * from {{ ref('stg_tasks__cases') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 
 golden_answers as (
 
@@ -49,7 +35,7 @@ final as (
         golden_answers.golden_answers
 
     from cases
-    inner join tasks on cases.task_id = tasks.task_id
+    inner join tasks using (task_id)
     left join test_cases
         on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
     left join golden_answers

@@ -3,17 +3,8 @@
 -- The nearest word counts: the task's own prompt, else that of its variant, else the pipeline's.
 with
 
-tasks as (
-
-    select * from {{ ref('dim_tasks') }}
-
-),
-
-pipelines as (
-
-    select * from {{ ref('stg_pipelines__pipelines') }}
-
-),
+tasks as (select * from {{ ref('dim_tasks') }}),
+pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
 
 joined as (
 

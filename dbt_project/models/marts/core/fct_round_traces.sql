@@ -2,11 +2,7 @@
 
 with
 
-rounds as (
-
-    select * from {{ ref('stg_tasks__rounds') }}
-
-),
+rounds as (select * from {{ ref('stg_tasks__rounds') }}),
 
 final as (
 
