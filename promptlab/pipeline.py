@@ -170,7 +170,9 @@ class Warehouse:
             Every file written, the index last.
         """
         import reports
+        from promptlab.gate_policy import load_policy
 
+        policy = load_policy()
         with self.built() as con:
             return reports.write_all(
                 con,
@@ -181,6 +183,7 @@ class Warehouse:
                 lang=lang or self.settings.lang,
                 templates=templates or self.settings.templates,
                 report_url=self.settings.report_url,
+                policy=policy,
                 generated_at=generated_at or datetime.now(UTC),
                 on_report=on_report,
             )
@@ -195,14 +198,17 @@ class Warehouse:
             lang: language of its sentences, ``zh`` or ``en``.
         """
         import reports
+        from promptlab.gate_policy import load_policy
         from promptlab.task_ids import resolve_task
 
+        policy = load_policy()
         with self.built() as con:
             return reports.analysis_result(
                 con,
                 resolve_task(con, task),
                 lang=lang or self.settings.lang,
                 generated_at=datetime.now(UTC),
+                policy=policy,
             )
 
     def compare(

@@ -6,6 +6,7 @@ Everything comes from ``marts``; no number is made here.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -59,6 +60,22 @@ select level, dimension_id as subject, name, {_NUMBERS}
 from marts.fct_task_comparisons
 where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by level desc, dimension_position, dimension_id
+"""
+
+# Of many pairs at once; the overall score of each stands first.
+_SCORES_OF_PAIRS = f"""
+with asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+)
+
+select candidate_task_id, dimension_id as subject, name, {_NUMBERS}
+from marts.fct_task_comparisons
+inner join asked using (candidate_task_id, baseline_task_id)
+order by candidate_task_id, level desc, dimension_position, dimension_id
 """
 
 _TAGS = f"""
@@ -188,26 +205,37 @@ def comparison(
     )
 
 
-def comparison_with_baseline(
+def baseline_of(con: duckdb.DuckDBPyConnection, task_id: str) -> str | None:
+    """The whole id of the task that this one is compared with, if there is one."""
+    found = rows(con, _BASELINE, {"task_id": task_id})
+    return found[0]["baseline_task_id"] if found else None
+
+
+def score_comparisons(
     con: duckdb.DuckDBPyConnection,
-    task_id: str,
+    pairs: Sequence[tuple[str, str]],
     *,
     lang: str,
-    cases: int | None = None,
-) -> Comparison | None:
-    """Return how a task did against its baseline; ``None`` where it has none.
+    names: Mapping[str, Names],
+) -> dict[str, list[ScoreComparison]]:
+    """Return the scores of many comparisons, by candidate, the overall one first.
 
     Args:
         con: An open connection to a built warehouse.
-        task_id: The whole id of the task.
+        pairs: Candidate and baseline, whole ids; a candidate has one baseline.
         lang: Language of the sentences, ``zh`` or ``en``.
-        cases: How many cases are listed, the worst first; all by default.
+        names: Names of the dimensions, by candidate.
     """
-    found = rows(con, _BASELINE, {"task_id": task_id})
-    baseline = found[0]["baseline_task_id"] if found else None
-    if baseline is None:
-        return None
-    return comparison(con, baseline, task_id, lang=lang, cases=cases)
+    scores: dict[str, list[ScoreComparison]] = defaultdict(list)
+    values = {
+        "candidates": [candidate for candidate, _ in pairs],
+        "baselines": [baseline for _, baseline in pairs],
+        "lang": lang,
+    }
+    for row in rows(con, _SCORES_OF_PAIRS, values) if pairs else []:
+        candidate = row.pop("candidate_task_id")
+        scores[candidate].append(_score(row, names[candidate]))
+    return scores
 
 
 def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:

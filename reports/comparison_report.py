@@ -15,12 +15,16 @@ _SUBJECTS = 40
 
 
 def comparison_markdown(
-    comparison: Comparison, *, templates: Path | None = None
+    comparison: Comparison,
+    gate: GateResult | None = None,
+    *,
+    templates: Path | None = None,
 ) -> str:
     """Return *comparison* as Markdown of at most 60 KB.
 
     Args:
         comparison: What to report, with as many cases as are wanted.
+        gate: What the gate says of it; it stands first.
         templates: Folder whose files replace the built-in ones of the same name.
     """
     env = environment(comparison.lang, templates)
@@ -30,6 +34,7 @@ def comparison_markdown(
             env,
             "comparison.md.j2",
             comparison=comparison,
+            gate=gate,
             cases=changed[:most],
             n_more=comparison.counts.changed - len(changed[:most]),
             most=_SUBJECTS,
@@ -60,7 +65,7 @@ def gate_junit(result: GateResult, *, templates: Path | None = None) -> str:
     """
     counts = {
         verdict: sum(rule.verdict == verdict for rule in result.rules)
-        for verdict in ("fail", "inconclusive")
+        for verdict in ("fail", "inconclusive", "skipped")
     }
     return render(
         environment(result.lang, templates),

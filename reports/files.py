@@ -19,7 +19,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 # Names that Windows keeps for devices, with any suffix, and our own beside the tasks.
 _TAKEN = frozenset(
-    {"con", "prn", "aux", "nul", "memory", "index.html"}
+    {"con", "prn", "aux", "nul", "compare", "memory", "index.html"}
     | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
 )
 
@@ -73,7 +73,7 @@ def write_file(out: Path, folder: str, name: str, data: bytes) -> Path:
 
 def _is_taken(name: str) -> bool:
     lower = name.lower()
-    return lower in _TAKEN or lower.split(".")[0] in _TAKEN - {"memory"}
+    return lower in _TAKEN or lower.split(".")[0] in _TAKEN - {"compare", "memory"}
 
 
 def _cut(text: str, most: int) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 from promptlab.contracts.analysis_result import CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
 from reports.catalogue import Catalogue
-from reports.visible import clip, parts, plain
+from reports.visible import bare, clip, parts, plain
 
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
@@ -182,6 +182,7 @@ class Filters:
             "number": self.number,
             "milliseconds": self.milliseconds,
             "moment": self.moment,
+            "bare": bare,
             "value": self.value,
             "listed": self.listed,
             "place": self.place,

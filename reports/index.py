@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlab.contracts.gate import GateResult
+from reports.gate import gate_results
+from reports.headline import headline_view
 from reports.memory_queries import MemoryLine, memory_lines
 from reports.render import environment, render
 from reports.rows import Row, moment, rows
 from reports.sparkline import Sparkline, sparkline
+from reports.view import case_anchor
+from reports.view_types import CaseRef, HeadlineView
 
 if TYPE_CHECKING:
     import duckdb
+
+    from promptlab.gate_policy import Policy
 
 MOST_TITLES = 300
 MOST_RUNS = 30
@@ -51,27 +58,10 @@ ranked as (
         count(*) filter (where recency = 1) over () as n_titles
     from runs
 
-),
-
-changes as (
-
-    select
-        baselines.task_id, comparisons.verdict, comparisons.delta,
-        tasks.prompt_version as baseline_version
-    from marts.dim_task_baselines as baselines
-    inner join marts.fct_task_comparisons as comparisons
-        on
-            baselines.baseline_task_id = comparisons.baseline_task_id
-            and baselines.task_id = comparisons.candidate_task_id
-            and comparisons.level = 'overall'
-    inner join marts.dim_tasks as tasks
-        on baselines.baseline_task_id = tasks.task_id
-
 )
 
-select ranked.*, changes.* exclude (task_id)
+select ranked.*
 from ranked
-left join changes on ranked.task_id = changes.task_id and ranked.recency = 1
 where ranked.recency <= {MOST_RUNS} and ranked.title_rank <= {MOST_TITLES}
 order by ranked.title_rank, ranked.recency
 """
@@ -95,23 +85,13 @@ class RunLine:
 
 
 @dataclass(frozen=True)
-class ChangeLine:
-    """A task against its baseline, in one line."""
-
-    verdict: str
-    delta: float | None
-    baseline_version: str
-    """Prompt version of the baseline."""
-
-
-@dataclass(frozen=True)
 class TitleLine:
     """The tasks of one title, newest first."""
 
     title: str
     latest: RunLine
-    change: ChangeLine | None
-    """Of the latest task; ``None`` where it has no baseline."""
+    headline: HeadlineView
+    """The verdict of the latest task."""
     previous: Sequence[RunLine]
     n_more: int
     trend: Sparkline | None
@@ -126,11 +106,28 @@ class Index:
     memory: list[MemoryLine]
 
 
-def read_index(con: duckdb.DuckDBPyConnection, task: Href, memory: Href) -> Index:
-    """Return the index of the warehouse; *task* and *memory* give the links."""
+def read_index(
+    con: duckdb.DuckDBPyConnection,
+    task: Href,
+    memory: Href,
+    *,
+    lang: str = "zh",
+    policy: Policy | None = None,
+) -> Index:
+    """Return the index of the warehouse.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task: Gives the link of a task's report.
+        memory: Gives the link of a memory run's report.
+        lang: Language of the verdicts, ``zh`` or ``en``.
+        policy: What the gate asks for; the built-in policy by default.
+    """
     found = rows(con, _RUNS)
+    latest = [row["task_id"] for row in found if row["recency"] == 1]
+    gates = gate_results(con, latest, policy, lang=lang)
     titles = [
-        _title(title, list(group), task)
+        _title(title, list(group), task, gates)
         for title, group in groupby(found, key=lambda row: str(row["title"]))
     ]
     n_titles = found[0]["n_titles"] if found else 0
@@ -145,22 +142,20 @@ def to_index_html(
     return render(env, "index.html.j2", index=index, generated_at=generated_at)
 
 
-def _title(title: str, found: list[Row], href: Href) -> TitleLine:
+def _title(
+    title: str, found: list[Row], href: Href, gates: Mapping[str, GateResult]
+) -> TitleLine:
     runs = [_run(row, href) for row in found]
     return TitleLine(
         title=title,
         latest=runs[0],
-        change=_change(found[0]),
+        headline=headline_view(
+            gates[runs[0].task_id], lambda case: CaseRef(case, case_anchor(case))
+        ),
         previous=runs[1:],
         n_more=found[0]["n_runs"] - len(runs),
         trend=sparkline([run.overall_score for run in reversed(runs)]),
     )
-
-
-def _change(row: Row) -> ChangeLine | None:
-    if row["verdict"] is None:
-        return None
-    return ChangeLine(row["verdict"], row["delta"], row["baseline_version"])
 
 
 def _run(row: Row, href: Href) -> RunLine:

@@ -16,6 +16,8 @@ from reports.queries import analysis_result
 if TYPE_CHECKING:
     import duckdb
 
+    from promptlab.gate_policy import Policy
+
 
 def task_message(
     con: duckdb.DuckDBPyConnection,
@@ -24,6 +26,7 @@ def task_message(
     envelope: Envelope,
     lang: str = "zh",
     templates: Path | None = None,
+    policy: Policy | None = None,
     generated_at: datetime,
     package_version: str = __version__,
 ) -> EmailMessage:
@@ -35,6 +38,7 @@ def task_message(
         envelope: Sender, recipients, subject, and how the full report comes along.
         lang: ``zh`` or ``en``.
         templates: Folder whose files replace the built-in templates of their name.
+        policy: What the gate asks for; the built-in policy by default.
         generated_at: When the mail is made, with its zone.
         package_version: Version of promptlab, written into the result.
 
@@ -50,6 +54,7 @@ def task_message(
         generated_at=generated_at,
         package_version=package_version,
         limits=SHOWN,
+        policy=policy,
     )
     return to_message(
         result,

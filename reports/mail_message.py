@@ -24,6 +24,7 @@ from promptlab.errors import UsageError
 from reports.catalogue import catalogue
 from reports.files import folder_name
 from reports.filters import Filters
+from reports.headline import brief
 from reports.history_queries import PastRun
 from reports.mail_view import LIMITS, MailView, arrange_mail, one_line
 from reports.render import environment, language_of, render, to_html
@@ -37,6 +38,7 @@ Attach = Literal["none", "html", "zip", "link"]
 NO_REPLY = "promptlab@promptlab.invalid"
 _ASCII_ENOUGH = 1.2  # bytes per character, up to which quoted-printable is shorter
 _PAGE = "report.html"
+_SUBJECT_COLUMNS = 72  # a phone shows about 40, a list of mails about 100
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,9 @@ def to_message(
     lang = lang or language_of(result)
     filters = Filters(catalogue(lang))
     place = _place(result, envelope)
-    view, html, text, image = _bodies(result, history, lang, templates, filters, place)
+    html, text, image = _bodies(result, history, lang, templates, filters, place)
     message = EmailMessage(policy=SMTP)
-    _write_headers(message, result, view, envelope, filters)
+    _write_headers(message, result, envelope, filters)
     message.set_content(text, cte=_encoding(text))
     message.add_alternative(html, subtype="html", cte=_encoding(html))
     if image is not None:
@@ -117,29 +119,24 @@ def to_message(
     return message
 
 
-def subject_of(result: AnalysisResult, view: MailView, filters: Filters) -> str:
-    """Return the subject: the state first, so that a phone shows it whole."""
-    text = filters.catalogue.text
-    compared = view.comparison.overall if view.comparison else None
-    change = ""
-    if compared and compared.delta is not None:
-        points = filters.points(abs(compared.delta))
-        if compared.verdict in ("improved", "regressed"):
-            sign = filters.label(compared.verdict, "verdict_sign")
-            change = text("mail.subject_change", sign=sign, points=points)
-    critical = view.severities.get("critical", 0)
-    return text(
-        "mail.subject",
-        grade=one_line(filters.label(result.summary.grade, "grade"), 12),
-        score=filters.score(result.summary.overall_score),
-        change=change,
-        alerts=text("mail.subject_alerts", n=critical) if critical else "",
-        title=one_line(result.task.title, 36),
-    )
+def subject_of(result: AnalysisResult, filters: Filters) -> str:
+    """Return the subject: the verdict first, so that a phone shows it."""
+    title = one_line(result.task.title, 12 if result.gate else 36)
+    if result.gate is None:
+        return filters.catalogue.text(
+            "mail.subject_scored",
+            grade=one_line(filters.label(result.summary.grade, "grade"), 12),
+            score=filters.score(result.summary.overall_score),
+            title=title,
+        )
+    said = brief(result.gate, filters, _SUBJECT_COLUMNS)
+    return filters.catalogue.text("mail.subject", headline=said, title=title)
 
 
 def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> str:
-    """Return what an inbox shows beside the subject: the conclusion."""
+    """Return what an inbox shows beside the subject: the whole verdict."""
+    if result.gate is not None:
+        return one_line(result.gate.headline, 140)
     summary = result.summary
     return filters.catalogue.text(
         "mail.preheader",
@@ -157,7 +154,7 @@ def _bodies(
     templates: Path | None,
     filters: Filters,
     place: Place,
-) -> tuple[MailView, str, str, bytes | None]:
+) -> tuple[str, str, bytes | None]:
     """Render both bodies, listing less until the HTML is small enough."""
     env = environment(lang, templates)
     compared = result.comparison
@@ -184,7 +181,7 @@ def _bodies(
             break
     # The one template that is no markup; hidden characters are named here too.
     plain = env.overlay(autoescape=False)
-    return view, html, render(plain, "mail/mail.txt.j2", **values), image
+    return html, render(plain, "mail/mail.txt.j2", **values), image
 
 
 def _place(result: AnalysisResult, envelope: Envelope) -> Place:
@@ -206,14 +203,13 @@ def _place(result: AnalysisResult, envelope: Envelope) -> Place:
 def _write_headers(
     message: EmailMessage,
     result: AnalysisResult,
-    view: MailView,
     envelope: Envelope,
     filters: Filters,
 ) -> None:
     sender = _address(envelope.sender)
     subject = envelope.subject
     if subject is None:
-        subject = subject_of(result, view, filters)
+        subject = subject_of(result, filters)
     message["Subject"] = one_line(subject, 200)
     message["From"] = Address("promptlab", sender.username, sender.domain)
     if envelope.to:

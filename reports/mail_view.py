@@ -22,7 +22,6 @@ from reports.visible import Part, clip, highlighted, visible
 BAR = 96
 """Width of a dimension's bar, pixels."""
 
-_SEVERITIES: tuple[Severity, ...] = ("critical", "major", "minor", "info")
 _SNIPPET = 160  # characters
 _LINES = 6
 _RUNS_WITH_PICTURE = 5
@@ -104,8 +103,6 @@ class MailView:
     """The mail."""
 
     page: View
-    severities: dict[Severity, int]
-    """How many alerts of each severity there are, worst first."""
     alerts: list[tuple[Severity, AlertView]]
     n_alerts_more: int
     dimensions: list[MailDimension]
@@ -163,11 +160,6 @@ def arrange_mail(
     by_dimension = {d.subject: d for d in comparison.dimensions} if comparison else {}
     return MailView(
         page=page,
-        severities={
-            severity: n
-            for severity in _SEVERITIES
-            if (n := sum(a.severity == severity for a in result.summary.alerts))
-        },
         alerts=alerts[: limits.alerts],
         n_alerts_more=len(result.summary.alerts) - len(alerts[: limits.alerts]),
         dimensions=[

@@ -9,10 +9,19 @@ from reports.memory_view import arrange_memory
 from reports.render import environment, render
 
 
-def to_memory_html(result: MemoryResult, *, templates: Path | None = None) -> str:
-    """Return the report of a memory run as one self-contained page."""
+def to_memory_html(
+    result: MemoryResult, *, templates: Path | None = None, index: str | None = None
+) -> str:
+    """Return the report of a memory run as one self-contained page.
+
+    Args:
+        result: What to report.
+        templates: Folder whose files replace the built-in ones of the same name.
+        index: Link of the index, if there is one.
+    """
     env = environment(result.lang, templates)
-    return render(env, "memory.html.j2", result=result, view=arrange_memory(result))
+    view = arrange_memory(result)
+    return render(env, "memory.html.j2", result=result, view=view, index=index)
 
 
 def to_memory_json(result: MemoryResult) -> str:

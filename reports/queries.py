@@ -21,33 +21,25 @@ from promptlab.contracts.analysis_result import (
     ResultSummary,
     ResultTask,
     ScorerUsed,
-    TargetStatus,
 )
 from promptlab.errors import NothingToDo
-from reports import task_sql
+from reports import case_sql, task_sql
+from reports.case_queries import add_contents, prompt_of, round_row
 from reports.catalogue import Lang, catalogue
-from reports.comparison_queries import comparison_with_baseline
+from reports.comparison_queries import baseline_of, comparison
+from reports.gate import gate_result
 from reports.limits import WHOLE, Limits
 from reports.names import Names
 from reports.rows import Row, from_json, moment, rows
+from reports.targets import target_status
 
 if TYPE_CHECKING:
     import duckdb
 
+    from promptlab.gate_policy import Policy
+
 _CASES = TypeAdapter(list[CaseResult])
 _EVERYTHING = 2**62  # a limit that no table reaches
-
-# Alerts that say whether the target of a dimension was reached.
-_MISSED = frozenset(
-    {
-        "below_min_score",
-        "above_max_score",
-        "below_min_target",
-        "above_max_target",
-        "max_variance_exceeded",
-    }
-)
-_UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
 
 
 def analysis_result(
@@ -58,6 +50,8 @@ def analysis_result(
     generated_at: datetime,
     package_version: str = __version__,
     limits: Limits = WHOLE,
+    policy: Policy | None = None,
+    baseline: str | None = None,
 ) -> AnalysisResult:
     """Return what the warehouse knows of one task.
 
@@ -68,13 +62,17 @@ def analysis_result(
         generated_at: When the analysis is made, with its zone.
         package_version: Version of promptlab, for ``extras.promptlab``.
         limits: How many cases, rounds, checks and changes are read; all by default.
+        policy: What the gate asks for; the built-in policy by default.
+        baseline: The whole id of the task to compare with, instead of the baseline;
+            the marts must hold that comparison.
 
     Raises:
         UsageError: there is no such language.
         NothingToDo: the marts hold no such task.
     """
     language = catalogue(lang).lang
-    reader = _Reader(con, task_id, language, limits)
+    before = baseline or baseline_of(con, task_id)
+    reader = _Reader(con, task_id, before, language, limits)
     task = reader.task()
     names = Names(task["source_kind"], language)
     summary = reader.summary()
@@ -102,9 +100,11 @@ def analysis_result(
         generated_at=generated_at,
         version=FORMAT_VERSION,
         extras=_extras(task, dimension_rows, language, package_version),
-        comparison=comparison_with_baseline(
-            con, task_id, lang=language, cases=limits.changes
-        ),
+        comparison=None
+        if before is None
+        else comparison(con, before, task_id, lang=language, cases=limits.changes),
+        gate=gate_result(con, task_id, policy, lang=language, baseline=baseline),
+        prompt=prompt_of(reader.all(case_sql.PROMPT)),
     )
 
 
@@ -115,11 +115,16 @@ class _Reader:
         self,
         con: duckdb.DuckDBPyConnection,
         task_id: str,
+        baseline: str | None,
         lang: Lang,
         limits: Limits,
     ) -> None:
         self._con = con
-        self._values: dict[str, Any] = {"task_id": task_id, "lang": lang}
+        self._values: dict[str, Any] = {
+            "task_id": task_id,
+            "baseline": baseline,
+            "lang": lang,
+        }
         self._limits = {
             name: _EVERYTHING if limit is None else limit
             for name, limit in vars(limits).items()
@@ -201,6 +206,7 @@ def _dimension(
 ) -> DimensionResult:
     dimension_id = row["dimension_id"]
     target = from_json(row["target"]) or {}
+    codes = {alert.code for alert in alerts if dimension_id in alert.dimension_ids}
     return DimensionResult(
         dimension_id=dimension_id,
         name=names.name(row["name"]),
@@ -219,26 +225,9 @@ def _dimension(
         scorer=row["scorer"],
         scoring_mode=row["scoring_mode"],
         target=target,
-        target_status=_target_status(dimension_id, target, row["score"], alerts),
+        target_status=target_status(target, row["score"], codes),
         histogram=histograms.get(dimension_id, []),
     )
-
-
-def _target_status(
-    dimension_id: str,
-    target: dict[str, Any],
-    score: float | None,
-    alerts: Sequence[AlertItem],
-) -> TargetStatus:
-    """Say what the alerts say: the rule that judges a target is theirs."""
-    if not target:
-        return "none"
-    codes = {alert.code for alert in alerts if dimension_id in alert.dimension_ids}
-    if codes & _MISSED:
-        return "missed"
-    if score is None or codes & _UNKNOWN:
-        return "unknown"
-    return "met"
 
 
 def _cases(reader: _Reader, evidence: Iterable[EvidenceLink]) -> list[CaseResult]:
@@ -259,25 +248,14 @@ def _cases(reader: _Reader, evidence: Iterable[EvidenceLink]) -> list[CaseResult
             tags=from_json(case["tags"]) or [],
             context=from_json(case["context"]) or {},
             evidences=evidence_of.get(case_id, []),
-            rounds=[_round(row) for row in rounds.get(case_id, [])],
+            rounds=[round_row(row) for row in rounds.get(case_id, [])],
             scopes=scopes.get(case_id, []),
             n_differences=counts[0] if counts else 0,
             differences=found,
         )
+    add_contents(cases, reader.by_case)
     # All at once: many times quicker than one object after the other.
     return _CASES.validate_python(cases)
-
-
-def _round(row: Row) -> Row:
-    executed_at = row["executed_at"]
-    row["executed_at"] = None if executed_at is None else moment(executed_at)
-    row["failed_steps"] = _texts(from_json(row["failed_steps"]))
-    return row
-
-
-def _texts(value: object) -> list[str]:
-    """A list of texts from what a file called its list of steps."""
-    return [str(item) for item in value] if isinstance(value, list) else []
 
 
 def _extras(

@@ -12,7 +12,7 @@ import base64
 import hashlib
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -33,11 +33,15 @@ from reports.catalogue import Lang, catalogue
 from reports.compiled import compiled_templates
 from reports.filters import Filters
 from reports.limits import SHOWN, Limits
+from reports.links import NOWHERE, Links
 from reports.view import arrange, fewer_cases, grade_tone
 from reports.visible import visible
 
-SECTIONS = ("summary", "changes", "alerts", "dimensions", "cases", "method")
+SECTIONS = ("summary", "changes", "alerts", "dimensions", "prompt", "cases", "method")
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
+
+COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
+"""Sections of the page of a comparison that somebody asked for."""
 
 MOST_BYTES = 4_900_000
 """A page is listed with fewer cases until it is no larger."""
@@ -134,6 +138,8 @@ def to_html(
     templates: Path | None = None,
     limits: Limits = SHOWN,
     with_script: bool = True,
+    links: Links = NOWHERE,
+    sections: Sequence[str] = SECTIONS,
 ) -> str:
     """Return the full report as one self-contained page of less than 5 MB.
 
@@ -144,14 +150,16 @@ def to_html(
         limits: How many cases, rounds, checks and changes are listed at most.
         with_script: Whether the page may sort and filter its cases; it is whole
             without. What goes by mail has no script.
+        links: Where a reader may go from the page.
+        sections: Those of :data:`SECTIONS` that the page has.
     """
     env = environment(lang or language_of(result), templates)
     script = script_hash(env) if with_script else None
     while True:
         view = arrange(result, limits)
-        values = {"result": result, "view": view, "script": script}
+        values = {"result": result, "view": view, "script": script, "links": links}
         most = sys.maxsize if limits.cases == 1 else MOST_BYTES
-        page = render_up_to(env, "report.html.j2", most, sections=SECTIONS, **values)
+        page = render_up_to(env, "report.html.j2", most, sections=sections, **values)
         if len(page.encode()) <= most:
             return page
         limits = fewer_cases(limits, result, fitted=page.count(_CASE))

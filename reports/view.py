@@ -6,6 +6,7 @@ only loops. It computes no score; every number on the page stands in the result.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -17,16 +18,23 @@ from promptlab.contracts.analysis_result import (
     AlertItem,
     AnalysisResult,
     CaseResult,
-    CheckDifference,
     DimensionResult,
     EvidenceLink,
     Provenance,
-    RoundOutcome,
     Severity,
     Status,
 )
+from promptlab.contracts.comparison import CaseChange
+from reports.case_view import (
+    STATUS_ORDER,
+    case_view,
+    fields,
+    prompt_view,
+)
 from reports.changes_view import arrange_changes
+from reports.files import folder_name
 from reports.filters import json_text
+from reports.headline import headline_view
 from reports.histogram import histogram
 from reports.limits import SHOWN, Limits
 from reports.view_types import (
@@ -34,34 +42,30 @@ from reports.view_types import (
     Bar,
     CaseGroup,
     CaseRef,
-    CaseScore,
     CaseView,
     DimensionView,
     EvidenceView,
+    Facets,
     Field,
-    RoundView,
     Segment,
     View,
 )
-from reports.visible import highlighted
+from reports.visible import bare, highlighted
 
 T = TypeVar("T")
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-STATUS_ORDER: tuple[Status, ...] = ("fail", "error", "unevaluated", "pass")
-"""The order of the case groups; ``queries.py`` selects the worst cases by it."""
 _BAR_ORDER: tuple[Status, ...] = ("pass", "fail", "error", "unevaluated")
 
 MOST_ALERTS = 100
 MOST_DIMENSIONS = 60
 MOST_IDS = 20
-MOST_FIELDS = 20
+MOST_TAGS = 40
+"""Tags that the cases can be filtered by."""
 MOST_EVIDENCE = 10
 
 _GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "poor", "F": "bad"}
 _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
-_QUESTION_KEYS = ("question", "query", "input", "text", "prompt", "user_input")
-_NOTES_SHOWN_ELSEWHERE = frozenset({"unscored", "in_testset"})
 _SHARES = ("min_score", "max_score")
 
 
@@ -69,13 +73,17 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
     """Return what a page lists of *result*."""
     summary = result.summary
     listed = first(worst_first(result.case_results), limits.cases)
-    anchors = {case.case_id: f"case-{no}" for no, case in enumerate(listed, 1)}
+    anchors = {case.case_id: case_anchor(case.case_id) for case in listed}
     names = {d.dimension_id: d.name for d in result.dimensions}
-    page = _Page(anchors, names, limits)
+    counted = Counter(tag for case in listed for tag in dict.fromkeys(case.tags))
+    tags = [tag for tag, _ in counted.most_common(MOST_TAGS)]
+    compared = result.comparison.cases if result.comparison else []
+    page = _Page(anchors, names, limits, {c.case_id: c for c in compared}, tags)
     dimensions = sorted(result.dimensions, key=_dimension_rank)
     extras = dict(result.extras)
     own = extras.pop("promptlab", None)
     return View(
+        headline=None if result.gate is None else headline_view(result.gate, page.ref),
         grade_tone=grade_tone(summary.grade),
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,
@@ -90,8 +98,10 @@ def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
         dimensions=[page.dimension(d) for d in first(dimensions, MOST_DIMENSIONS)],
         n_dimensions_more=max(0, len(dimensions) - MOST_DIMENSIONS),
         case_groups=page.case_groups(listed, counts(result)),
+        facets=Facets(tags, list(names.values())),
         n_cases_listed=len(listed),
         n_cases_more=summary.n_cases - len(listed),
+        prompt=prompt_view(result.prompt),
         provenance=_provenance(own),
         env=fields(result.task.env),
         extras=fields(extras),
@@ -125,18 +135,9 @@ def first(items: Sequence[T], most: int | None) -> Sequence[T]:
     return items if most is None else items[:most]
 
 
-def question(context: dict[str, Any]) -> str | None:
-    """Return what was asked, if *context* has a text that says so."""
-    texts = {k: v for k, v in context.items() if isinstance(v, str) and v.strip()}
-    for key in _QUESTION_KEYS:
-        if key in texts:
-            return texts[key]
-    return next(iter(texts.values()), None)
-
-
-def first_error(case: CaseResult) -> RoundOutcome | None:
-    """Return the first round of *case* that gave no usable answer."""
-    return next((r for r in case.rounds if r.status == "error"), None)
+def case_anchor(case_id: str) -> str:
+    """Return where a case stands on every page that lists it: `#case-<id>`."""
+    return f"case-{folder_name(case_id)}"
 
 
 def bar(
@@ -155,11 +156,6 @@ def bar(
     return Bar(at(score), at(low), at(high - low), at(mark))
 
 
-def fields(mapping: dict[str, Any]) -> list[Field]:
-    """Return the first values of a JSON object, in its order."""
-    return [Field(k, v) for k, v in list(mapping.items())[:MOST_FIELDS]]
-
-
 @dataclass(frozen=True)
 class _Page:
     """What the pieces of a page need to know of each other."""
@@ -167,6 +163,8 @@ class _Page:
     anchors: dict[str, str]
     names: dict[str, str]
     limits: Limits
+    changes: dict[str, CaseChange]
+    tags: list[str]
 
     def ref(self, case_id: str) -> CaseRef:
         return CaseRef(case_id, self.anchors.get(case_id))
@@ -221,9 +219,12 @@ class _Page:
         text = _taken(payload, "snippet") or ""
         snippet = highlighted(text, offsets)
         expected, actual = _taken(payload, "expected"), _taken(payload, "actual")
-        told = actual is None or actual in seen or actual == text
-        if (expected is None or expected in seen) and told:
+        told = actual is None or bare(actual) in seen or bare(actual) == text
+        if (expected is None or bare(expected) in seen) and told:
+            is_told = expected is not None or actual is not None
             expected = actual = None
+        else:
+            is_told = False
         if text in seen and not any(part.marked for part in snippet):
             snippet = []
         return EvidenceView(
@@ -237,6 +238,7 @@ class _Page:
             pointer=_taken(payload, "pointer"),
             metric=_taken_number(payload, "metric"),
             score=payload.pop("score") if _is_share(payload.get("score")) else None,
+            is_told=is_told,
             more=fields({k: v for k, v in payload.items() if v is not None}),
         )
 
@@ -254,55 +256,14 @@ class _Page:
         ]
 
     def _case(self, case: CaseResult) -> CaseView:
-        rounds = first(
-            sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status)),
-            self.limits.rounds,
-        )
-        differences = first(case.differences, self.limits.checks)
-        views = [self._round(r, case, differences) for r in rounds]
-        listed = {r.round_id for r in rounds}
-        rest = [e for e in case.evidences if e.round_id not in listed]
-        listed_differences = sum(len(v.differences) for v in views)
-        return CaseView(
-            case=case,
+        return case_view(
+            case,
             anchor=self.anchors[case.case_id],
-            question=question(case.context),
-            first_difference=next(iter(case.differences), None),
-            first_error=first_error(case),
-            first_evidence=next(iter(case.evidences), None),
-            scores=[
-                CaseScore(self.names.get(d, d), score, _reason(case.notes, d))
-                for d, score in list(case.dimension_scores.items())[:MOST_DIMENSIONS]
-            ],
-            context=fields(case.context),
-            notes=[
-                field
-                for field in fields(case.notes)
-                if field.value and field.name not in _NOTES_SHOWN_ELSEWHERE
-            ],
-            rounds=views,
-            n_rounds_more=case.n_rounds - len(views),
-            n_differences_more=case.n_differences - listed_differences,
-            evidence=self._evidences(rest),
-        )
-
-    def _round(
-        self,
-        outcome: RoundOutcome,
-        case: CaseResult,
-        differences: Sequence[CheckDifference],
-    ) -> RoundView:
-        shown = len(outcome.answer or "")
-        scopes = [s for s in case.scopes if s.round_id == outcome.round_id]
-        evidence = [e for e in case.evidences if e.round_id == outcome.round_id]
-        found = [d for d in differences if d.round_id == outcome.round_id]
-        seen = {outcome.answer}.union(*({d.expected, d.actual} for d in found))
-        return RoundView(
-            round=outcome,
-            n_cut=max(0, (outcome.answer_chars or 0) - shown),
-            scopes=list(first(scopes, self.limits.checks)),
-            differences=found,
-            evidence=self._evidences(evidence, seen),
+            change=self.changes.get(case.case_id),
+            names=self.names,
+            tags=self.tags,
+            limits=self.limits,
+            evidences=self._evidences,
         )
 
 
@@ -323,12 +284,6 @@ def fewer_cases(limits: Limits, result: AnalysisResult, fitted: int) -> Limits:
 def _dimension_rank(dimension: DimensionResult) -> int:
     """Missed targets first; otherwise as configured."""
     return _TARGET_ORDER[dimension.target_status]
-
-
-def _reason(notes: dict[str, Any], dimension_id: str) -> str | None:
-    unscored = notes.get("unscored")
-    reason = unscored.get(dimension_id) if isinstance(unscored, dict) else None
-    return reason if isinstance(reason, str) else None
 
 
 def _taken(payload: dict[str, Any], key: str) -> str | None:

@@ -23,6 +23,7 @@ from promptlab.contracts.comparison import (
     ScoreChange,
     ScoreComparison,
 )
+from promptlab.contracts.gate import GateResult
 from reports.histogram import Histogram
 from reports.visible import Part
 
@@ -58,6 +59,25 @@ class CaseRef:
 
 
 @dataclass(frozen=True)
+class HeadlineView:
+    """The verdict that the page begins with, in pieces: words, and cases to link."""
+
+    gate: GateResult
+    decision: str
+    pieces: list[tuple[str, CaseRef | None]]
+    """What follows the decision."""
+
+
+@dataclass(frozen=True)
+class PromptView:
+    """The prompt beside the baseline's; either may not be known."""
+
+    before: list[Part] | None
+    after: list[Part] | None
+    is_same: bool
+
+
+@dataclass(frozen=True)
 class AlertView:
     """One alert with the names that it speaks of."""
 
@@ -83,6 +103,8 @@ class EvidenceView:
     score: float | None
     more: list[Field]
     """The payload's other keys."""
+    is_told: bool = False
+    """Whether the reader has seen what it compares."""
 
     @property
     def is_comparison(self) -> bool:
@@ -116,15 +138,66 @@ class CaseScore:
 
 
 @dataclass(frozen=True)
-class RoundView:
-    """One round with everything that was found in it."""
+class Said:
+    """One answer, and the rounds that gave it."""
 
-    round: RoundOutcome
+    rounds: list[RoundOutcome]
+    parts: list[Part]
+    """Letter by letter; marked is what the other version did not say."""
     n_cut: int
     """Characters of the answer that are not shown."""
+
+
+@dataclass(frozen=True)
+class Versions:
+    """An answer of the baseline beside one of this task; either may be missing."""
+
+    before: Said | None
+    after: Said | None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both say the same, letter by letter."""
+        sides = (self.before, self.after)
+        texts = [side and side.rounds[0].answer for side in sides]
+        return self.before is not None and texts[0] == texts[1]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What was expected: a field of the output, or a golden answer."""
+
+    name: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class RoundView:
+    """Rounds that answered alike and ended alike, with everything found in them."""
+
+    rounds: list[RoundOutcome]
+    answer: list[Part] | None
+    """``None`` where it stands beside the baseline's already, or there is none."""
+    n_cut: int
     scopes: list[ScopeOutcome]
     differences: list[CheckDifference]
     evidence: list[EvidenceView]
+    feedback: list[str]
+
+    @property
+    def round(self) -> RoundOutcome:
+        """The first of them."""
+        return self.rounds[0]
+
+
+@dataclass(frozen=True)
+class Facets:
+    """What the cases of a page can be filtered by; a case names them by number."""
+
+    tags: list[str]
+    """The most frequent ones first."""
+    dimensions: list[str]
+    """Names; a case has the numbers of those on which it is below 100."""
 
 
 @dataclass(frozen=True)
@@ -135,17 +208,27 @@ class CaseView:
     anchor: str
     question: str | None
     """What was asked, if the context has a text that says so."""
+    change: CaseChange | None
+    """Against the baseline, if it is among the changes that are known."""
     first_difference: CheckDifference | None
     first_error: RoundOutcome | None
     first_evidence: EvidenceLink | None
     scores: list[CaseScore]
-    context: list[Field]
+    asked: list[Field]
+    versions: list[Versions]
+    """Empty where nothing changed, or there is nothing to compare with."""
+    expected: list[Expected]
     notes: list[Field]
     rounds: list[RoundView]
     n_rounds_more: int
     n_differences_more: int
     evidence: list[EvidenceView]
     """Evidence of rounds that are not listed."""
+    state: str
+    """Against the baseline: ``broke``, ``fixed``, ``changed``, or empty."""
+    tag_numbers: list[int]
+    low_dimensions: list[int]
+    """Numbers of the dimensions on which it is below 100."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +293,8 @@ class ChangesView:
 class View:
     """The page."""
 
+    headline: HeadlineView | None
+    """``None`` in a result of other makers, who do not say."""
     grade_tone: str
     bar: Bar
     n_judged: int
@@ -222,8 +307,10 @@ class View:
     dimensions: list[DimensionView]
     n_dimensions_more: int
     case_groups: list[CaseGroup]
+    facets: Facets
     n_cases_listed: int
     n_cases_more: int
+    prompt: PromptView | None
     provenance: Provenance | None
     env: list[Field]
     extras: list[Field]

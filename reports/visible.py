@@ -7,6 +7,7 @@ bidirectional overrides, zero-width marks) are named instead of printed.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -37,9 +38,25 @@ def parts(text: object) -> list[Part]:
     return list(_parts(_one_line_end(str(text)), marked=False))
 
 
+def marked_parts(text: str, *, marked: bool) -> list[Part]:
+    """Split *text* at its hidden characters, all of it marked or none."""
+    return list(_parts(_one_line_end(text), marked=marked))
+
+
 def visible(text: object) -> str:
     """Return *text* with its hidden characters written as ``⟦U+202E⟧``."""
     return _HIDDEN.sub(lambda m: f"⟦{_code(m.group())}⟧", _one_line_end(str(text)))
+
+
+def bare(text: str | None) -> str | None:
+    """Return what a JSON text says; any other text as it is."""
+    if text is None or not text.startswith('"'):
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if isinstance(value, str) else text
 
 
 def plain(text: object) -> str:

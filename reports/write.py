@@ -16,18 +16,23 @@ from reports.files import folder_name, write_file
 from reports.formats import FORMATS, Format, Options
 from reports.history_queries import title_history
 from reports.index import read_index, to_index_html
+from reports.limits import SHOWN
+from reports.links import PAGE, links_of_task
 from reports.memory_queries import memory_lines, memory_result
 from reports.memory_report import to_memory_html, to_memory_json
 from reports.queries import analysis_result
-from reports.render import environment
+from reports.render import COMPARISON_SECTIONS, environment, to_html
 
 if TYPE_CHECKING:
     import duckdb
 
+    from promptlab.gate_policy import Policy
+
+COMPARISONS = "compare"
+"""Folder of the comparisons of any two tasks below the output folder."""
+
 MEMORY = "memory"
 """Folder of the memory runs below the output folder."""
-
-PAGE = "report.html"
 
 
 def write_all(
@@ -40,6 +45,7 @@ def write_all(
     lang: str = "zh",
     templates: Path | None = None,
     report_url: str | None = None,
+    policy: Policy | None = None,
     generated_at: datetime,
     package_version: str = __version__,
     on_report: Callable[[str], None] = lambda _name: None,
@@ -55,6 +61,7 @@ def write_all(
         lang: ``zh`` or ``en``.
         templates: Folder whose files replace the built-in templates of their name.
         report_url: Address below which the reports will stand, for links in a mail.
+        policy: What the gate asks for; the built-in policy by default.
         generated_at: When the reports are made, with its zone.
         package_version: Version of promptlab, written into the results.
         on_report: Called before each task and memory run with its id.
@@ -78,9 +85,10 @@ def write_all(
             task_id,
             out,
             formats=formats,
-            options=Options(language, templates, report_url=report_url),
+            options=Options(language, templates, report_url=report_url, policy=policy),
             generated_at=generated_at,
             package_version=package_version,
+            index=True,
         )
     if memory_runs is None:
         memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
@@ -94,9 +102,15 @@ def write_all(
             templates=templates,
             generated_at=generated_at,
             package_version=package_version,
+            index=True,
         )
     index = write_index(
-        con, out, lang=language, templates=templates, generated_at=generated_at
+        con,
+        out,
+        lang=language,
+        templates=templates,
+        policy=policy,
+        generated_at=generated_at,
     )
     return [*written, index]
 
@@ -110,10 +124,12 @@ def write_task(
     options: Options | None = None,
     generated_at: datetime,
     package_version: str = __version__,
+    index: bool = False,
 ) -> list[Path]:
     """Write the report of one task to ``out/<task>/`` and return its files.
 
-    Arguments and errors are those of :func:`write_all`.
+    Arguments and errors are those of :func:`write_all`; ``index`` says whether the
+    page may link to one.
     """
     options = options or Options()
     chosen = chosen_formats(formats)
@@ -130,10 +146,62 @@ def write_task(
                 generated_at=generated_at,
                 package_version=package_version,
                 limits=fmt.limits,
+                policy=options.policy,
             )
-        data = fmt.render(results[fmt.limits], options)
+        result = results[fmt.limits]
+        before = result.comparison and result.comparison.baseline.task_id
+        links = links_of_task(out, before or None, formats, index=index)
+        data = fmt.render(result, replace(options, links=links))
         written.append(write_file(out, folder_name(task_id), fmt.file_name, data))
     return written
+
+
+def write_comparison(
+    con: duckdb.DuckDBPyConnection,
+    baseline: str,
+    candidate: str,
+    out: Path,
+    *,
+    options: Options | None = None,
+    generated_at: datetime,
+    package_version: str = __version__,
+) -> Path:
+    """Write how one task did against another, any two that the marts compare.
+
+    The page is the candidate's report with this baseline, without what does not
+    compare: ``out/compare/<baseline>..<candidate>/report.html``.
+
+    Args:
+        con: An open connection to a built warehouse.
+        baseline: The whole id of the task to compare with.
+        candidate: The whole id of the task to judge.
+        out: The output folder.
+        options: Language, templates and policy.
+        generated_at: When the page is made, with its zone.
+        package_version: Version of promptlab, written into the page.
+
+    Raises:
+        NothingToDo: the marts hold no such comparison.
+    """
+    options = options or Options()
+    result = analysis_result(
+        con,
+        candidate,
+        lang=options.lang,
+        generated_at=generated_at,
+        package_version=package_version,
+        limits=SHOWN,
+        policy=options.policy,
+        baseline=baseline,
+    )
+    page = to_html(
+        result,
+        lang=options.lang,
+        templates=options.templates,
+        sections=COMPARISON_SECTIONS,
+    )
+    folder = f"{COMPARISONS}/{folder_name(baseline)}..{folder_name(candidate)}"
+    return write_file(out, folder, PAGE, page.encode())
 
 
 def write_memory(
@@ -145,6 +213,7 @@ def write_memory(
     templates: Path | None = None,
     generated_at: datetime,
     package_version: str = __version__,
+    index: bool = False,
 ) -> list[Path]:
     """Write the report of a memory run to ``out/memory/<run>/``; return its files."""
     result = memory_result(
@@ -155,7 +224,8 @@ def write_memory(
         package_version=package_version,
     )
     folder = f"{MEMORY}/{folder_name(run_id)}"
-    page = to_memory_html(result, templates=templates).encode()
+    link = "../../index.html" if index else None
+    page = to_memory_html(result, templates=templates, index=link).encode()
     return [
         write_file(out, folder, "memory.json", to_memory_json(result).encode()),
         write_file(out, folder, PAGE, page),
@@ -168,6 +238,7 @@ def write_index(
     *,
     lang: str = "zh",
     templates: Path | None = None,
+    policy: Policy | None = None,
     generated_at: datetime,
 ) -> Path:
     """Write ``out/index.html``; it links to those reports that are below *out*."""
@@ -179,6 +250,8 @@ def write_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
         memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
+        lang=lang,
+        policy=policy,
     )
     page = to_index_html(
         index, lang=lang, generated_at=generated_at, templates=templates

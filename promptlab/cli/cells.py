@@ -122,6 +122,10 @@ def milliseconds(value: float | None) -> Cell:
 
 
 _MARKS = {
+    "ship": ("✓", "green"),
+    "do_not_ship": ("✗", "red"),
+    "cannot_tell": ("?", "yellow"),
+    "first_run": ("•", ""),
     "pass": ("✓", "green"),
     "ok": ("✓", "green"),
     "fail": ("✗", "red"),
@@ -155,6 +159,12 @@ def judged(value: str | None) -> Cell:
         return NOTHING
     sign, style = _MARKS.get(value, ("", ""))
     return Cell(f"{sign} {value.replace('_', ' ')}".strip(), style, is_whole=True)
+
+
+def sign(value: str) -> Cell:
+    """The sign alone, to stand before a sentence."""
+    mark, style = _MARKS.get(value, ("", ""))
+    return Cell(f"{mark} ", style, is_whole=True)
 
 
 def target(status: str) -> Cell:

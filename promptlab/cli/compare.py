@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -20,10 +21,12 @@ from promptlab.cli.cells import (
     words,
 )
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows, print_text
+from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import duckdb
 
     from promptlab.contracts.comparison import (
         CaseChange,
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
         Comparison,
         ScoreComparison,
     )
+    from promptlab.contracts.gate import GateResult
+    from promptlab.gate_policy import Policy
 
 EXIT_CODES = {
     "improved": 0,
@@ -58,6 +63,11 @@ _SOURCES = {
     show_default=True,
     help="Changed cases that a table or Markdown lists.",
 )
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write the comparison as a page below this folder, too.",
+)
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
 @common("lang", formats=("table", "json", "csv", "md"))
 def command(
@@ -65,6 +75,7 @@ def command(
     tasks: tuple[str, ...],
     lang: str,
     cases: int,
+    out: Path | None,
     allow_inconclusive: bool,
 ) -> int:
     """Compare two tasks case by case: better, worse, and whether it is real.
@@ -72,33 +83,72 @@ def command(
     BASELINE and CANDIDATE are ids, unique prefixes, or `latest`, `previous`,
     `baseline`; `previous` and `baseline` are those of the candidate. CANDIDATE alone is
     compared with its baseline, and without any the latest task is. `--format json`
-    prints the whole comparison, `--format csv` a line per case.
+    prints the whole comparison, `--format csv` a line per case;
+    `--out DIR` writes a page with the answers of both, side by side.
 
     Exits 1 if the overall score regressed or a must-have was lost, 4 if nothing can be
     concluded.
     """
     from promptlab.errors import UsageError
+    from promptlab.gate_policy import load_policy
     from promptlab.history import compare
     from promptlab.pipeline import Warehouse
+    from reports.gate import gate_result
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
     candidate = tasks[-1] if tasks else "latest"
     baseline = tasks[0] if len(tasks) == 2 else "baseline"
+    policy = load_policy()
+    warehouse = Warehouse(call.settings.db, settings=call.settings)
     comparison = compare(
-        Warehouse(call.settings.db, settings=call.settings),
+        warehouse,
         baseline,
         candidate,
         lang=lang,
         cases=None if call.format in ("json", "csv") else cases,
         say=call.say,
     )
-    _print(comparison, call)
+    with warehouse.built() as con:
+        gate = gate_result(
+            con,
+            comparison.candidate.task_id,
+            policy,
+            lang=lang,
+            baseline=comparison.baseline.task_id,
+        )
+        page = None if out is None else _write(con, comparison, out, policy, lang)
+    _print(comparison, gate, call)
+    if page is not None:
+        call.say(f"written: {page}")
     code = 1 if comparison.counts.must_have_lost else EXIT_CODES[comparison.verdict]
     return 0 if code == 4 and allow_inconclusive else code
 
 
-def _print(comparison: Comparison, call: Call) -> None:
+def _write(
+    con: duckdb.DuckDBPyConnection,
+    comparison: Comparison,
+    out: Path,
+    policy: Policy,
+    lang: str,
+) -> Path:
+    from datetime import UTC, datetime
+
+    from reports.catalogue import catalogue
+    from reports.formats import Options
+    from reports.write import write_comparison
+
+    return write_comparison(
+        con,
+        comparison.baseline.task_id,
+        comparison.candidate.task_id,
+        out,
+        options=Options(catalogue(lang).lang, policy=policy),
+        generated_at=datetime.now(UTC),
+    )
+
+
+def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
     from reports.comparison_report import comparison_markdown
 
     if call.format == "json":
@@ -106,8 +156,9 @@ def _print(comparison: Comparison, call: Call) -> None:
     elif call.format == "csv":
         print_rows(_CASE_NAMES, [_case(c) for c in comparison.cases], "csv")
     elif call.format == "md":
-        click.echo(comparison_markdown(comparison), nl=False)
+        click.echo(comparison_markdown(comparison, gate), nl=False)
     else:
+        print_headline(gate)
         _print_for_people(comparison, wide=call.wide)
 
 
@@ -115,10 +166,7 @@ def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
     counts = comparison.counts
     _print_task("baseline ", comparison.baseline, _SOURCES[comparison.pair_source])
     _print_task("candidate", comparison.candidate)
-    verdict = judged(comparison.verdict)
-    print_text(
-        comparison.conclusion, lead=f"{verdict.text[0]} ", lead_style=verdict.style
-    )
+    print_text(comparison.conclusion)
     for note in comparison.notes:
         print_text(note, lead="  ")
     print_text(

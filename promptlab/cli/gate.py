@@ -10,7 +10,7 @@ import click
 
 from promptlab.cli.cells import ident, judged, plain
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows, print_text
+from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
@@ -51,20 +51,20 @@ def command(
 
     TASK is an id, a unique prefix of one, `latest` or `previous`. Exits 0 if every rule
     passes, 1 if one fails, 4 if one could not be judged. Where GITHUB_STEP_SUMMARY
-    names a file, the result is appended to it as Markdown.
+    names a file, the result is appended to it as Markdown. The first run of a title has
+    nothing to compare with and passes, unless the policy says `require_baseline`.
     """
-    from promptlab.gate import default_policy, judge, load_policy
+    from promptlab.gate import judge
+    from promptlab.gate_policy import default_policy, load_policy
     from promptlab.pipeline import Warehouse
 
     if init:
         click.echo(default_policy(), nl=False)
         return 0
-    name, rules = load_policy(policy)
     result = judge(
         Warehouse(call.settings.db, settings=call.settings),
         task,
-        rules,
-        policy_name=name,
+        load_policy(policy),
         lang=lang,
         say=call.say,
     )
@@ -89,6 +89,7 @@ def _print(result: GateResult, call: Call) -> None:
     elif form == "junit":
         click.echo(gate_junit(result), nl=False)
     else:
+        print_headline(result)
         baseline = result.baseline_task_id or "no baseline"
         print_text(
             f"{result.title}  {result.task_id}  {result.prompt_version}  {result.model}"
@@ -96,12 +97,15 @@ def _print(result: GateResult, call: Call) -> None:
         )
         click.echo()
         print_rows(columns, rows, "table", _TABLE)
-        click.echo()
-        for rule in result.rules:
-            if rule.note is not None and (call.wide or rule.verdict != "pass"):
-                print_text(f"{rule.rule}: {rule.note}", lead="  ")
-        verdict = judged(result.verdict)
-        print_text("", lead=verdict.text, lead_style=verdict.style)
+        told = [
+            (rule.rule, rule.note)
+            for rule in result.rules
+            if rule.note and (call.wide or rule.verdict in ("fail", "inconclusive"))
+        ]
+        if told:
+            click.echo()
+        for rule, note in told:
+            print_text(f"{rule}: {note}", lead="  ")
 
 
 def _append_summary(result: GateResult) -> None:

@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from itertools import groupby, repeat, zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlab.cli.cells import Cell, plain
+from promptlab.cli.cells import Cell, plain, sign
 from promptlab.cli.wrapping import least_width, width, wrap
+
+if TYPE_CHECKING:
+    from promptlab.contracts.gate import GateResult
 
 PIPE = 100
 """Cells of a line where stdout is no terminal."""
@@ -119,6 +122,12 @@ def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
         [(start, lead_style), (line, "")]
         for start, line in zip(leads, lines, strict=True)
     )
+
+
+def print_headline(result: GateResult) -> None:
+    """Print whether to ship and why: the first line of whatever shows a task."""
+    mark = sign(result.decision)
+    print_text(result.headline, lead=mark.text, lead_style=mark.style)
 
 
 # ---------- for programs

@@ -14,7 +14,7 @@ from promptlab.cli.report import report_options
 @click.command("send")
 @click.argument("task", default="latest")
 @click.option("--to", multiple=True, required=True, help="An address; may be repeated.")
-@click.option("--subject", help="Instead of the one with grade and score.")
+@click.option("--subject", help="Instead of the verdict.")
 @click.option(
     "--attach",
     type=click.Choice(("none", "html", "zip", "link")),
@@ -48,6 +48,7 @@ def command(
     """
     from promptlab.cli.output import print_rows
     from promptlab.errors import SettingsError
+    from promptlab.gate_policy import load_policy
     from promptlab.mailing import send, server_from
     from promptlab.pipeline import Warehouse
     from promptlab.task_ids import resolve_task
@@ -78,6 +79,7 @@ def command(
             ),
             lang=lang,
             templates=templates,
+            policy=load_policy(),
             generated_at=datetime.now(UTC),
         )
     if server is None:

@@ -8,7 +8,7 @@ import click
 
 from promptlab.cli.cells import ident, interval, judged, plain, score, target, words
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows, print_text
+from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
 
 if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
@@ -78,6 +78,8 @@ _CASES = Table(
 
 def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
     task, summary = result.task, result.summary
+    if result.gate is not None:
+        print_headline(result.gate)
     print_text(f"{task.title}  {task.task_id}  {task.prompt_version}  {task.model}")
     print_text(summary.conclusion)
     for alert in summary.alerts:

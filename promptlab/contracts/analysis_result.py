@@ -16,10 +16,13 @@ from promptlab.contracts.base import Contract, JsonObject, Share
 from promptlab.contracts.base import Severity as Severity
 from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
+from promptlab.contracts.gate import GateResult
 
-FORMAT_VERSION = "1.1"
+FORMAT_VERSION = "1.2"
 # 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
 # 1.1  comparison with the baseline; histogram of a dimension's case scores
+# 1.2  the gate's verdict; prompt; of a case its inputs, what was expected, the answers
+#      of the baseline, steps, feedback and history
 
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
@@ -127,6 +130,38 @@ class DimensionResult(Contract):
     has a score."""
 
 
+class StepOutcome(Contract):
+    """Ours: one step of a pipeline in a round."""
+
+    step: str
+    """Key of the output, in the order of the steps."""
+    output: str
+    """A text as it is, anything else as JSON; cut at 2,000 characters."""
+    output_chars: int
+    latency_ms: float | None
+    """Milliseconds; this and the tokens where ``metadata.steps`` gives them."""
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+class CaseRun(Contract):
+    """Ours: how a case ended in one run of its title."""
+
+    task_id: str
+    prompt_version: str
+    status: Status
+    score: Share | None
+    created_at: datetime | None
+
+
+class Prompt(Contract):
+    """Ours: the prompt of a task, and that of its baseline."""
+
+    text: str | None
+    """Messages stand one below the other, each after its role."""
+    baseline_text: str | None
+
+
 class RoundOutcome(Contract):
     """Ours: one round of a case, for people."""
 
@@ -145,6 +180,9 @@ class RoundOutcome(Contract):
     input_tokens: int | None
     output_tokens: int | None
     executed_at: datetime | None
+    feedback: str | None = None
+    """What the judge said of it."""
+    steps: list[StepOutcome] = Field(default_factory=list)
 
 
 class ScopeOutcome(Contract):
@@ -208,6 +246,16 @@ class CaseResult(Contract):
     n_differences: int
     """Ours: checks that did not hold; ``differences`` may list fewer."""
     differences: list[CheckDifference]
+    inputs: JsonObject = Field(default_factory=dict)
+    """Ours: inputs of the test case, where the testset holds it."""
+    expected: JsonObject = Field(default_factory=dict)
+    """Ours: what the testset expects of the final output, by field."""
+    golden_answers: list[str] = Field(default_factory=list)
+    """Ours: the golden answers as texts."""
+    baseline_rounds: list[RoundOutcome] = Field(default_factory=list)
+    """Ours: the rounds of the case in the baseline, where it is not as it was."""
+    history: list[CaseRun] = Field(default_factory=list)
+    """Ours: the last runs of the case up to this one, oldest first."""
 
 
 class ScorerUsed(Contract):
@@ -253,3 +301,7 @@ class AnalysisResult(Contract):
     comparison: Comparison | None = None
     """Ours: the task against its baseline; ``None`` where it has none. Of the cases,
     the worst 1,000 at most."""
+    gate: GateResult | None = None
+    """Ours: whether to ship, by the gate policy that is in force."""
+    prompt: Prompt | None = None
+    """Ours: the prompt, where the task's file or its pipeline tells it."""

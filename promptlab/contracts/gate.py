@@ -12,11 +12,18 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from promptlab.contracts.base import Contract, NonBlank
+from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.0"
+GATE_FORMAT_VERSION = "1.1"
 # 1.0  first version
+# 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
+#      first run skips
 
 GateVerdict = Literal["pass", "fail", "inconclusive"]
+RuleVerdict = Literal["pass", "fail", "inconclusive", "skipped"]
+"""``skipped``: a rule about the baseline, of the first run of a title."""
+Decision = Literal["ship", "do_not_ship", "cannot_tell", "first_run"]
+Advice = Literal["pass_score", "testset", "expectations", "golden_answers"]
 Significance = Literal["required", "ignored"]
 
 ShareLimit = Annotated[float, Field(ge=0, le=1)]
@@ -43,6 +50,11 @@ class RegressionRules(_Rules):
     inconclusive; ``ignored``: any larger drop fails."""
     allow_must_have_lost: bool = True
     """Whether a case may lose its must-haves against the baseline."""
+    allow_newly_failing: bool = True
+    """Whether a case that passed in the baseline may fail, or end in an error."""
+    require_baseline: bool = False
+    """Whether the first run of a title, which has nothing to compare with, is
+    inconclusive; else the rules about the baseline are skipped."""
 
 
 class LatencyRules(_Rules):
@@ -87,6 +99,8 @@ class GatePolicy(_Rules):
     must_pass_tags: list[NonBlank] = Field(default_factory=list)
     """Tags whose cases must all pass."""
     allow_critical_alerts: bool = True
+    allow_missed_targets: bool = True
+    """Whether a dimension may miss the target that it was given."""
     regression: RegressionRules = RegressionRules()
     latency: LatencyRules = LatencyRules()
     tokens: TokenRules = TokenRules()
@@ -103,13 +117,21 @@ class GateRule(Contract):
     value: float | None
     """What the task has; a drop for ``max_drop``, a share of cases for tags."""
     limit: float | None
-    verdict: GateVerdict
+    verdict: RuleVerdict
     note: str | None
     """Why, in the language asked for; ``None`` where the numbers say it."""
 
 
+class CaseList(Contract):
+    """Some cases of a task: how many, and which, the gravest first."""
+
+    n: int
+    case_ids: list[str]
+    """At most 1,000 of them."""
+
+
 class GateResult(Contract):
-    """A task at the gate."""
+    """A task at the gate: the one verdict that every report begins with."""
 
     task_id: str
     title: str
@@ -123,6 +145,25 @@ class GateResult(Contract):
     """The policy file, or ``default``."""
     verdict: GateVerdict
     """``fail`` if any rule does, else ``inconclusive`` if any is."""
+    decision: Decision
+    """The verdict as an answer; ``first_run``: it passes, with nothing to compare."""
+    headline: str
+    """The decision and its reasons in one sentence, in the language asked for."""
+    broke: CaseList
+    """Cases that passed in the baseline and do not now, or lost a must-have."""
+    fixed: CaseList
+    """Cases that pass now and did not in the baseline."""
+    change: float | None
+    """Of the overall score, paired by case; ``None`` where it is not known."""
+    change_verdict: Verdict | None
+    """Whether the change may be chance; ``None`` where nothing was compared."""
+    n_pass: int
+    n_judged: int
+    """Cases that passed, failed or ended in an error."""
+    n_judged_twice: int
+    """Cases that did so in the baseline too."""
+    advice: list[Advice]
+    """Where no case could be judged: what would make them so."""
     rules: list[GateRule]
     lang: Literal["zh", "en"]
     version: str

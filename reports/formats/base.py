@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.gate_policy import Policy
 from reports.catalogue import Lang
 from reports.history_queries import PastRun
 from reports.limits import Limits
+from reports.links import NOWHERE, Links
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,10 @@ class Options:
     """Runs of the title up to this task, oldest first."""
     report_url: str | None = None
     """Address below which the reports stand, as in the output folder."""
+    policy: Policy | None = None
+    """What the gate asks for; the built-in policy by default."""
+    links: Links = NOWHERE
+    """Where a reader may go from the page."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import io
 from typing import Any
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
+from reports.case_view import question
 from reports.formats.base import Format, Options
 from reports.limits import WHOLE
-from reports.view import question
 from reports.visible import visible
 
 # What makes a spreadsheet read a cell as a formula, full-width forms included.
@@ -55,7 +55,7 @@ def _row(case: CaseResult, dimensions: list[str]) -> list[Any]:
         case.n_differences,
         next((d.reason for d in case.differences), None),
         " ".join(case.tags),
-        question(case.context),
+        question(case.context) or question(case.inputs),
     ]
 
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
+from reports.case_view import first_error
 from reports.catalogue import catalogue
 from reports.filters import Filters
 from reports.formats.base import Format, Options
 from reports.limits import WHOLE
 from reports.render import environment, language_of, render
-from reports.view import first_error
 from reports.visible import clip
 
 MOST_DIFFERENCES = 20

@@ -9,7 +9,12 @@ from reports.render import to_html
 
 
 def _render(result: AnalysisResult, options: Options) -> bytes:
-    return to_html(result, lang=options.lang, templates=options.templates).encode()
+    return to_html(
+        result,
+        lang=options.lang,
+        templates=options.templates,
+        links=options.links,
+    ).encode()
 
 
 FORMAT = Format("html", "report.html", SHOWN, _render)

@@ -18,6 +18,7 @@ PAIRED = (1, 2, 3, 5, 6, 12, 30, 31, 32, 33, 100, 401)
 """Sizes of the pairs with random scores; titles ``random <size>``."""
 
 PASS_SCORE = {"quality": {"pass_score": 0.5}}
+JUDGED = {"quality": {"pass_score": 0.01}}
 
 
 def random_runs(size: int) -> list[Run]:
@@ -74,9 +75,9 @@ def situations() -> list[Run]:
         )
 
     pair("regressed", steady, lower)
-    pair("improved", lower, steady)
+    pair("improved", lower, steady, parameters_1=JUDGED, parameters_2=JUDGED)
     pair("unsure", steady, rough)
-    pair("equal", even(0.5, 9), even(0.5, 9))
+    pair("equal", even(0.5, 9), even(0.5, 9), parameters_1=JUDGED, parameters_2=JUDGED)
     pair("equal-but-few", even(0.5, 3), even(0.5, 3))
     pair("one-case", even(0.9, 1), even(0.1, 1))
     pair("strangers", even(0.5, 6, "old"), even(0.5, 6, "new"))
@@ -102,6 +103,12 @@ def situations() -> list[Run]:
             "c7": {"latency_ms": 500, "input_tokens": 100, "output_tokens": 20},
             "c6": {"latency_ms": 1500, "metadata": {"error": "timeout"}},
         },
+    )  # fmt: skip
+    pair(
+        "broke", steady, {**steady, "c6": 0.3, "c7": 0.2, "c0": 0.9, "c1": 0.9},
+        parameters_1={"quality": {"pass_score": 0.45}},
+        parameters_2={"quality": {"pass_score": 0.45}},
+        targets_2={"quality": {"min_score": 0.9}},
     )  # fmt: skip
     lonely = Run("lonely-1", "lonely", 3, {"quality": steady})
     return [lonely, *(run for both in pairs.values() for run in both)]

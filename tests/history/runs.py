@@ -25,6 +25,7 @@ class Run:
     weights: Mapping[str, float] = field(default_factory=dict)
     """Weight by dimension; 1 where none is given."""
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    targets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
     context: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     broken_musts: frozenset[str] = frozenset()
@@ -59,7 +60,7 @@ class Run:
                     "dimension_id": dimension,
                     "name": dimension.upper(),
                     "weight": self.weights.get(dimension, 1),
-                    "target": {},
+                    "target": dict(self.targets.get(dimension, {})),
                     "parameters": dict(self.parameters.get(dimension, {})),
                     "scoring_mode": "higher_better",
                 }

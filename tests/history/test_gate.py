@@ -12,7 +12,7 @@ import pytest
 
 from promptlab.contracts.gate import GateResult
 from promptlab.errors import SettingsError
-from promptlab.gate import default_policy, parse_policy
+from promptlab.gate_policy import default_policy, parse_policy
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,8 @@ def test_init_prints_the_policy_and_needs_no_warehouse(cli):
         ("regressed-2", 1, {"regression.max_drop": "fail"}),
         ("must-lost-2", 1, {"regression.allow_must_have_lost": "fail"}),
         ("one-case-2", 4, {"regression.max_drop": "inconclusive"}),
-        ("lonely-1", 4, {"regression.max_drop": "inconclusive"}),
+        ("unsure-2", 4, {"regression.allow_newly_failing": "inconclusive"}),
+        ("lonely-1", 0, {"regression.max_drop": "skipped"}),
         ("strangers-2", 4, {"regression.allow_must_have_lost": "inconclusive"}),
     ],
 )
@@ -115,11 +116,16 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("tagged-2", "[dimensions.gone]\nmin_score = 0", "inconclusive", "has no dimension gone"),
         ("tagged-2", "[dimensions.gone]\nmax_drop = 0", "inconclusive", "has no dimension gone"),
         ("regressed-2", "[dimensions.quality]\nmax_drop = 0.1", "fail", "regressed"),
-        ("regressed-2", "[regression]\nmax_drop = 0.5", "pass", "regressed"),
+        ("regressed-2", "[regression]\nmax_drop = 0.5", "pass", "a drop of 26.8 points"),
         ("one-case-2", "[regression]\nmax_drop = 0.1\nsignificance = 'ignored'", "fail", "few pairs"),
         ("one-case-2", "[regression]\nmax_drop = 0.1", "inconclusive", "beyond the limit but not"),
-        ("equal-2", "[regression]\nmax_drop = 0\nbaseline = 'equal-1'", "pass", "no reliable"),
-        ("lonely-1", "[regression]\nmax_drop = 0", "inconclusive", "first task of its title"),
+        ("equal-2", "[regression]\nmax_drop = 0\nbaseline = 'equal-1'", "pass", "no drop: ±0.0 points"),
+        ("lonely-1", "[regression]\nmax_drop = 0\nrequire_baseline = true", "inconclusive", "first run: nothing to compare with"),
+        ("improved-2", "[regression]\nmax_drop = 0", "pass", "no drop: +26.8 points"),
+        ("tagged-2", "[regression]\nallow_newly_failing = false", "pass", None),
+        ("broke-2", "[regression]\nallow_newly_failing = false", "fail", "cases: 2: c7, c6"),
+        ("broke-2", "allow_missed_targets = false", "fail", "QUALITY"),
+        ("equal-2", "allow_missed_targets = false", "pass", None),
         ("must-lost-2", "allow_critical_alerts = false", "fail", "must_have_lost"),
         ("equal-2", "allow_critical_alerts = false", "pass", None),
     ],
@@ -148,7 +154,8 @@ def test_a_failed_rule_outweighs_an_inconclusive_one(cli, tmp_path):
 
 
 def test_inconclusive_may_be_allowed(cli):
-    assert cli("gate", "lonely-1", "--allow-inconclusive")[0] == 0
+    assert cli("gate", "one-case-2")[0] == 4
+    assert cli("gate", "one-case-2", "--allow-inconclusive")[0] == 0
 
 
 def test_a_policy_of_the_working_folder_counts_and_a_missing_one_is_an_error(
@@ -178,7 +185,7 @@ def test_the_step_summary_is_appended_to_where_it_is_named(cli, tmp_path, monkey
     code, out, _ = cli("gate", "regressed-2", "--lang", "en", "--format", "md")
     assert code == 1
     assert summary.read_text("utf-8") == "# before\n" + out
-    assert "**fail**" in out
+    assert out.startswith("**Do not ship: ")
     assert "| regression.max\\_drop | 0.2675 | 0 | fail |" in out
 
 
@@ -193,12 +200,13 @@ def test_junit_has_a_test_per_rule_and_never_shows_the_unjudged_as_green(cli):
     _, out, _ = cli("gate", "one-case-2", "--format", "junit", "--lang", "en")
     suite = ET.fromstring(out.encode()).find("testsuite")
     assert suite is not None
-    assert (suite.get("failures"), suite.get("errors")) == ("0", "1")
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "2")
     kinds = {
         case.get("name"): [child.tag for child in case]
         for case in suite.iter("testcase")
     }
     assert kinds["regression.max_drop"] == ["error"]
+    assert kinds["allow_missed_targets"] == []
     assert kinds["min_coverage"] == []
 
 

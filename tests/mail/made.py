@@ -27,6 +27,7 @@ from promptlab.contracts.comparison import (
     Comparison,
     ScoreComparison,
 )
+from promptlab.contracts.gate import CaseList, GateResult
 from reports import mail_message
 from reports.history_queries import PastRun
 
@@ -156,6 +157,34 @@ def result(
         version="1.0",
         extras={"promptlab": {"lang": lang}},
     )
+
+
+def gate(headline: str, **changed: Any) -> GateResult:
+    """A verdict: two cases broke."""
+    values: dict[str, Any] = {
+        "task_id": "run-1",
+        "title": TITLE,
+        "prompt_version": "v2",
+        "model": "example/model",
+        "created_at": AT,
+        "baseline_task_id": "old-6",
+        "policy": "default",
+        "verdict": "fail",
+        "decision": "do_not_ship",
+        "headline": headline,
+        "broke": CaseList(n=2, case_ids=["a", "b"]),
+        "fixed": CaseList(n=0, case_ids=[]),
+        "change": 0.097,
+        "change_verdict": "inconclusive",
+        "n_pass": 1,
+        "n_judged": 3,
+        "n_judged_twice": 3,
+        "advice": [],
+        "rules": [],
+        "lang": "zh",
+        "version": "1.1",
+    }
+    return GateResult(**values | changed)
 
 
 def empty() -> AnalysisResult:

@@ -38,7 +38,7 @@ def test_a_dry_run_writes_the_mail_and_prints_its_path(call, tmp_path):
     assert done.exit_code == 0, done.stderr
     message = read(done.stdout.strip())
     assert message["To"] == "a@example.com, b@example.com"
-    assert message["Subject"].startswith("[promptlab] ")
+    assert message["Subject"].startswith(("Do not ship", "不要发布"))
     assert [p.get_content_type() for p in message.iter_attachments()] == [
         "application/zip"
     ]

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import pytest
 
+from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
 from reports.formats.report_eml import FORMAT
 from reports.mail_message import MOST_BYTES, Envelope
@@ -21,6 +22,7 @@ from tests.mail.made import (
     change,
     comparison,
     empty,
+    gate,
     result,
     runs,
     to_message,
@@ -98,25 +100,25 @@ def test_every_byte_on_the_wire_is_ascii_in_short_lines():
     assert max(map(len, data.split(b"\r\n"))) <= 998
 
 
-@pytest.mark.parametrize(
-    ("verdict", "subject"),
-    [
-        ("regressed", "[promptlab] C 71.2 ▼12.0 · 1 严重 · 客服问答回归"),
-        ("improved", "[promptlab] C 71.2 ▲12.0 · 1 严重 · 客服问答回归"),
-        ("inconclusive", "[promptlab] C 71.2 · 1 严重 · 客服问答回归"),
-        ("no_reliable_change", "[promptlab] C 71.2 · 1 严重 · 客服问答回归"),
-    ],
-)
-def test_the_subject_says_the_state_first(verdict, subject):
-    message = to_message(result(), comparison=comparison(verdict))
-    assert reread(message)["Subject"] == subject
+def test_the_subject_begins_with_the_verdict():
+    said = "不要发布：2 个用例变坏（a，b），4 个修复；+9.7 分，可能只是偶然。"
+    made = result().model_copy(update={"gate": gate(said)})
+    subject = reread(to_message(made))["Subject"]
+    assert subject == "不要发布：2 个用例变坏（a，b） · 客服问答回归"
+    assert body(to_message(made), "plain").splitlines()[0] == said
 
 
-def test_the_subject_of_an_empty_task_says_so():
-    assert (
-        reread(to_message(empty()))["Subject"]
-        == "[promptlab] 未评级 未评分 · 客服问答回归"
-    )
+def test_a_subject_has_room_for_few_names():
+    broke = CaseList(n=9, case_ids=[f"{n}{'x' * 30}" for n in range(9)])
+    made = result().model_copy(update={"gate": gate("…", broke=broke, lang="en")})
+    english = reread(to_message(made, lang="en"))["Subject"]
+    assert english.startswith(f"Do not ship: 9 cases broke (0{'x' * 30}, 8 more)")
+    assert english.endswith("客服问答回归")
+
+
+def test_a_result_that_says_no_verdict_has_its_score_in_the_subject():
+    assert reread(to_message(result()))["Subject"] == "C 71.2 · 客服问答回归"
+    assert reread(to_message(empty()))["Subject"] == "未评级 未评分 · 客服问答回归"
 
 
 @pytest.mark.parametrize("text", canaries())

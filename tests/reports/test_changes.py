@@ -128,7 +128,7 @@ def test_no_figure_for_the_detectable_difference_is_said_in_words(compared):
 def test_dimensions_stand_with_their_verdicts(result_of):
     rows = table(section(to_html(result_of("en"))), 0)
     assert rows == [
-        "准确性 ● inconclusive 84.5 → 65.0 10 pairs"
+        "准确性 ● not clear by itself 84.5 → 65.0 10 pairs"
         " −19.5 −46.4 … +7.4 · p = 0.271 detectable from 37.4",
         "一致性 – not comparable"
         " “一致性” cannot be compared: the scorer's parameters differ.",

@@ -69,7 +69,7 @@ def test_the_tools_are_hidden_until_the_script_shows_them(result_of):
     for field in ("input", "select"):
         for control in tools.iter(field):
             assert control.get("id")
-    assert len(list(tools.iter("label"))) == 3
+    assert len(list(tools.iter("label"))) == 6
 
 
 def test_the_script_makes_no_markup_runs_no_text_and_asks_nothing():
@@ -92,7 +92,7 @@ def test_the_script_makes_no_markup_runs_no_text_and_asks_nothing():
         r"\{\{|\{%|\{#",
     ):
         assert not re.search(way, text), way
-    assert len(text.encode()) < 4_000
+    assert len(text.encode()) < 6_000
 
 
 def test_a_script_of_ones_own_is_named_by_its_own_hash(result_of, tmp_path):
@@ -127,6 +127,14 @@ f.onload = () => {
   put('find-status', '', 'change'); put('find-order', 'down', 'change'); say();
   put('find-order', '', 'change'); say();
   said.push(d.getElementById('find-count').textContent);
+  put('find-change', 'broke', 'change'); say();
+  said.push(decodeURIComponent(f.contentWindow.location.hash));
+  said.push(d.querySelector('#cases .cases:not([hidden]) .count').textContent);
+  put('find-change', '', 'change'); put('find-tag', '0', 'change'); say();
+  const press = (key) => d.dispatchEvent(new f.contentWindow.KeyboardEvent('keydown', { key }));
+  put('find-tag', '', 'change'); press('?');
+  said.push(String(d.getElementById('find-help').hidden));
+  press('/'); said.push(d.activeElement.id);
   document.title = 'said ' + said.join(' | ');
 };
 document.body.append(f);
@@ -144,12 +152,32 @@ def test_a_browser_runs_our_script_and_no_other(result_of, tmp_path):
     dom = browse(f"file://{tmp_path}/drive.html", tmp_path, "--dump-dom")
     found = re.search(r"<title>said (.*?)</title>", dom)
     assert found, dom[:500]
-    hidden, live, found_text, errors, sorted_down, as_listed, count = found[1].split(
-        " | "
-    )
+    told = found[1].split(" | ")
+    hidden, live, found_text, errors, sorted_down, as_listed, count = told[:7]
+    broke, address, heads, tagged, help_hidden, focused = told[7:]
     assert (hidden, live) == ("false", "false")
     assert found_text == "faq-004,faq-010"
     assert errors == "faq-009"
     assert sorted_down.startswith("faq-005,faq-003,faq-008,faq-004,faq-009")
     assert as_listed.startswith("faq-004,faq-008,faq-003,faq-005,faq-009")
     assert count == "12"
+    assert sorted(broke.split(",")) == ["faq-003", "faq-004"]
+    assert address == "#change=broke"
+    assert heads == "2 / 4 个用例"
+    assert 0 < len(tagged.split(",")) < 12
+    assert (help_hidden, focused) == ("false", "find-text")
+
+
+@pytest.mark.slow
+@needs_browser
+def test_the_address_of_a_page_chooses_its_cases(result_of, tmp_path):
+    (tmp_path / "page.html").write_text(to_html(result_of()), "utf-8")
+    drive = DRIVE.replace("page.html'", "page.html#change=broke&status=fail'")
+    say = "say(); document.title = 'said ' + said.join(' | '); };"
+    drive = drive[: drive.index("  said.push(String(d.getEl")] + say
+    drive += "\ndocument.body.append(f);\n</script>"
+    (tmp_path / "drive.html").write_text(drive, "utf-8")
+    dom = browse(f"file://{tmp_path}/drive.html", tmp_path, "--dump-dom")
+    found = re.search(r"<title>said (.*?)</title>", dom)
+    assert found, dom[:500]
+    assert sorted(found[1].split(",")) == ["faq-003", "faq-004"]

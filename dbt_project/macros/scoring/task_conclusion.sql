@@ -1,5 +1,5 @@
 {#- A task in one line: the score and how sure it is, the grade, the cases, the weakest
-    dimension, the alerts. Reads the columns of fct_task_summaries' `joined`. -#}
+    dimension. Reads the columns of fct_task_summaries' `joined`. -#}
 {% macro task_conclusion(language) -%}
     {%- set words = {
         'zh': {
@@ -13,8 +13,6 @@
             'no_cases': '；没有用例得到评估',
             'unevaluated': '，另有 {n} 个未评估',
             'weakest': '；最弱的维度是“{name}”（{score}）',
-            'critical': '；{n} 条严重告警',
-            'major': '；{n} 条重要告警',
             'end': '。',
         },
         'en': {
@@ -28,8 +26,6 @@
             'no_cases': '; no case was evaluated',
             'unevaluated': ', {n} more were not evaluated',
             'weakest': '; the weakest dimension is “{name}” ({score})',
-            'critical': '; critical alerts: {n}',
-            'major': '; major alerts: {n}',
             'end': '.',
         },
     }[language] -%}
@@ -66,16 +62,6 @@
         else {{ filled("'" ~ words.weakest ~ "'", {
             'score': percent_text('weakest_score'), 'name': 'weakest_name',
         }) }}
-    end
-    || case
-        when n_critical > 0
-            then {{ filled("'" ~ words.critical ~ "'", {'n': 'cast(n_critical as string)'}) }}
-        else ''
-    end
-    || case
-        when n_major > 0
-            then {{ filled("'" ~ words.major ~ "'", {'n': 'cast(n_major as string)'}) }}
-        else ''
     end
     || '{{ words.end }}'
 {%- endmacro %}

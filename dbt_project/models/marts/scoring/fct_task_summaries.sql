@@ -45,18 +45,6 @@ graded as (
 
 ),
 
-warned as (
-
-    select
-        task_id,
-        count(*) filter (where severity = 'critical') as n_critical,
-        count(*) filter (where severity = 'major') as n_major
-
-    from alerts
-    group by task_id
-
-),
-
 weakest as (
 
     select
@@ -79,15 +67,12 @@ joined as (
         results.*,
         coalesce(grades.grade, 'n/a') as grade,
         coalesce(graded.is_capped, false) as is_capped,
-        coalesce(warned.n_critical, 0) as n_critical,
-        coalesce(warned.n_major, 0) as n_major,
         weakest.name as weakest_name,
         weakest.score as weakest_score
 
     from results
     left join graded using (task_id)
     left join grades on graded.min_score = grades.min_score
-    left join warned using (task_id)
     left join weakest
         on
             results.task_id = weakest.task_id

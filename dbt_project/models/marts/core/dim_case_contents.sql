@@ -1,0 +1,46 @@
+{{ config(materialized='view') }}
+
+with
+
+cases as (select * from {{ ref('stg_tasks__cases') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
+test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
+
+golden_answers as (
+
+    select
+        task_id,
+        case_id,
+        {{ json_list_of('payload', 'baseline_position') }} as golden_answers
+
+    from {{ ref('stg_tasks__baselines') }}
+    where baseline_type = 'golden_answer'
+    group by task_id, case_id
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        cases.task_id,
+        cases.case_id,
+
+        ---------- json
+        test_cases.inputs,
+        test_cases.step_inputs,
+        test_cases.batch_items,
+        test_cases.expected_outputs,
+        golden_answers.golden_answers
+
+    from cases
+    inner join tasks using (task_id)
+    left join test_cases
+        on tasks.testset_id = test_cases.testset_id and cases.case_id = test_cases.case_id
+    left join golden_answers
+        on cases.task_id = golden_answers.task_id and cases.case_id = golden_answers.case_id
+
+)
+
+select * from final

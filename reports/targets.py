@@ -1,0 +1,39 @@
+"""Whether a dimension reached its target: what its alerts say, whose rule it is."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from promptlab.contracts.analysis_result import TargetStatus
+
+MISSED = frozenset(
+    {
+        "below_min_score",
+        "above_max_score",
+        "below_min_target",
+        "above_max_target",
+        "max_variance_exceeded",
+    }
+)
+"""Codes of the alerts that say that a target was missed."""
+_UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
+
+
+def target_status(
+    target: dict[str, Any], score: float | None, codes: AbstractSet[str]
+) -> TargetStatus:
+    """Return what became of a target.
+
+    Args:
+        target: As configured; empty where there is none.
+        score: Of the dimension.
+        codes: Of the alerts that name the dimension.
+    """
+    if not target:
+        return "none"
+    if codes & MISSED:
+        return "missed"
+    if score is None or codes & _UNKNOWN:
+        return "unknown"
+    return "met"

@@ -1,0 +1,133 @@
+"""The one verdict: the same words and counts wherever a task is shown."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.contracts.gate import GateResult
+from reports import analysis_result, to_html, to_markdown
+from reports.gate import gate_results
+from reports.index import read_index, to_index_html
+from reports.mail_message import to_message
+from reports.visible import plain
+from tests.history.conftest import PAIRED, situations
+
+AT = datetime(2026, 2, 1, tzinfo=UTC)
+TASKS = [
+    *(run.task_id for run in situations()),
+    *(f"random-{size}-after" for size in PAIRED if size < 100),
+]
+
+
+@pytest.fixture(scope="module")
+def con(history_db: Path):
+    with duckdb.connect(str(history_db), read_only=True) as con:
+        yield con
+
+
+@pytest.fixture(scope="module", params=["zh", "en"])
+def results(con, request) -> list[AnalysisResult]:
+    return [
+        analysis_result(con, task, lang=request.param, generated_at=AT)
+        for task in TASKS
+    ]
+
+
+def gate_of(result: AnalysisResult) -> GateResult:
+    assert result.gate is not None
+    return result.gate
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("broke-2", "Do not ship: 2 cases broke (c7, c6), 2 were fixed; 1 target was missed (QUALITY); +7.0 points may be chance."),
+        ("improved-2", "Ship: no case broke; +26.8 points, more than chance."),
+        ("regressed-2", "Do not ship: −26.8 points, more than chance; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
+        ("lonely-1", "First run: nothing to compare with; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
+    ],
+)  # fmt: skip
+def test_the_verdict_is_one_sentence(con, task, said):
+    found = gate_results(con, [task], lang="en")[task].headline
+    assert found == said
+
+
+def test_the_verdict_stands_first_in_every_form(results):
+    for result in results:
+        said = gate_of(result).headline
+        message = to_message(result)
+        assert to_markdown(result).startswith(f"**{plain(said)}**")
+        assert str(message["Subject"]).startswith(re.split("[:：；;(（.]", said)[0])
+        text = message.get_body(("plain",)).get_content()
+        assert text.splitlines()[0] == said
+        html = re.sub(r"<[^>]*>|&[a-z#0-9]+;|\s", "", to_html(result))
+        wanted = re.sub(r"\W", "", said)
+        assert wanted in re.sub(r"\W", "", html)
+
+
+def test_every_count_is_the_length_of_its_list_and_of_the_comparison(results):
+    for result in results:
+        gate = gate_of(result)
+        assert gate.broke.n == len(gate.broke.case_ids)
+        assert gate.fixed.n == len(gate.fixed.case_ids)
+        if result.comparison is None:
+            assert gate.broke.n == gate.fixed.n == 0
+            continue
+        assert gate.fixed.n == result.comparison.counts.newly_fixed
+        broke = {
+            case.case_id
+            for case in result.comparison.cases
+            if case.must_have_lost or case.status_change == "newly_failing"
+        }
+        assert broke == set(gate.broke.case_ids)
+        n_alerts = len(re.findall('<li class="alert">', to_html(result)))
+        assert n_alerts == len(result.summary.alerts)
+
+
+def test_no_sentence_counts_alerts_beside_the_list_of_them(results):
+    for result in results:
+        assert not re.search(r"alerts: \d|条(严重|重要)告警", result.summary.conclusion)
+
+
+def test_a_task_that_lost_a_case_never_ships_and_names_it(results):
+    for result in results:
+        gate = gate_of(result)
+        if gate.broke.n:
+            assert gate.decision == "do_not_ship"
+            assert gate.broke.case_ids[0] in gate.headline
+        if gate.decision == "ship":
+            assert gate.n_judged_twice
+
+
+def test_what_nobody_could_judge_is_no_success_and_says_what_to_add(results):
+    for result in results:
+        gate = gate_of(result)
+        nothing = result.summary.n_cases > 0 and gate.n_judged == 0
+        assert bool(gate.advice) is nothing
+        if nothing:
+            page = to_html(result)
+            assert gate.decision != "ship"
+            assert 'class="grade ' not in page
+
+
+def test_the_index_says_what_the_report_says(con):
+    index = read_index(
+        con, lambda task: f"{task}/report.html", lambda run: None, lang="en"
+    )
+    page = to_index_html(index, lang="en", generated_at=AT)
+    for title in index.titles:
+        gate = gate_results(con, [title.latest.task_id], lang="en")
+        assert title.headline.gate == gate[title.latest.task_id]
+    assert 'href="broke-2/report.html#case-c7"' in page
+
+
+def test_no_improvement_is_called_inconclusive_beside_it(results):
+    for result in results:
+        if result.comparison and result.comparison.verdict == "improved":
+            assert "inconclusive<" not in to_html(result)

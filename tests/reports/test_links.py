@@ -1,0 +1,92 @@
+"""From page to page: index, reports, baselines, cases; comparisons as pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from urllib.parse import unquote
+
+import duckdb
+import html5lib
+import pytest
+
+from promptlab.cli import run_cli
+from reports import write_all
+
+AT = datetime(2026, 2, 1, tzinfo=UTC)
+TASKS = ["cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved"]
+
+
+@pytest.fixture(scope="module")
+def out(example_db, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out")
+    with duckdb.connect(str(example_db), read_only=True) as con:
+        write_all(con, TASKS, folder, lang="en", generated_at=AT)
+    return folder
+
+
+def parsed(page):
+    return html5lib.parse(page.read_text("utf-8"), namespaceHTMLElements=False)
+
+
+def test_every_link_of_every_page_leads_somewhere(out):
+    pages = list(out.rglob("*.html"))
+    assert len(pages) > len(TASKS)
+    ids = {
+        page.resolve(): {e.get("id") for e in parsed(page).iter() if e.get("id")}
+        for page in pages
+    }
+    for page in pages:
+        for link in parsed(page).iter("a"):
+            file, _, anchor = unquote(link.get("href")).partition("#")
+            target = (page.parent / file).resolve() if file else page.resolve()
+            assert target.is_file(), (page, link.get("href"))
+            assert not anchor or anchor in ids[target], (page, link.get("href"))
+
+
+def test_reports_lead_to_the_index_and_to_the_baseline(out):
+    hrefs = {
+        a.get("href")
+        for a in parsed(out / "cs-regression-v3.2" / "report.html").iter("a")
+    }
+    assert {
+        "../index.html",
+        "../cs-regression-v3.1/report.html",
+        "../cs-regression-v3.1/report.html#case-refund_partial_amount",
+        "result.json",
+        "#case-refund_partial_amount",
+    } <= hrefs
+    memory = next((out / "memory").rglob("report.html"))
+    assert "../../index.html" in {a.get("href") for a in parsed(memory).iter("a")}
+
+
+def test_a_baseline_without_report_is_not_linked(example_db, tmp_path):
+    with duckdb.connect(str(example_db), read_only=True) as con:
+        write_all(con, TASKS[1:2], tmp_path, formats=["html"], generated_at=AT)
+    page = (tmp_path / TASKS[1] / "report.html").read_text("utf-8")
+    assert "cs-regression-v3.1/report.html" not in page
+    assert "result.json<" not in page
+
+
+def test_any_two_tasks_compare_as_a_page(writable_example_db, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code = run_cli(
+        [
+            "compare",
+            TASKS[1],
+            TASKS[0],
+            "--db",
+            str(writable_example_db),
+            "--out",
+            "pages",
+            "--lang",
+            "en",
+        ]
+    )
+    assert code == 1
+    page = tmp_path / "pages" / "compare" / f"{TASKS[1]}..{TASKS[0]}" / "report.html"
+    tree = parsed(page)
+    text = " ".join("".join(tree.itertext()).split())
+    assert "Do not ship: 4 cases broke" in text
+    assert f"Baseline: v3.2 ({TASKS[1]}" in text
+    sections = [e.get("id") for e in tree.iter("section")]
+    assert sections == ["summary", "changes", "cases", "method"]
