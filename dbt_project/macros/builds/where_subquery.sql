@@ -1,11 +1,9 @@
-{#- A data test of a table that keeps what earlier builds computed, or of a view of such
-    tables, looks at the rows of this build: the others were tested when they came. -#}
+{#- A data test of a table that keeps what earlier builds computed looks at the rows of
+    this build: the others were tested when they came. -#}
 {% macro get_where_subquery(relation) %}
-    {%- set kept = (models_and_seeds() if execute else [])
+    {%- set kept = (models_kept() if execute else [])
         | selectattr('schema', 'equalto', relation.schema)
         | selectattr('alias', 'equalto', relation.identifier)
-        | selectattr('config.materialized', 'in', ['incremental', 'view'])
-        | selectattr('config.meta.batch', 'defined')
         | first -%}
     {%- set conditions = [config.get('where')] if config.get('where') else [] -%}
     {%- if kept -%}
