@@ -62,7 +62,10 @@ _LOWER = frozenset({"noise_sensitivity"})
 
 def recognise(head: Head) -> str | None:
     """Columns of a sample of its; metrics have any names."""
-    for form, columns in (("csv", head.columns), ("jsonl", head.keys)):
+    # an object somewhere in a file is no row of it
+    is_json = head.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    keys = head.keys if is_json else frozenset()
+    for form, columns in (("csv", head.columns), ("jsonl", keys)):
         for asked, beside in _ASKED.items():
             if asked in columns and columns & beside:
                 return form

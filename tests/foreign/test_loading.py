@@ -55,6 +55,7 @@ NOT_THEIRS = {
     "numbers by name": b'{"a/b": 1, "c/d": 2}',
     "a data set of cases": b'{"name": "set", "cases": [{"inputs": 1}]}',
     "a table of somebody": b"question,answer\nNile?,sea\n",
+    "a program that writes samples": b'"""Rows."""\nrow = {"user_input": 1, "response": 2}\n',
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }
@@ -183,7 +184,7 @@ def test_a_run_in_many_batches_is_the_run_in_one(
 
 @pytest.mark.parametrize("name", [*FILES, "lm_eval/late"])
 def test_settings_are_texts_as_those_of_any_task(name: str) -> None:
-    for env in reading_of(DATA / name).rows["tasks"].get("env", []):
+    for env in reading_of(DATA / name).rows.get("tasks", {}).get("env", []):
         assert all(isinstance(value, str) for value in json.loads(env).values())
 
 

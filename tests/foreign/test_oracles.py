@@ -321,7 +321,8 @@ def _means(name: str, dimension: str) -> pl.DataFrame:
     else:
         is_folder = name.endswith("/eval_results.jsonl")
         reading = _read(str(Path(name).parent) if is_folder else name)
-        dimension = _AZURES.get(dimension, dimension)
+        if name.startswith("azure"):
+            dimension = _AZURES.get(dimension, dimension)
         (task_id,) = reading.runs
     if dimension == "success":  # the verdict of DeepEval
         passed = pl.col("reported_status") == "pass"
