@@ -11,7 +11,9 @@ golden_answers as (
     select
         task_id,
         case_id,
-        {{ json_list_of('payload', 'baseline_position') }} as golden_answers
+        {{ as_json(
+            "'[' || " ~ joined('cast(payload as string)', "','", 'baseline_position') ~ " || ']'"
+        ) }} as golden_answers
 
     from {{ ref('stg_tasks__baselines') }}
     where baseline_type = 'golden_answer'
