@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,16 +16,16 @@ from ingest.files.redaction import Redactor
 from ingest.foreign.copies import copy_problem, replaced_problems
 from ingest.foreign.registry import TOOLS
 from ingest.formats import LINE_KINDS, read_batches
+from ingest.ingested import FileLoad
 from ingest.raw.batch import ReadBatch
 from ingest.raw.load_log import (
-    MOST_PROBLEMS,
     Known,
     Outcome,
     Version,
     read_with,
     versions_of,
 )
-from ingest.raw.rows import Key, Reading
+from ingest.raw.rows import Reading
 from ingest.reading.limits import LIMIT_CODES, Limits
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
@@ -39,36 +39,6 @@ OnProgress = Callable[[Path, int], None]
 
 _ATTEMPTS = 3
 """How often a file that changes while it is read is read from its start."""
-
-
-@dataclass
-class FileLoad:
-    """One file of an ingest, and what came of it: the line that a user sees."""
-
-    path: Path
-    kind: str
-    status: str = "loaded"
-    """loaded, unchanged, rejected, skipped or purged."""
-    problems: list[Problem] = field(default_factory=list)
-    """The first ``MOST_PROBLEMS`` of a very large file; ``raw.rejects`` has all."""
-    records_loaded: int = 0
-    records_rejected: int = 0
-    keys: list[Key] = field(default_factory=list)
-    message: str | None = None
-    redacted: dict[str, int] = field(default_factory=dict)
-    """Rule → values that were redacted."""
-
-    def add(self, reading: Reading) -> None:
-        """Add the counts, keys and problems of one batch of the file."""
-        room = max(0, MOST_PROBLEMS - len(self.problems)) if self.problems else None
-        self.problems = self.problems + reading.problems[:room]
-        self.records_loaded += reading.records_loaded
-        self.records_rejected += reading.records_rejected
-        self.keys = self.keys + reading.keys
-        if reading.rejected:
-            self.status = "rejected"
-            found = (p.message for p in self.problems if p.severity == "reject")
-            self.message = next(found, "nothing could be read")
 
 
 class FileReader:

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from ingest.file_reader import FileLoad, FileReader, OnProgress
+from ingest.file_reader import FileReader, OnProgress
 from ingest.files.finding import FoundFile
+from ingest.ingested import FileLoad
 from ingest.raw.batch import ReadBatch
 from ingest.raw.load_log import Known, known_files, known_pipelines
 from ingest.raw.rows import Key, Reading
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     import duckdb
 
     from ingest.files.redaction_rules import Mode
-
-__all__ = ["FileLoad", "ingest", "read_files"]
 
 BATCH_BYTES = 64 << 20
 BATCH_FILES = 1000

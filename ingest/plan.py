@@ -17,7 +17,7 @@ from ingest.kinds import HEAD_BYTES, recognise
 from promptlab.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from promptlab.table_mapping import TableMapping
+    from promptlab.contracts.table_mapping import TableMapping
 
 TABLE = "table"
 """Kind of a file that a mapping of the config says the meaning of."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ingest.raw.rows import Reading, Reference
 from ingest.reading.contract_faults import nearest, shown
 from ingest.reading.problems import Problem
-from promptlab.policy import default_dimensions
+from promptlab.seeds import default_dimensions
 
 if TYPE_CHECKING:
     import duckdb

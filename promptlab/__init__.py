@@ -21,9 +21,8 @@ if TYPE_CHECKING:
         RuleConfig,
         UnifiedEvaluator,
     )
-    from promptlab.pipeline import Warehouse
-
-    __version__: str
+    from promptlab.version import __version__
+    from promptlab.warehouse import Warehouse
 
 _HOMES = {
     "AnalysisInput": "promptlab.contracts.analysis_input",
@@ -34,7 +33,8 @@ _HOMES = {
     "RuleConfig": "promptlab.evaluator",
     "TestCase": "promptlab.contracts.testset",
     "UnifiedEvaluator": "promptlab.evaluator",
-    "Warehouse": "promptlab.pipeline",
+    "Warehouse": "promptlab.warehouse",
+    "__version__": "promptlab.version",
     "filter_by_tags": "ingest.testsets.api",
     "load_pipeline_config": "ingest.pipelines",
     "load_testset": "ingest.testsets.api",
@@ -60,24 +60,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    value: Any
-    if name == "__version__":
-        value = _version()
-    elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    else:
+    if name not in _HOMES:
         raise AttributeError(f"module 'promptlab' has no attribute {name!r}")
-    globals()[name] = value
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return value
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("promptlab-warehouse")
-    except PackageNotFoundError:  # a checkout that was never installed
-        return "0.0.0"
 
 
 def __dir__() -> list[str]:

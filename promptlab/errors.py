@@ -15,6 +15,9 @@ A message is for the person at the terminal: what was found, what was expected, 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class PromptlabError(Exception):
     """Base of all; ``exit_code`` is what the command line returns for it."""
@@ -56,3 +59,10 @@ class DatabaseLocked(WarehouseError):
 
 class BuildError(PromptlabError):
     """Dbt did not finish; the message names the nodes that failed."""
+
+
+def did_you_mean(wrong: str, known: Iterable[str]) -> str:
+    """A clause for the end of a message; empty where nothing known is near."""
+    folded = {name.casefold(): name for name in known}
+    near = get_close_matches(wrong.casefold(), folded, n=1)
+    return f"; did you mean `{folded[near[0]]}`?" if near else ""

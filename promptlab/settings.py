@@ -15,9 +15,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from promptlab.errors import SettingsError
-from promptlab.nearest import did_you_mean
-from promptlab.table_mapping import TableMapping
+from promptlab.contracts.table_mapping import TableMapping
+from promptlab.errors import SettingsError, did_you_mean
 
 ENV_PREFIX = "PROMPTLAB_"
 ONLY_IN_FILES = frozenset({"tables"})

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlab.errors import NothingToDo, UsageError
-from promptlab.nearest import did_you_mean
+from promptlab.errors import NothingToDo, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     import duckdb

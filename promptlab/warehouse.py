@@ -1,197 +1,281 @@
-"""The database file: opening it, and saying in words why it cannot be opened."""
+"""The whole road: ingest, build, report; what the command line and Python call."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from promptlab.copies import attach_new
-from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
-from promptlab.messages import say
+from promptlab.errors import NothingToDo
+from promptlab.warehouse_file import WarehouseFile
 
 if TYPE_CHECKING:
-    import duckdb
+    import polars as pl
 
-_RETRY_EVERY_S = 0.1
+    from ingest.file_reader import OnProgress
+    from ingest.ingested import Ingested
+    from promptlab.build.execution import OnNode
+    from promptlab.build.record import LastBuild
+    from promptlab.contracts.analysis_result import AnalysisResult
+    from promptlab.contracts.comparison import Comparison
 
 
-@contextmanager
-def connect(
-    db: Path,
-    *,
-    read_only: bool,
-    lock_timeout: float = 10.0,
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    temp_directory: Path | None = None,
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the warehouse for the length of a ``with`` block; times are UTC.
+class Warehouse(WarehouseFile):
+    """One warehouse file, and the whole road: ingest, build, report.
 
-    Args:
-        db: the DuckDB file; made if missing, unless ``read_only``.
-        read_only: readers share the file with each other, a writer with nobody.
-        lock_timeout: seconds to wait for another process that holds the file.
-        memory_limit: DuckDB's limit, such as ``4GB``.
-        threads: how many DuckDB uses.
-        temp_directory: where DuckDB puts what does not fit into memory.
-
-    Raises:
-        SettingsError: there is no such file, it is no DuckDB file, or DuckDB does not
-            take a limit.
-        WarehouseError: the file is damaged, or the disk full.
-        DatabaseLocked: still held by another process after ``lock_timeout``.
+    Example:
+        >>> warehouse = Warehouse("promptlab.duckdb")
+        >>> warehouse.ingest("examples")
+        >>> warehouse.build()
+        >>> warehouse.result("latest").summary.overall_score
     """
-    import duckdb
 
-    con = _open(db, read_only=read_only, lock_timeout=lock_timeout)
-    try:
-        con.execute("set TimeZone = 'UTC'")
-        _limit(con, "memory_limit", memory_limit)
-        _limit(con, "threads", threads)
-        _limit(con, "temp_directory", temp_directory)
-        yield con
-    except duckdb.Error as error:
-        if not is_of_the_file(error):
-            raise
-        raise _broken_off(db, str(error)) from None
-    finally:
-        con.close()
+    def ingest(
+        self,
+        *paths: str | Path,
+        kind: str = "auto",
+        testset: str | None = None,
+        purged_too: bool = False,
+        sink: str = "duckdb",
+        workers: str = "1",
+        on_start: Callable[[int, int], None] = lambda _files, _size: None,
+        on_progress: OnProgress = lambda _path, _size: None,
+    ) -> Ingested:
+        """Load files and folders into the raw tables; whole files only.
 
+        Args:
+            paths: files, or folders to walk (hidden ones too).
+            kind: ``auto`` recognises files by their content.
+            testset: testset of every task loaded here, whatever the files say.
+            purged_too: load files again that were purged.
+            sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
+            workers: who reads for Parquet: a number of processes, or ``spark``.
+            on_start: called with the number of files and their bytes.
+            on_progress: called after each file with its path and bytes.
 
-def is_of_the_file(error: duckdb.Error) -> bool:
-    """Whether an error is about reading or writing, not about a query.
+        Raises:
+            InputError: a path that cannot be read, or a file named itself that is of
+                no known kind.
+            NothingToDo: there is no file below ``paths``.
+        """
+        from ingest import raw
+        from ingest.ingested import Ingested
+        from ingest.load import ingest
+        from ingest.parquet import ParquetLayer, ingest_parquet, mapping
+        from ingest.plan import plan
+        from ingest.reading.limits import Limits
+        from promptlab.version import __version__
 
-    A commit that cannot be written is a TransactionException; a block whose checksum
-    is wrong is a plain Error.
-    """
-    import duckdb
-
-    kinds = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException)
-    return isinstance(error, kinds) or type(error) is duckdb.Error
-
-
-def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:
-    import duckdb
-
-    if value is None:
-        return
-    try:
-        con.execute(f"set {name} = ?", [str(value)])
-    except duckdb.Error as error:
-        raise SettingsError(f"{name}: DuckDB does not take {value}: {error}") from None
-
-
-def _open(
-    db: Path, *, read_only: bool, lock_timeout: float
-) -> duckdb.DuckDBPyConnection:
-    import duckdb
-
-    _check_file(db, read_only=read_only)
-    if not db.exists():
-        _create(db)
-    deadline = time.monotonic() + lock_timeout
-    is_told = False
-    while True:
-        try:
-            return duckdb.connect(str(db), read_only=read_only)
-        except duckdb.Error as error:
-            message = str(error)
-            if "lock" not in message.lower():
-                raise _cannot_open(db, message) from None
-            if time.monotonic() >= deadline:
-                raise DatabaseLocked(_who_holds(db, message, lock_timeout)) from None
-            if not is_told:
-                say(f"{db}: held{_holder(message)}; waiting …", "waiting")
-                is_told = True
-            time.sleep(_RETRY_EVERY_S)
-
-
-def _check_file(db: Path, *, read_only: bool) -> None:
-    if db.is_dir():
-        raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
-    if not db.exists():
-        if read_only:
-            raise SettingsError(
-                f"{db}: there is no warehouse here yet; make one with"
-                f" `promptlab run PATH --db {db}`, or name another with --db"
+        named = [Path(path) for path in paths]
+        planned = plan(named, kind, self.settings.tables)
+        if not planned:
+            raise NothingToDo(f"no files below {', '.join(map(str, named))}")
+        on_start(len(planned), sum(found.size for found, _ in planned))
+        options: dict[str, Any] = {
+            "ingest_version": __version__,
+            "testset": testset,
+            "purged_too": purged_too,
+            "limits": Limits.of(self.settings),
+            "redact": self.settings.redact,
+            "on_progress": on_progress,
+        }
+        if sink == "duckdb":
+            with self.writable() as con:
+                raw.check_not_views(con)
+                return Ingested(ingest(con, planned, **options))
+        layer = ParquetLayer.of(sink)
+        with mapping(workers) as map_shards:
+            return Ingested(
+                ingest_parquet(layer, planned, map_shards=map_shards, **options)
             )
-        try:
-            db.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise SettingsError(
-                f"{db}: its folder {db.parent} cannot be made: {error.strerror}"
-            ) from None
-    elif db.is_file() and db.stat().st_size == 0:
-        raise SettingsError(
-            f"{db}: is empty (0 bytes), so it is no DuckDB file;"
-            " delete it, or name another with --db"
-        )
 
+    def build(
+        self,
+        args: Sequence[str] = (),
+        *,
+        full_refresh: bool = False,
+        verbose: bool = False,
+        on_node: OnNode = lambda _name, _place, _of: None,
+    ) -> None:
+        """Compute every number, and test it: what is new or changed, all or nothing.
 
-def _create(db: Path) -> None:
-    """Make an empty warehouse, whole from its first moment: a kill leaves none.
+        In one transaction, by the plan that dbt compiled; dbt itself builds where the
+        raw tables are Parquet, on another engine, and where it gets arguments.
 
-    Where two processes make it at once, the first one's stays.
-    """
-    import duckdb
+        Args:
+            args: for ``dbt build``.
+            full_refresh: compute everything again from the raw tables.
+            verbose: let dbt's log through to stderr.
+            on_node: called before each model and test with its name, its place from 1,
+                and how many there are; not where dbt builds.
 
-    beside = db.with_name(f".{db.name}.{os.getpid()}.new")
-    try:
-        with duckdb.connect() as con:
-            attach_new(con, beside, "fresh")
-        with contextlib.suppress(FileExistsError):
-            os.link(beside, db)
-    except duckdb.Error as error:
-        raise _cannot_open(db, str(error)) from None
-    except OSError:  # a file system without hard links
-        beside.replace(db)
-    finally:
-        beside.unlink(missing_ok=True)
+        Raises:
+            SettingsError: there is no warehouse yet, or no Spark.
+            UsageError: the raw tables are to be read from Parquet, and the warehouse
+                has rows in its own; or Spark is to build from the warehouse's own.
+            BuildError: names the model or test that failed, and rows of it.
+        """
+        from promptlab.build import build
 
+        build(self, args, full_refresh=full_refresh, verbose=verbose, on_node=on_node)
 
-def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:
-    if "not a valid DuckDB database file" in message:
-        return SettingsError(
-            f"{db}: is no DuckDB file; name the warehouse with --db"
-            " (nothing was changed)"
-        )
-    if "Permission denied" in message or "Cannot open file" in message:
-        return SettingsError(f"{db}: cannot be opened: {message}")
-    return _broken_off(db, message)
+    def last_build(self) -> LastBuild | None:
+        """The newest finished build; ``None`` before the first."""
+        from ingest import raw
+        from promptlab.build.record import last_build
 
+        if not self.settings.db.exists():
+            return None
+        with self.examining() as con:
+            if raw.schema_version(con) != raw.SCHEMA_VERSION:
+                return None
+            return last_build(con)
 
-def _broken_off(db: Path, message: str) -> WarehouseError:
-    """What DuckDB says as it stops, in words.
+    def report(
+        self,
+        task_ids: Sequence[str],
+        out: Path,
+        *,
+        formats: Sequence[str] = ("json", "html"),
+        memory_runs: Sequence[str] | None = None,
+        lang: str | None = None,
+        templates: Path | None = None,
+        generated_at: datetime | None = None,
+        on_report: Callable[[str], None] = lambda _name: None,
+    ) -> list[Path]:
+        """Write the reports of stored tasks and memory runs, and the index.
 
-    It keeps what was committed: a failed write is rolled back.
-    """
-    text = message.lower()
-    if "no space left" in text or "file too large" in text or "could not write" in text:
-        return WarehouseError(
-            f"{db}: the disk is full, or a limit on its size is reached; make room and"
-            f" call again, what was stored before is safe ({message})"
-        )
-    if "checksum" in text or "corrupt" in text or "could not read" in text:
-        return WarehouseError(
-            f"{db}: the file is damaged: {message}\n`promptlab doctor` says where; put"
-            " a backup in its place, or load the files into a new warehouse"
-        )
-    return WarehouseError(f"{db}: DuckDB stopped: {message}")
+        Nothing is run again: everything is read from the marts.
 
+        Args:
+            task_ids: whole ids.
+            out: folder to write below; nothing is written anywhere else.
+            formats: names of ``reports.FORMATS``.
+            memory_runs: whole ids; every memory run by default.
+            lang: ``zh`` or ``en``.
+            templates: folder of templates that replace built-in ones.
+            generated_at: the time that the reports carry; now, when not given.
+            on_report: called before each task and memory run with its id.
 
-def _holder(message: str) -> str:
-    holder = re.search(r"held in (.*?)(?: by .*)?\. See", message)
-    return f" by {holder[1]}" if holder else ""
+        Returns:
+            Every file written, the index last.
+        """
+        import reports
+        from reports.gate_policy import load_policy
 
+        policy = load_policy()
+        with self.built() as con:
+            return reports.write_all(
+                con,
+                task_ids,
+                out,
+                formats=formats,
+                memory_runs=memory_runs,
+                lang=lang or self.settings.lang,
+                templates=templates or self.settings.templates,
+                report_url=self.settings.report_url,
+                policy=policy,
+                generated_at=generated_at or datetime.now(UTC),
+                on_report=on_report,
+            )
 
-def _who_holds(db: Path, message: str, waited: float) -> str:
-    return (
-        f"{db}: held{_holder(message)} for more than {waited:g} s; wait for that"
-        " process, end it, or give --lock-timeout more seconds (nothing was changed)"
-    )
+    def result(
+        self, task: str = "latest", *, lang: str | None = None
+    ) -> AnalysisResult:
+        """The AnalysisResult of a stored task.
+
+        Args:
+            task: an id, a unique prefix, ``latest`` or ``previous``.
+            lang: language of its sentences, ``zh`` or ``en``.
+        """
+        import reports
+        from promptlab.task_ids import resolve_task
+        from reports.gate_policy import load_policy
+
+        policy = load_policy()
+        with self.built() as con:
+            return reports.analysis_result(
+                con,
+                resolve_task(con, task),
+                lang=lang or self.settings.lang,
+                generated_at=datetime.now(UTC),
+                policy=policy,
+            )
+
+    def compare(
+        self,
+        baseline: str = "baseline",
+        candidate: str = "latest",
+        *,
+        lang: str | None = None,
+    ) -> Comparison:
+        """How one task did against another, paired case by case.
+
+        A pair that was not compared before is built now, and kept.
+
+        Args:
+            baseline: the "before": an id, a unique prefix, ``latest``; ``baseline`` and
+                ``previous`` are those of the candidate.
+            candidate: the "after": an id, a unique prefix, ``latest`` or ``previous``.
+            lang: language of its sentences, ``zh`` or ``en``.
+        """
+        from promptlab.history.comparisons import compare
+
+        return compare(self, baseline, candidate, lang=lang or self.settings.lang)
+
+    def set_baseline(self, task: str) -> None:
+        """Name a task the baseline of its title and testset, until another is named.
+
+        Args:
+            task: an id, a unique prefix, ``latest`` or ``previous``.
+        """
+        from promptlab.history.comparisons import set_baseline
+
+        set_baseline(self, task)
+
+    def sql(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+        """Run one read-only query over the whole warehouse.
+
+        The query sees the warehouse and nothing else: no file, no network.
+
+        Raises:
+            UsageError: the query is wrong, or would write.
+        """
+        import polars as pl
+
+        from promptlab.database.connection import run_query
+
+        with self.connect() as con:
+            result = run_query(con, query, parameters)
+            # rows, not the relation itself: polars would keep it alive past the end
+            return pl.DataFrame(
+                result.fetchall(),
+                schema=result.columns,
+                orient="row",
+                infer_schema_length=None,
+            )
+
+    def to_report(self, *, everything: bool = False) -> tuple[list[str], list[str]]:
+        """Tasks and memory runs that were built since the last ``run`` reported.
+
+        A task is built again when its own numbers change, or its baseline's, or when it
+        has another baseline: its report compares.
+
+        Args:
+            everything: all that there is, whenever it was built.
+
+        Returns:
+            Ids of tasks, the oldest first; ids of memory runs, the newest first.
+        """
+        from promptlab.history.reported import to_report
+
+        with self.built() as con:
+            return to_report(con, everything=everything)
+
+    def remember_reported(self, began_at: datetime) -> None:
+        """Note that everything that was built before *began_at* has its report."""
+        from ingest.raw.requests import note_reported
+
+        with self.writable() as con:
+            note_reported(con, began_at)

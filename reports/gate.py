@@ -20,10 +20,10 @@ from promptlab.contracts.gate import (
     GateVerdict,
 )
 from promptlab.errors import NothingToDo, UsageError
-from promptlab.gate_policy import Policy, built_in_policy
 from promptlab.task_ids import resolve_task
 from reports.catalogue import catalogue
 from reports.filters import Filters
+from reports.gate_policy import Policy, built_in_policy
 from reports.gate_queries import GateNumbers, gate_numbers
 from reports.gate_rules import Gate
 from reports.headline import headline

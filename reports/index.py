@@ -22,7 +22,7 @@ from reports.view_types import CaseRef, HeadlineView
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.gate_policy import Policy
+    from reports.gate_policy import Policy
 
 MOST_TITLES = 300
 MOST_RUNS = 30

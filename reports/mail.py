@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab import __version__
+from promptlab.version import __version__
 from reports.history_queries import title_history
 from reports.limits import SHOWN
 from reports.mail_message import Envelope, to_message
@@ -16,7 +16,7 @@ from reports.queries import analysis_result
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.gate_policy import Policy
+    from reports.gate_policy import Policy
 
 
 def task_message(

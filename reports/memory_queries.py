@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from promptlab import __version__
 from promptlab.contracts.memory_result import (
     MEMORY_FORMAT_VERSION,
     ForgottenQuestion,
@@ -22,6 +21,7 @@ from promptlab.contracts.memory_result import (
     MemoryTiming,
 )
 from promptlab.errors import NothingToDo
+from promptlab.version import __version__
 from reports.catalogue import catalogue
 from reports.memory_comparison_queries import memory_comparisons
 from reports.rows import Row, from_json, moment, rows

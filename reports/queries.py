@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-from promptlab import __version__
 from promptlab.contracts.analysis_result import (
     FORMAT_VERSION,
     AlertItem,
@@ -23,6 +22,7 @@ from promptlab.contracts.analysis_result import (
     ScorerUsed,
 )
 from promptlab.errors import NothingToDo
+from promptlab.version import __version__
 from reports import case_sql, task_sql
 from reports.case_queries import add_contents, prompt_of, round_row
 from reports.catalogue import Lang, catalogue
@@ -36,7 +36,7 @@ from reports.targets import target_status
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.gate_policy import Policy
+    from reports.gate_policy import Policy
 
 _CASES = TypeAdapter(list[CaseResult])
 _EVERYTHING = 2**62  # a limit that no table reaches

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from promptlab import __version__
 from promptlab.errors import UsageError
+from promptlab.version import __version__
 from reports.catalogue import catalogue
 from reports.files import folder_name, write_file
 from reports.formats import FORMATS, Format, Options
@@ -26,7 +26,7 @@ from reports.render import COMPARISON_SECTIONS, environment, to_html
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.gate_policy import Policy
+    from reports.gate_policy import Policy
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, settings
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "examples"

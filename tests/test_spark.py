@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ingest.parquet.workers import mapping
 from promptlab import spark
 from promptlab.errors import SettingsError, UsageError
 from promptlab.paths import dbt_project
-from promptlab.workers import mapping
 
 
 def java_that_says(folder: Path, version: str) -> str:

@@ -22,7 +22,7 @@ from promptlab.contracts.analysis_input import (
     TestCaseBundle,
     TestTaskMeta,
 )
-from promptlab.policy import builtin_scorers
+from promptlab.seeds import builtin_scorers
 
 if TYPE_CHECKING:
     from ingest.analysis.head import AnalysisHead

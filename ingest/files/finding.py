@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from promptlab.errors import InputError
 
 if TYPE_CHECKING:
-    from promptlab.table_mapping import TableMapping
+    from promptlab.contracts.table_mapping import TableMapping
 
 _NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 

@@ -19,7 +19,7 @@ from ingest.foreign.table.cells import is_nothing, number_of
 from ingest.foreign.table.opening import rows_of
 from ingest.foreign.table.tasks import Tasks
 from ingest.reading.problems import Problem
-from promptlab.table_mapping import TableMapping
+from promptlab.contracts.table_mapping import TableMapping
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ingest.file_reader import FileLoad, FileReader
+from ingest.file_reader import FileReader
 from ingest.files.finding import FoundFile
 from ingest.files.redaction_rules import Mode
+from ingest.ingested import FileLoad
 from ingest.parquet.layer import ParquetLayer, frame_of
 from ingest.raw.batch import (
     ReadBatch,

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.file_reader import FileLoad, OnProgress
+from ingest.file_reader import OnProgress
 from ingest.files.finding import FoundFile
+from ingest.ingested import FileLoad
 from ingest.parquet.flatten import Flattened, Shard, ShardFile, flatten, shards_of
 from ingest.parquet.layer import ParquetLayer, frame_of
 from ingest.raw.batch import ReadBatch, load_columns
@@ -34,7 +35,7 @@ MapShards = Callable[
 """Calls a function for each shard and gives the results in order, like ``map``."""
 
 
-def ingest(
+def ingest_parquet(
     layer: ParquetLayer,
     planned: Sequence[tuple[FoundFile, str | None]],
     *,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ingest.raw.upgrades import NEW_ROWS, UPGRADES
-from promptlab.copies import file_of, write_copy
+from promptlab.database.copying import file_of, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.messages import say
 

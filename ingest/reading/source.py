@@ -13,7 +13,7 @@ from ingest.reading.limits import DEFAULT, Limits
 from promptlab.contracts.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from promptlab.table_mapping import TableMapping
+    from promptlab.contracts.table_mapping import TableMapping
 
 
 @dataclass(frozen=True, slots=True)

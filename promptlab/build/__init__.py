@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptlab.build.execution import OnNode
-    from promptlab.pipeline import Warehouse
+    import duckdb
 
-Request = tuple[str, Sequence[object]]
-"""A statement on the raw tables, with its parameters, that a build answers."""
+    from promptlab.build.execution import OnNode
+    from promptlab.warehouse_file import WarehouseFile
+
+Request = Callable[["duckdb.DuckDBPyConnection"], None]
+"""Writes down what a person asks for, which the build then answers."""
 
 _WITH_RAW = "build with --raw parquet://DIR"
 _NO_REQUESTS = (
@@ -22,7 +24,7 @@ _NO_REQUESTS = (
 
 
 def build(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     args: Sequence[str] = (),
     *,
     full_refresh: bool = False,
@@ -62,7 +64,7 @@ def build(
         con.begin()
         try:
             if request is not None:
-                con.execute(*request)
+                request(con)
             execute(con, compiled, full_refresh=full_refresh, on_node=on_node)
         except BaseException:
             con.rollback()
@@ -70,7 +72,7 @@ def build(
         con.commit()
 
 
-def _prepare_for_dbt(warehouse: Warehouse) -> None:
+def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
     """Say in words what dbt would say in a traceback."""
     from ingest import raw
     from ingest.parquet import ParquetLayer

@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab import __version__, spark
+from promptlab import spark
 from promptlab.errors import BuildError, UsageError
 from promptlab.messages import LinesAsEvents
 from promptlab.paths import dbt_project, dbt_target, tidy_targets
 from promptlab.settings import ENV_PREFIX
+from promptlab.version import __version__
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings

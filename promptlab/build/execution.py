@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
-from promptlab import __version__
+from promptlab.database.connection import is_of_the_file
 from promptlab.errors import BuildError
-from promptlab.warehouse import is_of_the_file
+from promptlab.version import __version__
 
 if TYPE_CHECKING:
     from promptlab.build.plan import Node, Plan

@@ -61,7 +61,7 @@ class _LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from promptlab.nearest import did_you_mean
+            from promptlab.errors import did_you_mean
 
             hint = did_you_mean(args[0], COMMANDS) or "; `promptlab --help` lists all"
             ctx.fail(f"there is no command `{args[0]}`{hint}")
@@ -70,7 +70,7 @@ class _LazyGroup(click.Group):
 
 def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
     if wanted:
-        from promptlab import __version__
+        from promptlab.version import __version__
 
         click.echo(f"promptlab {__version__}")
         ctx.exit()

@@ -13,7 +13,7 @@ from promptlab.cli.output import Column, Table, print_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
 
 _NAMED = Table(
@@ -49,8 +49,8 @@ def command(call: Call, action: str, task: str | None) -> int:
     compared with the one of its title before it.
     """
     from promptlab.errors import UsageError
-    from promptlab.history import clear_baseline, set_baseline
-    from promptlab.pipeline import Warehouse
+    from promptlab.history.comparisons import clear_baseline, set_baseline
+    from promptlab.warehouse import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     if action == "show":
@@ -58,17 +58,17 @@ def command(call: Call, action: str, task: str | None) -> int:
     if action == "set":
         if task is None:
             raise UsageError("baseline set: name a task; `promptlab runs` lists them")
-        task_id, subject = set_baseline(warehouse, task, say=call.say)
+        task_id, subject = set_baseline(warehouse, task)
         call.say(f"{task_id} is the baseline of {subject}")
     else:
-        task_id, subject = clear_baseline(warehouse, task or "latest", say=call.say)
+        task_id, subject = clear_baseline(warehouse, task or "latest")
         call.say(f"{task_id} is no longer the baseline of {subject}")
     return 0
 
 
 def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
     from promptlab.errors import NothingToDo
-    from promptlab.history import baseline_of, named_baselines
+    from promptlab.history.comparisons import baseline_of, named_baselines
 
     table = _NAMED
     columns: tuple[str, ...] = ("title", "testset_id", "task_id", "state", "set_at")

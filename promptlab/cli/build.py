@@ -12,7 +12,7 @@ from promptlab.cli.options import Call, common
 from promptlab.cli.progress import Bar, progress
 
 if TYPE_CHECKING:
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
 full_refresh_option = click.option(
     "--full-refresh",
@@ -54,7 +54,7 @@ def command(
     transaction. What follows `--` goes to dbt itself as it is, for example
     `promptlab build -- --select fct_task_summaries+`.
     """
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     started = time.monotonic()
     warehouse = Warehouse(call.settings.db, settings=call.settings)

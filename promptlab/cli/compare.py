@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         ScoreComparison,
     )
     from promptlab.contracts.gate import GateResult
-    from promptlab.gate_policy import Policy
+    from reports.gate_policy import Policy
 
 EXIT_CODES = {
     "improved": 0,
@@ -90,10 +90,10 @@ def command(
     concluded.
     """
     from promptlab.errors import UsageError
-    from promptlab.gate_policy import load_policy
-    from promptlab.history import compare
-    from promptlab.pipeline import Warehouse
+    from promptlab.history.comparisons import compare
+    from promptlab.warehouse import Warehouse
     from reports.gate import gate_result
+    from reports.gate_policy import load_policy
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
@@ -107,7 +107,6 @@ def command(
         candidate,
         lang=lang,
         cases=None if call.format in ("json", "csv") else cases,
-        say=call.say,
     )
     with warehouse.built() as con:
         gate = gate_result(

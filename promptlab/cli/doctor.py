@@ -37,7 +37,7 @@ def command(call: Call) -> int:
     is fail.
     """
     from promptlab.operations.health import examine
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     findings = list(examine(Warehouse(call.settings.db, settings=call.settings)))
     is_short = call.format == "table" and not (call.wide or call.verbose)

@@ -74,7 +74,7 @@ def command(
         raise UsageError("--task goes with --every-eval-ever: Parquet has every task")
     from promptlab.operations.export import export_parquet
     from promptlab.operations.export_from_spark import export_from_spark
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     now = datetime.now(UTC)
     if target == "duckdb":
@@ -105,7 +105,7 @@ def _export_evals(
 ) -> int:
     from promptlab.cli.output import print_rows
     from promptlab.operations.export_evals import export_evals
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     exported = export_evals(
         Warehouse(call.settings.db, settings=call.settings),

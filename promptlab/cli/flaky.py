@@ -51,7 +51,7 @@ def command(call: Call, title: str | None, limit: int) -> int:
     one task to the next; of all tasks, or those of TITLE. Those nearest to a coin's
     toss come first.
     """
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         result = con.execute(_FLAKY, {"title": title, "limit": limit})

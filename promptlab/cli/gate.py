@@ -54,9 +54,9 @@ def command(
     names a file, the result is appended to it as Markdown. The first run of a title has
     nothing to compare with and passes, unless the policy says `require_baseline`.
     """
-    from promptlab.gate import judge
-    from promptlab.gate_policy import default_policy, load_policy
-    from promptlab.pipeline import Warehouse
+    from promptlab.history.gate import judge
+    from promptlab.warehouse import Warehouse
+    from reports.gate_policy import default_policy, load_policy
 
     if init:
         click.echo(default_policy(), nl=False)
@@ -66,7 +66,6 @@ def command(
         task,
         load_policy(policy),
         lang=lang,
-        say=call.say,
     )
     _print(result, call)
     _append_summary(result)

@@ -15,9 +15,8 @@ from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.progress import Bar, progress
 
 if TYPE_CHECKING:
-    from ingest.load import FileLoad
-    from promptlab.loading import Ingested
-    from promptlab.pipeline import Warehouse
+    from ingest.ingested import FileLoad, Ingested
+    from promptlab.warehouse import Warehouse
 
 KIND_CHOICES = (
     "auto",
@@ -97,7 +96,7 @@ def command(
     bytes again change nothing; new content of a task replaces the old. A file whose
     task was purged stays out.
     """
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     worst = 0

@@ -12,7 +12,7 @@ import click
 from promptlab.cli.options import Call, common
 
 if TYPE_CHECKING:
-    from promptlab.table_mapping import TableMapping
+    from promptlab.contracts.table_mapping import TableMapping
 
 PARTS = ("customer_service", "memory")
 """Folders of ``examples/``: a testset with two runs and scores, and a memory run."""
@@ -137,7 +137,7 @@ def _has_settings(pyproject: Path) -> bool:
 
 def mapping_as_toml(header: str, mapping: TableMapping) -> str:
     """The section of a config that says a mapping, with what it leaves open."""
-    from promptlab.table_mapping import TableMapping
+    from promptlab.contracts.table_mapping import TableMapping
 
     lines = [f"[{header}]  # what the columns mean; guessed, correct it"]
     for name in TableMapping.model_fields:

@@ -57,7 +57,7 @@ def command(call: Call, title: str | None) -> int:
     compare the two.
     """
     from promptlab.errors import NothingToDo
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         result = con.execute(_LEADERBOARD, {"title": title})

@@ -140,7 +140,7 @@ def command(
     and with the newest before it of another. Times of inserting and retrieving follow.
     """
     from promptlab.errors import UsageError
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     if len(runs) > 2:
         raise UsageError("one run, or two to compare")

@@ -21,7 +21,7 @@ def command(call: Call, path: Path) -> int:
     """
     from promptlab.cli.output import print_rows
     from promptlab.operations.publish import publish
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     written = publish(Warehouse(call.settings.db, settings=call.settings), path)
     print_rows(("published",), [(str(written),)], call.format)

@@ -42,7 +42,7 @@ def command(
     """
     from promptlab.errors import UsageError
     from promptlab.operations.purge import find, purge
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     if not (tasks or runs or before):
         raise UsageError("purge: name what goes: --task ID, --run ID or --before DATE")

@@ -19,8 +19,9 @@ def command(call: Call, sql: str) -> int:
     query from stdin. The tables are described in docs/tables.md.
     """
     from promptlab.cli.output import print_rows
+    from promptlab.database.connection import run_query
     from promptlab.errors import UsageError
-    from promptlab.pipeline import Warehouse, run_query
+    from promptlab.warehouse import Warehouse
 
     if sql == "-":
         sql = sys.stdin.read()

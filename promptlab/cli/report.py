@@ -68,8 +68,8 @@ def command(
     TASK is an id, a unique prefix of one, `latest` or `previous`.
     """
     from promptlab.errors import NothingToDo
-    from promptlab.pipeline import Warehouse
     from promptlab.task_ids import resolve_task
+    from promptlab.warehouse import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings, exported=exported)
     if everything:

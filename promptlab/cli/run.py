@@ -14,7 +14,7 @@ from promptlab.cli.progress import progress
 from promptlab.cli.report import report_options
 
 if TYPE_CHECKING:
-    from promptlab.loading import Ingested
+    from ingest.ingested import Ingested
 
 
 @click.command("run", short_help="Files in, reports out: the main job.")
@@ -46,7 +46,7 @@ def command(
     """
     from promptlab.cli.ingest import exit_code, ingest_with_progress
     from promptlab.cli.output import print_rows
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:

@@ -51,7 +51,7 @@ _TABLE = Table(
 def command(call: Call, title: str | None, limit: int) -> int:
     """List the tasks of the warehouse, newest first: all, or those of TITLE."""
     from promptlab.errors import NothingToDo
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         result = con.execute(_TASKS, {"title": title, "limit": limit})

@@ -16,7 +16,7 @@ from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 
 if TYPE_CHECKING:
-    from promptlab.scoring_job import DimensionScores, Scoring
+    from promptlab.scorers.job import DimensionScores, Scoring
 
 
 _TABLE = Table(
@@ -74,8 +74,8 @@ def command(
     scores go to a file and from it into the warehouse; a second run replaces those of
     the first.
     """
-    from promptlab.pipeline import Warehouse
-    from promptlab.scoring_job import score_task
+    from promptlab.scorers.job import score_task
+    from promptlab.warehouse import Warehouse
 
     if build and no_ingest:
         raise click.UsageError("--build needs the scores that --no-ingest leaves out")
@@ -88,26 +88,24 @@ def command(
             dimensions=dimensions,
             scorer=scorer,
             out=out,
-            ingest=not no_ingest,
             on_start=lambda cases: advance.__setitem__(
                 0, stack.enter_context(_case_progress(cases, shown=call.shows_bars))
             ),
             on_case=lambda: advance[0](),
             on_warning=lambda sentence: messages.warn(f"promptlab: {sentence}"),
         )
+    ingested = None
+    if scoring.files and not no_ingest:
+        ingested = warehouse.ingest(*scoring.files, kind="scores")
     _print(scoring, call)
-    if build and scoring.ingested:
+    if ingested and build:
         warehouse.build(verbose=call.verbose)
         call.say(f"built {call.settings.db}")
-    elif scoring.ingested:
+    elif ingested:
         call.say("ingested; `promptlab build` brings the scores into the marts")
-    return _exit_code(scoring)
-
-
-def _exit_code(scoring: Scoring) -> int:
     if any(each.error for each in scoring.dimensions):
         return 2
-    return 3 if scoring.ingested and scoring.ingested.n_rejected else 0
+    return 3 if ingested and ingested.n_rejected else 0
 
 
 def _print(scoring: Scoring, call: Call) -> None:

@@ -48,11 +48,11 @@ def command(
     """
     from promptlab.cli.output import print_rows
     from promptlab.errors import SettingsError
-    from promptlab.gate_policy import load_policy
-    from promptlab.mailing import send, server_from
-    from promptlab.pipeline import Warehouse
+    from promptlab.operations.mailing import send, server_from
     from promptlab.task_ids import resolve_task
+    from promptlab.warehouse import Warehouse
     from reports.files import folder_name, write_file
+    from reports.gate_policy import load_policy
     from reports.mail import task_message
     from reports.mail_message import NO_REPLY, Envelope
 

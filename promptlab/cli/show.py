@@ -24,7 +24,7 @@ def command(call: Call, task: str, lang: str) -> int:
     TASK is an id, a unique prefix of one, `latest` or `previous`. `--format json`
     prints the whole AnalysisResult, `--format csv` a line per case.
     """
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     result = Warehouse(call.settings.db, settings=call.settings).result(task, lang=lang)
     if call.format == "json":

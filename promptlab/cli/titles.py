@@ -31,7 +31,7 @@ def titled(function: F) -> F:
 
 def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
     """Why there is no task: none at all, or none of this title."""
-    from promptlab.nearest import did_you_mean
+    from promptlab.errors import did_you_mean
 
     found = con.execute("select distinct title from marts.dim_tasks").fetchall()
     titles = [str(row[0]) for row in found]

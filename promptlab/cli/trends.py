@@ -88,7 +88,7 @@ def command(
     unpaired; `promptlab compare` says whether one is real.
     """
     from promptlab.errors import NothingToDo
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         title = title or _latest_title(con)
@@ -121,8 +121,7 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
 
 def _measure(con: duckdb.DuckDBPyConnection, measure: str) -> tuple[str, str]:
     """The unit of a measure, and its name for people."""
-    from promptlab.errors import UsageError
-    from promptlab.nearest import did_you_mean
+    from promptlab.errors import UsageError, did_you_mean
 
     measures = {
         name: (unit, label) for name, unit, label in con.execute(_MEASURES).fetchall()

@@ -71,7 +71,7 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
 def _knows_the_warehouse(references: References, settings: Settings) -> bool:
     """Add what the warehouse holds to what the files name; false if nobody can tell."""
     from promptlab.errors import PromptlabError
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse import Warehouse
 
     if not settings.db.exists():
         return True

@@ -9,11 +9,11 @@ from itertools import groupby
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from promptlab import __version__
 from promptlab.build.plan import Plan
 from promptlab.dictionary import tables
 from promptlab.dictionary.drawing import BOX_HEIGHT, draw
 from promptlab.dictionary.lineage import Lineage
+from promptlab.version import __version__
 
 _CHARACTER = 7
 """Width of a character in a box, in pixels, and the room at its sides."""

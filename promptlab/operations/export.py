@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.copies import (
+from promptlab.database.copying import (
     Table,
     check_space,
     name_beside,
@@ -26,7 +26,7 @@ from promptlab.errors import NothingToDo, UsageError, WarehouseError
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse_file import WarehouseFile
 
 MANIFEST = "manifest.json"
 PARTITION = "created_month"
@@ -38,7 +38,7 @@ _ROWS_HELD = 20_000
 
 
 def export_parquet(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     folder: Path,
     *,
     schemas: Sequence[str] = ("marts",),
@@ -132,7 +132,7 @@ def write_manifest(
     """Write what an export holds, the last of its files; returns it."""
     import duckdb
 
-    from promptlab import __version__
+    from promptlab.version import __version__
 
     manifest = {
         "format_version": FORMAT_VERSION,

@@ -23,7 +23,7 @@ from promptlab.task_ids import resolve_task
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse_file import WarehouseFile
 
 SCHEMA_VERSION = "0.3.0"
 VERDICT = "verdict"
@@ -107,7 +107,7 @@ class Exported:
 
 
 def export_evals(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     folder: Path,
     *,
     tasks: Sequence[str] = (),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.raw import SCHEMA_VERSION
 from promptlab.build.dbt import run_dbt
-from promptlab.copies import name_beside, remove_left
+from promptlab.database.copying import name_beside, remove_left
 from promptlab.errors import WarehouseError
 from promptlab.operations.export import check_folder, swap, write_manifest
 

@@ -9,14 +9,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptlab.copies import Table, tables_of
+from promptlab.database.copying import Table, tables_of
 from promptlab.errors import DatabaseLocked, PromptlabError
 from promptlab.operations.health_sql import BUILT_CHECKS, RAW_CHECKS, Check
 
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse_file import WarehouseFile
 
 State = Literal["ok", "warn", "fail"]
 
@@ -40,7 +40,7 @@ class Finding:
     """What to do about it; null where nothing is to be done."""
 
 
-def examine(warehouse: Warehouse) -> Iterator[Finding]:
+def examine(warehouse: WarehouseFile) -> Iterator[Finding]:
     """Say what is right and wrong with versions, file and contents.
 
     Every table is read whole: DuckDB finds damaged blocks only as it reads them.
@@ -65,7 +65,7 @@ def examine(warehouse: Warehouse) -> Iterator[Finding]:
 
 
 def _versions() -> Iterator[Finding]:
-    from promptlab import __version__
+    from promptlab.version import __version__
 
     yield Finding("version", "promptlab", "ok", __version__)
     yield Finding("version", "python", "ok", platform.python_version())

@@ -11,7 +11,7 @@ from functools import cache
 
 from ingest.raw import OWNED_TABLES
 from promptlab.build import plan
-from promptlab.copies import Table
+from promptlab.database.copying import Table
 
 Ids = tuple[str, str]
 """A column, and the temporary table of the ids that are looked for in it."""

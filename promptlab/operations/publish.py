@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.copies import write_copy
+from promptlab.database.copying import write_copy
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse_file import WarehouseFile
 
 READ_ONLY = 0o444
 
 
-def publish(warehouse: Warehouse, path: Path) -> Path:
+def publish(warehouse: WarehouseFile, path: Path) -> Path:
     """Put a consistent copy of a built warehouse at *path*; returns the file.
 
     Readers of the copy never keep a writer waiting. Those that have the one before open

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest import raw
-from promptlab.copies import tables_of, write_copy
+from promptlab.database.copying import tables_of, write_copy
 from promptlab.errors import NothingToDo
 from promptlab.operations import purge_sql
 from promptlab.operations.ownership import is_unknown
@@ -27,7 +27,7 @@ from promptlab.paths import dbt_target
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse_file import WarehouseFile
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Purge:
 
 
 def find(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     *,
     tasks: Sequence[str] = (),
     runs: Sequence[str] = (),
@@ -68,7 +68,7 @@ def find(
 
 
 def purge(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     *,
     tasks: Sequence[str] = (),
     runs: Sequence[str] = (),

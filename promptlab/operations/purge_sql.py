@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.foreign.registry import TOOLS
-from promptlab.copies import Table, tables_of
+from promptlab.database.copying import Table, tables_of
 from promptlab.operations.ownership import STAYS, is_step, rule_of
 
 if TYPE_CHECKING:

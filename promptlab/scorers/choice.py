@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Collection
-from functools import cache
 
 from promptlab.contracts.analysis_input import DimensionConfig
-from promptlab.paths import dbt_project
+from promptlab.seeds import builtin_scorers
 
 SEMANTIC = "semantic"
 """The scorer of ``accuracy`` with ``match_rule: semantic``."""
@@ -33,7 +31,11 @@ def wanted_scorer(dimension: DimensionConfig) -> str:
 def is_scored_by_sql(dimension: DimensionConfig) -> bool:
     """Say whether SQL scores the dimension itself and ignores ``raw.scores``."""
     scorer = scorer_of(dimension)
-    return scorer in _built_in() - {"judge"} and not _is_semantic(dimension)
+    return (
+        scorer != "judge"
+        and scorer in builtin_scorers()
+        and not _is_semantic(dimension)
+    )
 
 
 def why_not_scored(dimension: DimensionConfig, installed: Collection[str]) -> str:
@@ -56,10 +58,3 @@ def _is_semantic(dimension: DimensionConfig) -> bool:
         scorer_of(dimension) == "accuracy"
         and dimension.parameters.get("match_rule") == SEMANTIC
     )
-
-
-@cache
-def _built_in() -> frozenset[str]:
-    seed = dbt_project() / "seeds" / "scoring" / "scorers.csv"
-    with seed.open(encoding="utf-8", newline="") as file:
-        return frozenset(row["scorer"] for row in csv.DictReader(file))

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from promptlab.errors import SettingsError, UsageError
-from promptlab.nearest import did_you_mean
+from promptlab.errors import SettingsError, UsageError, did_you_mean
 from promptlab.scorers.protocol import Scorer
 
 GROUP = "promptlab.scorers"

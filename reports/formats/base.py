@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.gate_policy import Policy
 from reports.catalogue import Lang
+from reports.gate_policy import Policy
 from reports.history_queries import PastRun
 from reports.limits import Limits
 from reports.links import NOWHERE, Links

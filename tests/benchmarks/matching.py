@@ -9,8 +9,8 @@ from pathlib import Path
 
 from promptlab.build.dbt import run_dbt
 from promptlab.paths import dbt_target
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
 from tests.benchmarks.generate import SEED, analysis_inputs
 from tests.benchmarks.measure import Ratio, Sample, compare, python, run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from promptlab.paths import dbt_target
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.benchmarks.generate import analysis_inputs
 from tests.benchmarks.history import timed
 from tests.benchmarks.measure import Ratio
@@ -17,7 +17,7 @@ SMALL, LARGE = 20_000, 200_000
 
 _BUILD = """
 import sys, time
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 started = time.perf_counter()
 Warehouse(sys.argv[1]).build(["--write-json"])
 print(time.perf_counter() - started)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptlab.cli.output import print_rows
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import task, write
 
 

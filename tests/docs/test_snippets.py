@@ -19,8 +19,7 @@ import click
 import pytest
 
 from promptlab.cli import cli
-from promptlab.pipeline import run_query
-from promptlab.warehouse import connect
+from promptlab.database.connection import connect, run_query
 from tests.conftest import ROOT
 from tests.docs import console, markdown
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.faults.conftest import contents, finish, start, write_many
 from tests.ingest.test_load import task, write
 

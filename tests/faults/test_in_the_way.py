@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.faults.conftest import contents, finish, start, write_many
 
 HOLDER = """

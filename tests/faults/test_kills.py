@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.faults.conftest import FULL, contents, finish, start, write_many
 
 CASES = 40

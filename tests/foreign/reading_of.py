@@ -12,7 +12,7 @@ from ingest.foreign.reading import foreign_batches
 from ingest.plan import plan
 from ingest.raw.rows import Reading, joined
 from ingest.reading.source import Source
-from promptlab.table_mapping import TableMapping
+from promptlab.contracts.table_mapping import TableMapping
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
 

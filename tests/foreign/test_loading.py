@@ -12,8 +12,8 @@ from ingest.foreign.registry import TOOLS, recognise
 from ingest.kinds import recognise as kind_of
 from ingest.raw.rows import height
 from promptlab.cli.ingest import KIND_CHOICES
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of
 
 FILES = {

@@ -11,7 +11,7 @@ import pytest
 
 from ingest.plan import plan
 from ingest.raw.rows import Reading
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
 
 MLFLOW = DATA / "mlflow"

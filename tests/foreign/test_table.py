@@ -15,10 +15,10 @@ from ingest.foreign.table.guessing import guess
 from ingest.foreign.table.opening import form_of
 from ingest.plan import plan
 from ingest.raw.rows import Reading
+from promptlab.contracts.table_mapping import TableMapping
 from promptlab.errors import InputError, SettingsError
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings, load_settings
-from promptlab.table_mapping import TableMapping
+from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
 
 PLAIN = "id,question,answer,gold,relevance,passed,seconds,note\n007,Nile?,sea,sea,0.5,yes,1.5,x\n008,Rhine?,,sea,,no,2,\n"

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 
 PAIRED = (1, 2, 3, 5, 6, 12, 30, 31, 32, 33, 100, 401)

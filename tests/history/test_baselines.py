@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 
 

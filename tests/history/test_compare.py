@@ -9,7 +9,7 @@ import json
 import pytest
 
 from promptlab.contracts.comparison import Comparison
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from promptlab.pipeline import run_query
-from promptlab.warehouse import connect
+from promptlab.database.connection import connect, run_query
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "cookbook.md").read_text("utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.contracts.comparison import Comparison
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 
 RUNS = Path(__file__).resolve().parents[3] / "shared" / "data" / "runs"
 

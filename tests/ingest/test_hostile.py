@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from ingest.file_reader import FileLoad
 from ingest.files.input_file import InputFile
+from ingest.ingested import FileLoad
 from promptlab.errors import InputError
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import query, task, write
 
 HOSTILE = Path(__file__).parent.parent / "data" / "hostile"

@@ -12,7 +12,7 @@ import pytest
 from ingest import raw
 from ingest.raw import write as write_module
 from promptlab.errors import InputError, NothingToDo, WarehouseError
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 
 
 def task(task_id: str = "t1", answer: str = "yes", cases: int = 1) -> dict[str, Any]:

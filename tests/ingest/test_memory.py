@@ -16,7 +16,7 @@ from ingest.memory.paths import run_name
 from ingest.memory.reader import read_memory
 from ingest.raw.rows import Reading
 from promptlab.contracts.memory import MemoryResult
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 
 PATH = PurePath("/data/.sage/benchmarks/benchmark_memory/locomo/251120_1430/0000.json")
 

@@ -17,17 +17,18 @@ import polars as pl
 import pytest
 
 from ingest import file_reader
-from ingest.parquet import ParquetLayer, flatten, ingest, sink
+from ingest.parquet import ParquetLayer, flatten, ingest_parquet, sink
 from ingest.parquet import layer as layer_module
+from ingest.parquet.workers import mapping
 from ingest.plan import plan
+from ingest.raw.requests import name_baseline
 from ingest.reading import struct_records
-from promptlab import history
+from promptlab.build import build
+from promptlab.database.exported_marts import exported_marts
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
-from promptlab.exported import exported_marts
 from promptlab.operations.purge import purge
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
-from promptlab.workers import mapping
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 
 RUN = EXAMPLES / "customer_service/runs/cs-regression-v3.1.json"
@@ -43,7 +44,7 @@ def write(path: Path, text: str) -> Path:
 
 def load(layer: ParquetLayer, *paths: Path) -> dict[str, str]:
     """File name → status of an ingest."""
-    loads = ingest(layer, plan(paths), ingest_version="1")
+    loads = ingest_parquet(layer, plan(paths), ingest_version="1")
     return {each.path.name: each.status for each in loads}
 
 
@@ -213,7 +214,9 @@ def test_what_was_read_before_a_worker_failed_counts(
         raise WarehouseError("a worker was killed")
 
     with pytest.raises(WarehouseError):
-        ingest(layer, plan([tmp_path / "in"]), ingest_version="1", map_shards=failing)
+        ingest_parquet(
+            layer, plan([tmp_path / "in"]), ingest_version="1", map_shards=failing
+        )
     assert layer.loads()["load_id"].to_list() == [1]
     assert set(load(layer, tmp_path / "in").values()) == {"unchanged", "loaded"}
 
@@ -222,7 +225,7 @@ def test_workers_end_with_the_ingest_that_started_them(tmp_path: Path) -> None:
     script = write(
         tmp_path / "killed.py",
         "import os, time\n"
-        "from promptlab.workers import mapping\n"
+        "from ingest.parquet.workers import mapping\n"
         "def work(_):\n"
         "    return os.getpid()\n"
         "if __name__ == '__main__':\n"
@@ -377,7 +380,9 @@ def test_what_changes_raw_tables_leaves_such_a_warehouse_alone(
     warehouse = Warehouse(both[1])
     for change in (
         lambda: purge(warehouse, tasks=["cs-regression-v3.1"]),
-        lambda: history._record(warehouse, history.Subject("t", None), "x", print),
+        lambda: build(
+            warehouse, request=lambda con: name_baseline(con, "t", None, "x")
+        ),
         warehouse.build,
     ):
         with pytest.raises(UsageError, match="reads its raw tables from Parquet"):

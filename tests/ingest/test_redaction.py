@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from ingest.files.redaction import Redactor
 from ingest.files.redaction_rules import RULES
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import query, task, write
 
 

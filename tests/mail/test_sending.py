@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.errors import SettingsError
-from promptlab.mailing import MailError, Server, send
+from promptlab.operations.mailing import MailError, Server, send
 from reports.mail_message import Envelope, to_message
 from tests.mail import servers
 from tests.mail.made import result, runs

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from promptlab.errors import SettingsError
-from promptlab.mailing import PASSWORD, server_from
+from promptlab.operations.mailing import PASSWORD, server_from
 from promptlab.settings import Settings, load_settings
 
 

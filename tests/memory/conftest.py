@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.memory.runs import Runs, write_runs
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -14,7 +14,7 @@ import pytest
 
 from ingest.raw import SCHEMA_VERSION
 from promptlab.operations.health import Finding, examine
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 
 
 def findings(db: Path) -> dict[str, Finding]:

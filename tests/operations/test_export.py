@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from ingest.raw import SCHEMA_VERSION
-from promptlab import copies
+from promptlab.database import copying
 from promptlab.errors import UsageError, WarehouseError
 from promptlab.operations.export import export_parquet
 
@@ -36,7 +36,7 @@ def test_every_table_reads_back_equal(warehouse, exported):
     con = read(exported, warehouse.settings.db)
     manifest = json.loads((exported / "manifest.json").read_text("utf-8"))
     listed = {f"{t['schema']}.{t['name']}": t for t in manifest["tables"]}
-    tables = copies.tables_of(con, "marts", "raw", views=True)
+    tables = copying.tables_of(con, "marts", "raw", views=True)
     assert set(listed) == {str(table) for table in tables}
     for table in tables:
         columns = ", ".join(f'"{c}"' for c in table.columns)

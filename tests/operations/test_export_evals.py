@@ -15,7 +15,7 @@ import pytest
 
 from promptlab.errors import UsageError
 from promptlab.operations.export_evals import export_evals
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 from tests.foreign.reading_of import DATA
 from tests.foreign.test_oracles import SHARED

@@ -7,7 +7,7 @@ import pytest
 
 from promptlab.errors import SettingsError
 from promptlab.operations.purge import purge
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 
 

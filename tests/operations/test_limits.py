@@ -11,8 +11,8 @@ import yaml
 from promptlab.build.dbt import run_dbt
 from promptlab.errors import SettingsError
 from promptlab.paths import TARGETS_KEPT, dbt_project, dbt_target, tidy_targets
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings, load_settings
+from promptlab.warehouse import Warehouse
 
 SEEN = (
     "select current_setting('memory_limit'), current_setting('threads'),"

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from promptlab import copies
+from promptlab.database import copying
 from promptlab.errors import WarehouseError
 from promptlab.operations.ownership import OF_RAW, of_models
 from promptlab.operations.purge import find, purge
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.operations.conftest import (
     CANARY,
     DOOMED,
@@ -169,7 +169,7 @@ def test_a_file_that_lay_where_a_purged_one_lies_is_not_purged(tmp_path):
 
 def test_every_raw_table_says_whose_its_rows_are(warehouse):
     with warehouse.connect() as con:
-        tables = {table.name for table in copies.tables_of(con, "raw")}
+        tables = {table.name for table in copying.tables_of(con, "raw")}
     assert tables == OF_RAW.keys()
 
 
@@ -246,7 +246,7 @@ def test_each_refusal_changes_nothing(run, warehouse, args, code, message):
 def test_too_little_room_is_said_and_changes_nothing(warehouse, monkeypatch):
     before = contents(warehouse.settings.db)
     monkeypatch.setattr(
-        copies.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
+        copying.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
     )
     with pytest.raises(WarehouseError, match=r"but only 0\.0 MB are free"):
         purge(warehouse, tasks=[DOOMED])

@@ -16,7 +16,7 @@ import pytest
 
 from promptlab.errors import NothingToDo
 from promptlab.operations.purge import find, purge
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 from tests.memory.runs import made_up
 

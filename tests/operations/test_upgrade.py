@@ -10,7 +10,7 @@ import pytest
 from ingest import raw
 from ingest.raw import upgrades
 from promptlab.errors import WarehouseError
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import task, write
 from tests.scoring.tasks import case, dimension
 from tests.scoring.tasks import task as scored_task

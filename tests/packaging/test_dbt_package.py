@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 
 PAGE = (ROOT / "docs" / "dbt.md").read_text("utf-8")

@@ -14,9 +14,9 @@ import pytest
 
 from promptlab.build.dbt import environment_of
 from promptlab.paths import dbt_project
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
+from promptlab.warehouse import Warehouse
 from tests.benchmarks.generate import analysis_input, testset
 from tests.conftest import EXAMPLES
 from tests.judging import both

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from promptlab.operations.export_from_spark import export_from_spark
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.parity.compare import APART, Comparison
 from tests.parity.conftest import Engines
 

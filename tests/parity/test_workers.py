@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 
 

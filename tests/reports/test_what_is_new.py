@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
 
 pytestmark = pytest.mark.slow
 

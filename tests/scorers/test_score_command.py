@@ -232,7 +232,7 @@ def test_scores_that_would_not_count_are_warned_of(run, register):
 
 
 def test_ids_with_dots_and_slashes_have_files_of_their_own(run, register):
-    from promptlab.scoring_job import _file_name
+    from promptlab.scorers.job import _file_name
 
     pairs = [("a", "b.c"), ("a.b", "c"), ("a/b", "c"), ("../a", "c"), ("a", "../c")]
     names = {_file_name(*pair) for pair in pairs}

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 
 Row = dict[str, Any]
 

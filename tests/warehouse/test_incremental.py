@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from promptlab.errors import BuildError
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES
 
 RUN = EXAMPLES / "customer_service/runs/cs-regression-v3.1.json"

@@ -24,7 +24,7 @@ from promptlab.contracts.golden import golden_alternatives
 from promptlab.evaluator.json_values import parse_json, searchable_text
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge
 from promptlab.evaluator.models import RULE_VALUES
-from promptlab.pipeline import Warehouse
+from promptlab.warehouse import Warehouse
 from tests.evaluator.test_matching_properties import OPTIONS, pairs
 from tests.judging import both
 from tests.judging.cases import (

@@ -17,8 +17,8 @@ from promptlab.build.compiling import compile_plan
 from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 from tests.ingest.test_load import task, write
 from tests.warehouse.test_incremental import differences

@@ -1,9 +1,9 @@
 """Tables of anybody: CSV, TSV, JSONL, Parquet and XLSX, read by a mapping.
 
 The mapping stands in the config as ``[tables.<name>]`` and says what the columns mean
-(`promptlab.table_mapping`); ``promptlab init --table FILE`` guesses one. A table that
-no mapping fits is skipped, and told so. Tried on what Excel, pandas, polars and DuckDB
-write: byte order marks, semicolons and decimal commas, UTF-16, ``sep=`` lines.
+(`promptlab.contracts.table_mapping`); ``promptlab init --table FILE`` guesses one. A
+table that no mapping fits is skipped, and told so. Tried on what Excel, pandas, polars
+and DuckDB write: byte order marks, semicolons, decimal commas, UTF-16, ``sep=`` lines.
 
 A file is a run; a task is one title, model and prompt version of it. Rows with the same
 ``case`` are rounds of it; without ``case``, rows that ask the same are cases of their

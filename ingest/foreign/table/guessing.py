@@ -19,8 +19,8 @@ from ingest.foreign.table.cells import is_nothing, number_of, verdict_of
 from ingest.foreign.table.opening import Row, form_of, rows_of
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
+from promptlab.contracts.table_mapping import TableMapping
 from promptlab.errors import InputError
-from promptlab.table_mapping import TableMapping
 
 _ROWS = 1000
 

@@ -32,7 +32,7 @@ from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
-    from promptlab.table_mapping import TableMapping
+    from promptlab.contracts.table_mapping import TableMapping
 
 Reader = Callable[[], Iterable[Row | Problem]]
 """Begins to read a table's rows."""

@@ -1,7 +1,8 @@
-"""Scoring a stored task with Python scorers: read, score, write the files, ingest."""
+"""Scoring a stored task with Python scorers: read it, score, write the files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,11 +19,11 @@ from promptlab.scorers.choice import (
     why_not_scored,
 )
 from promptlab.scorers.registry import load_scorer, scorer_names, unknown_scorer
-from promptlab.stored_tasks import StoredTask, read_task
+from promptlab.scorers.stored_task import StoredTask, read_task
+from reports.files import folder_name, write_file
 
 if TYPE_CHECKING:
-    from promptlab.loading import Ingested
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse_file import WarehouseFile
 
 Plan = list[tuple[DimensionConfig, str]]
 """Dimensions with the name of the scorer that each gets."""
@@ -70,18 +71,17 @@ class Scoring:
 
     task_id: str
     dimensions: list[DimensionScores]
-    ingested: Ingested | None = None
-    """Null when nothing was to be ingested."""
+    files: list[Path]
+    """The scores, to be ingested."""
 
 
 def score_task(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     task: str = "latest",
     *,
     dimensions: Sequence[str] = (),
     scorer: str | None = None,
     out: Path | None = None,
-    ingest: bool = True,
     on_start: Callable[[int], None] = lambda _cases: None,
     on_case: Callable[[], None] = lambda: None,
     on_warning: Callable[[str], None] = lambda _sentence: None,
@@ -92,14 +92,13 @@ def score_task(
     whose scorer cannot work is given up; the others are still scored.
 
     Args:
-        warehouse: where the task is, and where its scores go.
+        warehouse: where the task is.
         task: a task id, a unique prefix, ``latest``, ``previous`` or ``baseline``.
         dimensions: only these; all that an installed scorer serves when empty.
         scorer: with ``dimensions``: this one, whatever they name; without: only the
             dimensions that name it.
         out: one file for all scores; ``<out>/scores/<task>.<dimension>.jsonl`` when
             not given.
-        ingest: load the files; else only write them.
         on_start: called with the number of cases to score, all dimensions together.
         on_case: called after each of them.
         on_warning: called with a sentence whenever a scorer does something wrong.
@@ -119,8 +118,7 @@ def score_task(
         for dimension, name in plan
     ]
     files = _write(stored.task_id, found, warehouse.settings.out, out)
-    ingested = warehouse.ingest(*files, kind="scores") if ingest and files else None
-    return Scoring(stored.task_id, found, ingested)
+    return Scoring(stored.task_id, found, files)
 
 
 def _plan(
@@ -229,8 +227,6 @@ def _score_dimension(
 def _write(
     task_id: str, found: Sequence[DimensionScores], folder: Path, out: Path | None
 ) -> list[Path]:
-    from reports.files import write_file
-
     full = [each for each in found if each.records]
     if out is not None:
         records = [record for each in full for record in each.records]
@@ -251,10 +247,6 @@ def _file_name(task_id: str, dimension_id: str) -> str:
 
     The name is what the warehouse knows the scores by: a second run replaces them.
     """
-    import json
-
-    from reports.files import folder_name
-
     if "." in dimension_id:  # a dot more would leave open where the task ends
         return folder_name(json.dumps([task_id, dimension_id], ensure_ascii=False))
     return folder_name(f"{task_id}.{dimension_id}")

@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from promptlab.errors import NothingToDo
-from promptlab.gate_policy import Policy
-from promptlab.history import Say, compare, say_nothing
+from promptlab.history.comparisons import compare
 from promptlab.task_ids import resolve_task
 from reports.gate import gate_result
+from reports.gate_policy import Policy
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
-    from promptlab.pipeline import Warehouse
+    from promptlab.warehouse_file import WarehouseFile
 
 
 def judge(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     task: str,
     policy: Policy,
     *,
     lang: str,
-    say: Say = say_nothing,
 ) -> GateResult:
     """Hold a task against a policy.
 
@@ -30,7 +29,6 @@ def judge(
         task: an id, a unique prefix, ``latest`` or ``previous``.
         policy: the rules, and where they come from.
         lang: language of the notes, ``zh`` or ``en``.
-        say: told what takes time.
 
     Raises:
         UsageError: no such task, or the policy asks for nothing.
@@ -43,7 +41,7 @@ def judge(
         return result
     try:
         baseline = policy.rules.regression.baseline
-        compare(warehouse, baseline, task_id, lang=lang, cases=0, say=say)
+        compare(warehouse, baseline, task_id, lang=lang, cases=0)
     except NothingToDo:
         return result
     with warehouse.built() as con:

@@ -9,7 +9,7 @@ from promptlab.paths import dbt_project
 
 
 def builtin_scorers() -> list[str]:
-    """The scorers that SQL runs."""
+    """The scorers that need no entry point: those of SQL, and ``judge``."""
     return _column("scorers", "scorer")
 
 

@@ -1,4 +1,4 @@
-"""Who does work that can be done anywhere: this process, others, or Spark."""
+"""Who reads for the Parquet layer: this process, several, or Spark."""
 
 from __future__ import annotations
 

@@ -6,28 +6,26 @@ hang on it are then built anew, and nothing else is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ingest.raw.requests import name_baseline, request_comparison
+from promptlab.build import build
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.messages import say
+from promptlab.task_ids import resolve_task, to_compare_again
+from reports.comparison_queries import comparison, is_compared
 
 if TYPE_CHECKING:
     import duckdb
 
     from promptlab.contracts.comparison import Comparison
-    from promptlab.pipeline import Warehouse
-
-Say = Callable[[str], None]
-
-
-def say_nothing(_message: str) -> None:
-    """What is told of progress where nobody asked for it."""
+    from promptlab.warehouse_file import WarehouseFile
 
 
 @dataclass(frozen=True)
-class Subject:
+class TaskSeries:
     """What a baseline is named for: tasks of one title and testset."""
 
     title: str
@@ -42,13 +40,12 @@ class Subject:
 
 
 def compare(
-    warehouse: Warehouse,
+    warehouse: WarehouseFile,
     baseline: str,
     candidate: str,
     *,
     lang: str,
     cases: int | None = None,
-    say: Say = say_nothing,
 ) -> Comparison:
     """Compare two tasks; a pair that the marts do not hold yet is built and kept.
 
@@ -59,34 +56,25 @@ def compare(
         candidate: the "after": an id, a unique prefix, ``latest`` or ``previous``.
         lang: language of the sentences, ``zh`` or ``en``.
         cases: how many cases are listed, the worst first; all by default.
-        say: told what takes time.
 
     Raises:
         UsageError: no such task, or one task twice.
         NothingToDo: nothing is built, or the candidate has no baseline.
     """
-    from reports.comparison_queries import comparison, is_compared
-
     with warehouse.built() as con:
-        after = _known(con, candidate)
-        before = _known(con, baseline, of=after)
+        after = _resolved(con, candidate)
+        before = _resolved(con, baseline, of=after)
         if before == after:
             raise UsageError(f"{before}: a task cannot be compared with itself")
         if is_compared(con, before, after):
             return comparison(con, before, after, lang=lang, cases=cases)
     say(f"{before} and {after} have not been compared yet; building …")
-    _answer(
-        warehouse,
-        "insert into raw.requested_comparisons values (?, ?, ?)",
-        [before, after, datetime.now(UTC)],
-    )
+    build(warehouse, request=lambda con: request_comparison(con, before, after))
     with warehouse.built() as con:
         return comparison(con, before, after, lang=lang, cases=cases)
 
 
-def set_baseline(
-    warehouse: Warehouse, task: str, *, say: Say = say_nothing
-) -> tuple[str, Subject]:
+def set_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
     """Name a task the baseline of its title and testset, until another is named.
 
     Returns:
@@ -96,15 +84,13 @@ def set_baseline(
         UsageError: no such task.
     """
     with warehouse.built() as con:
-        task_id = _known(con, task)
-        subject = _subject(con, task_id)
-    _record(warehouse, subject, task_id, say)
-    return task_id, subject
+        task_id = _resolved(con, task)
+        series = _series_of(con, task_id)
+    _name(warehouse, series, task_id)
+    return task_id, series
 
 
-def clear_baseline(
-    warehouse: Warehouse, task: str, *, say: Say = say_nothing
-) -> tuple[str, Subject]:
+def clear_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
     """Take back the baseline named for the title and testset of a task.
 
     Returns:
@@ -114,13 +100,13 @@ def clear_baseline(
         NothingToDo: none is named.
     """
     with warehouse.built() as con:
-        subject = _subject(con, _known(con, task))
+        series = _series_of(con, _resolved(con, task))
         named = {(row[0], row[1]): str(row[2]) for row in named_baselines(con)}
-    task_id = named.get((subject.title, subject.testset_id))
+    task_id = named.get((series.title, series.testset_id))
     if task_id is None:
-        raise NothingToDo(f"no baseline is named for {subject}")
-    _record(warehouse, subject, None, say)
-    return task_id, subject
+        raise NothingToDo(f"no baseline is named for {series}")
+    _name(warehouse, series, None)
+    return task_id, series
 
 
 def named_baselines(
@@ -152,9 +138,7 @@ def baseline_of(
         UsageError: no such task.
         NothingToDo: its baseline was purged, and nothing is built since.
     """
-    from promptlab.task_ids import to_compare_again
-
-    task_id = _known(con, task)
+    task_id = _resolved(con, task)
     row = con.execute(
         "select task_id, baseline_task_id, baseline_source,"
         " case when is_baseline_changed then 'changed'"
@@ -168,11 +152,9 @@ def baseline_of(
     return row
 
 
-def _known(
+def _resolved(
     con: duckdb.DuckDBPyConnection, wanted: str, *, of: str | None = None
 ) -> str:
-    from promptlab.task_ids import resolve_task
-
     there = con.execute(
         "select 1 from duckdb_tables()"
         " where schema_name = 'marts' and table_name = 'fct_task_pairs'"
@@ -184,27 +166,19 @@ def _known(
     return resolve_task(con, wanted, of=of)
 
 
-def _subject(con: duckdb.DuckDBPyConnection, task_id: str) -> Subject:
+def _series_of(con: duckdb.DuckDBPyConnection, task_id: str) -> TaskSeries:
     row = con.execute(
         "select title, testset_id from marts.dim_tasks where task_id = ?", [task_id]
     ).fetchone()
     assert row is not None  # resolved just now
-    return Subject(*row)
+    return TaskSeries(*row)
 
 
-def _record(
-    warehouse: Warehouse, subject: Subject, task_id: str | None, say: Say
-) -> None:
+def _name(warehouse: WarehouseFile, series: TaskSeries, task_id: str | None) -> None:
     say("comparing anew …")
-    _answer(
+    build(
         warehouse,
-        "insert into raw.named_baselines values (?, ?, ?, ?)",
-        [subject.title, subject.testset_id, task_id, datetime.now(UTC)],
+        request=lambda con: name_baseline(
+            con, series.title, series.testset_id, task_id
+        ),
     )
-
-
-def _answer(warehouse: Warehouse, statement: str, parameters: Sequence[object]) -> None:
-    """Write down what a person asks for and build what hangs on it: both or neither."""
-    from promptlab.build import build
-
-    build(warehouse, request=(statement, parameters))

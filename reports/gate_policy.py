@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ValidationError
 
 from promptlab.contracts.gate import GatePolicy
-from promptlab.errors import SettingsError
-from promptlab.nearest import did_you_mean
+from promptlab.errors import SettingsError, did_you_mean
 
 FILE = "promptlab-gate.toml"
 """The policy of the working folder, where none is named."""
@@ -22,7 +21,7 @@ DEFAULT = "default"
 
 def default_policy() -> str:
     """The text of the built-in policy, with every rule explained."""
-    return resources.files("promptlab").joinpath("gate_policy.toml").read_text("utf-8")
+    return resources.files("reports").joinpath("gate_policy.toml").read_text("utf-8")
 
 
 class Policy(NamedTuple):

@@ -1,0 +1,37 @@
+"""Rows of ``raw`` that come from no file: what a person asks for, and what was told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def request_comparison(
+    con: duckdb.DuckDBPyConnection, baseline: str, candidate: str
+) -> None:
+    """Ask that two tasks be compared, by this build and every later one."""
+    con.execute(
+        "insert into raw.requested_comparisons values (?, ?, ?)",
+        [baseline, candidate, datetime.now(UTC)],
+    )
+
+
+def name_baseline(
+    con: duckdb.DuckDBPyConnection,
+    title: str,
+    testset_id: str | None,
+    task_id: str | None,
+) -> None:
+    """Name the baseline of the tasks of one title and testset; ``None``: no task is."""
+    con.execute(
+        "insert into raw.named_baselines values (?, ?, ?, ?)",
+        [title, testset_id, task_id, datetime.now(UTC)],
+    )
+
+
+def note_reported(con: duckdb.DuckDBPyConnection, began_at: datetime) -> None:
+    """Note that everything that was built before *began_at* has its report."""
+    con.execute("insert into raw.reported_runs values (?)", [began_at])

@@ -1,0 +1,217 @@
+"""The database file: opening it, and saying in words why it cannot be opened."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptlab.database.copying import attach_new
+from promptlab.errors import (
+    DatabaseLocked,
+    SettingsError,
+    UsageError,
+    WarehouseError,
+)
+from promptlab.messages import say
+
+if TYPE_CHECKING:
+    import duckdb
+
+_RETRY_EVERY_S = 0.1
+
+
+@contextmanager
+def connect(
+    db: Path,
+    *,
+    read_only: bool,
+    lock_timeout: float = 10.0,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    temp_directory: Path | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open the warehouse for the length of a ``with`` block; times are UTC.
+
+    Args:
+        db: the DuckDB file; made if missing, unless ``read_only``.
+        read_only: readers share the file with each other, a writer with nobody.
+        lock_timeout: seconds to wait for another process that holds the file.
+        memory_limit: DuckDB's limit, such as ``4GB``.
+        threads: how many DuckDB uses.
+        temp_directory: where DuckDB puts what does not fit into memory.
+
+    Raises:
+        SettingsError: there is no such file, it is no DuckDB file, or DuckDB does not
+            take a limit.
+        WarehouseError: the file is damaged, or the disk full.
+        DatabaseLocked: still held by another process after ``lock_timeout``.
+    """
+    import duckdb
+
+    con = _open(db, read_only=read_only, lock_timeout=lock_timeout)
+    try:
+        con.execute("set TimeZone = 'UTC'")
+        _limit(con, "memory_limit", memory_limit)
+        _limit(con, "threads", threads)
+        _limit(con, "temp_directory", temp_directory)
+        yield con
+    except duckdb.Error as error:
+        if not is_of_the_file(error):
+            raise
+        raise _broken_off(db, str(error)) from None
+    finally:
+        con.close()
+
+
+def is_of_the_file(error: duckdb.Error) -> bool:
+    """Whether an error is about reading or writing, not about a query.
+
+    A commit that cannot be written is a TransactionException; a block whose checksum
+    is wrong is a plain Error.
+    """
+    import duckdb
+
+    kinds = (duckdb.IOException, duckdb.FatalException, duckdb.TransactionException)
+    return isinstance(error, kinds) or type(error) is duckdb.Error
+
+
+def run_query(
+    con: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()
+) -> duckdb.DuckDBPyRelation:
+    """Run one statement; one that gives no rows, or would write, is a UsageError."""
+    import duckdb
+
+    try:
+        statements = con.extract_statements(query)
+        if len(statements) != 1:
+            raise UsageError(f"expected one statement, found {len(statements)}")
+        return con.sql(query, params=list(parameters) or None)
+    except duckdb.Error as error:
+        raise UsageError(f"query: {error}") from None
+
+
+def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:
+    import duckdb
+
+    if value is None:
+        return
+    try:
+        con.execute(f"set {name} = ?", [str(value)])
+    except duckdb.Error as error:
+        raise SettingsError(f"{name}: DuckDB does not take {value}: {error}") from None
+
+
+def _open(
+    db: Path, *, read_only: bool, lock_timeout: float
+) -> duckdb.DuckDBPyConnection:
+    import duckdb
+
+    _check_file(db, read_only=read_only)
+    if not db.exists():
+        _create(db)
+    deadline = time.monotonic() + lock_timeout
+    is_told = False
+    while True:
+        try:
+            return duckdb.connect(str(db), read_only=read_only)
+        except duckdb.Error as error:
+            message = str(error)
+            if "lock" not in message.lower():
+                raise _cannot_open(db, message) from None
+            if time.monotonic() >= deadline:
+                raise DatabaseLocked(_who_holds(db, message, lock_timeout)) from None
+            if not is_told:
+                say(f"{db}: held{_holder(message)}; waiting …", "waiting")
+                is_told = True
+            time.sleep(_RETRY_EVERY_S)
+
+
+def _check_file(db: Path, *, read_only: bool) -> None:
+    if db.is_dir():
+        raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
+    if not db.exists():
+        if read_only:
+            raise SettingsError(
+                f"{db}: there is no warehouse here yet; make one with"
+                f" `promptlab run PATH --db {db}`, or name another with --db"
+            )
+        try:
+            db.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingsError(
+                f"{db}: its folder {db.parent} cannot be made: {error.strerror}"
+            ) from None
+    elif db.is_file() and db.stat().st_size == 0:
+        raise SettingsError(
+            f"{db}: is empty (0 bytes), so it is no DuckDB file;"
+            " delete it, or name another with --db"
+        )
+
+
+def _create(db: Path) -> None:
+    """Make an empty warehouse, whole from its first moment: a kill leaves none.
+
+    Where two processes make it at once, the first one's stays.
+    """
+    import duckdb
+
+    beside = db.with_name(f".{db.name}.{os.getpid()}.new")
+    try:
+        with duckdb.connect() as con:
+            attach_new(con, beside, "fresh")
+        with contextlib.suppress(FileExistsError):
+            os.link(beside, db)
+    except duckdb.Error as error:
+        raise _cannot_open(db, str(error)) from None
+    except OSError:  # a file system without hard links
+        beside.replace(db)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:
+    if "not a valid DuckDB database file" in message:
+        return SettingsError(
+            f"{db}: is no DuckDB file; name the warehouse with --db"
+            " (nothing was changed)"
+        )
+    if "Permission denied" in message or "Cannot open file" in message:
+        return SettingsError(f"{db}: cannot be opened: {message}")
+    return _broken_off(db, message)
+
+
+def _broken_off(db: Path, message: str) -> WarehouseError:
+    """What DuckDB says as it stops, in words.
+
+    It keeps what was committed: a failed write is rolled back.
+    """
+    text = message.lower()
+    if "no space left" in text or "file too large" in text or "could not write" in text:
+        return WarehouseError(
+            f"{db}: the disk is full, or a limit on its size is reached; make room and"
+            f" call again, what was stored before is safe ({message})"
+        )
+    if "checksum" in text or "corrupt" in text or "could not read" in text:
+        return WarehouseError(
+            f"{db}: the file is damaged: {message}\n`promptlab doctor` says where; put"
+            " a backup in its place, or load the files into a new warehouse"
+        )
+    return WarehouseError(f"{db}: DuckDB stopped: {message}")
+
+
+def _holder(message: str) -> str:
+    holder = re.search(r"held in (.*?)(?: by .*)?\. See", message)
+    return f" by {holder[1]}" if holder else ""
+
+
+def _who_holds(db: Path, message: str, waited: float) -> str:
+    return (
+        f"{db}: held{_holder(message)} for more than {waited:g} s; wait for that"
+        " process, end it, or give --lock-timeout more seconds (nothing was changed)"
+    )

@@ -1,0 +1,1 @@
+"""Tasks beside each other: comparisons, baselines, the gate, what has its report."""

@@ -1,0 +1,173 @@
+"""A warehouse file, opened for what is to be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from promptlab.errors import NothingToDo
+from promptlab.settings import Settings
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class WarehouseFile:
+    """One warehouse file and the settings it is used with.
+
+    What works on a warehouse takes this: to read it, to read its marts, to write.
+    """
+
+    def __init__(
+        self,
+        db: str | Path = "promptlab.duckdb",
+        *,
+        settings: Settings | None = None,
+        exported: Path | None = None,
+    ) -> None:
+        """Name the file; it is opened for each call and never kept open.
+
+        Args:
+            db: the DuckDB file; ``ingest`` makes it.
+            settings: everything else; its own ``db`` does not count.
+            exported: folder of exported marts that reports read instead.
+        """
+        self.exported = exported
+        self.settings = (settings or Settings()).model_copy(update={"db": Path(db)})
+        self._kept: duckdb.DuckDBPyConnection | None = None
+
+    @contextmanager
+    def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection that reaches nothing but the warehouse.
+
+        Raises:
+            WarehouseError: the file is of another schema version.
+        """
+        with self.reading() as con:
+            if self._kept is None:
+                con.execute("set enable_external_access = false")
+                con.execute("set lock_configuration = true")
+            yield con
+
+    @contextmanager
+    def examining(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection to a file of any schema version."""
+        with self._connect(read_only=True) as con:
+            yield con
+
+    @contextmanager
+    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection that may write other files: copies and exports.
+
+        Raises:
+            WarehouseError: the file is of another schema version.
+        """
+        from ingest import raw
+
+        with self.examining() as con:
+            raw.check_current(con)
+            yield con
+
+    @contextmanager
+    def built(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection to a warehouse whose marts are there.
+
+        Raises:
+            NothingToDo: the marts were never built.
+        """
+        if self.exported is not None:
+            from promptlab.database.exported_marts import exported_marts
+
+            with exported_marts(self.exported) as con:
+                yield con
+            return
+        with self.connect() as con:
+            there = con.execute(
+                "select 1 from duckdb_tables() where schema_name = 'marts'"
+                " and table_name = 'fct_task_summaries'"
+            ).fetchone()
+            if there is None:
+                raise NothingToDo(
+                    f"{self.settings.db}: nothing has been built yet; `promptlab build`"
+                )
+            yield con
+
+    @contextmanager
+    def kept_open(self) -> Iterator[None]:
+        """Open the file once for all that is done in a ``with`` block, for writing.
+
+        Each call opens it otherwise, so that others get their turn; that takes longer
+        than a small step itself.
+        """
+        if self.builds_by_dbt or self._kept is not None:
+            yield
+            return
+        with self.writable() as con:
+            self._kept = con
+            try:
+                yield
+            finally:
+                self._kept = None
+
+    @property
+    def builds_by_dbt(self) -> bool:
+        """Whether dbt itself has to build: on another engine, or from Parquet."""
+        return self.settings.raw is not None or self.settings.target != "duckdb"
+
+    @contextmanager
+    def writable(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection that may write into the raw tables.
+
+        A file of an older schema version, or one that only new clients open, is
+        brought up to date first.
+        """
+        from ingest import raw
+        from promptlab.version import __version__
+
+        if self._kept is not None:
+            yield self._kept
+            return
+        with self._connect(read_only=False) as con:
+            is_rewritten = self._write_for_every_client(con)
+            if not is_rewritten:
+                raw.ensure_schema(con, ingest_version=__version__)
+                yield con
+        if is_rewritten:
+            with self.writable() as con:
+                yield con
+
+    def _write_for_every_client(self, con: duckdb.DuckDBPyConnection) -> bool:
+        """Write a file anew that DuckDB 1 does not open, unless it is not ours."""
+        from ingest import raw
+        from promptlab.database.copying import only_new_clients_open, write_copy
+        from promptlab.messages import say
+
+        if not only_new_clients_open(con) or raw.schema_version(con) is None:
+            return False
+        # so that nothing of the old file is left beside the new one
+        con.execute("checkpoint")
+        write_copy(con, self.settings.db)
+        say(
+            f"{self.settings.db} is written anew: any DuckDB since 1.3 opens it now",
+            "storage_rewritten",
+        )
+        return True
+
+    @contextmanager
+    def _connect(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+        from promptlab.database.connection import connect
+
+        if self._kept is not None:
+            yield self._kept
+            return
+        with connect(
+            self.settings.db,
+            read_only=read_only,
+            lock_timeout=self.settings.lock_timeout,
+            memory_limit=self.settings.memory_limit,
+            threads=self.settings.threads,
+            temp_directory=self.settings.temp_directory,
+        ) as con:
+            yield con
