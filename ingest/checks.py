@@ -31,7 +31,7 @@ from promptlab.patterns import mistyped_prefix, text_check, translate
 LONGEST_EXPECTED = 10_000
 
 
-class Check(NamedTuple):
+class ExpectationCheck(NamedTuple):
     """One check, named as the columns of ``raw.expectations``."""
 
     scope: str
@@ -77,7 +77,7 @@ class Flattener:
     def __init__(self, limit: int = 1 << 28) -> None:
         self._left = limit
 
-    def flatten(self, case: TestCase) -> tuple[list[Check], list[Remark]]:
+    def flatten(self, case: TestCase) -> tuple[list[ExpectationCheck], list[Remark]]:
         """Return the case's checks in the order of its fields, and what to tell.
 
         Scopes come as intermediate, aggregation, final; only those that the case's
@@ -104,7 +104,7 @@ class Flattener:
         self._left = found.left
         return found.checks, found.remarks
 
-    def flatten_value(self, expected: Any) -> list[Check]:
+    def flatten_value(self, expected: Any) -> list[ExpectationCheck]:
         """Return the checks of one value that is expected of a whole answer.
 
         Nothing is strict and nothing ignored. Paths start at the answer; ``scope`` says
@@ -132,7 +132,7 @@ class _CaseChecks:
     def __init__(
         self, strict: bool, ignored: list[str], id_size: int, left: int
     ) -> None:
-        self.checks: list[Check] = []
+        self.checks: list[ExpectationCheck] = []
         self.remarks: list[Remark] = []
         self.left = left
         self._strict = strict
@@ -144,7 +144,9 @@ class _CaseChecks:
         text = self._text_of(expected, _long_ones(expected))
         allowed = self._allowed(fields)
         self.checks.append(
-            Check("final", None, None, "$", "", "object", text, allowed=allowed)
+            ExpectationCheck(
+                "final", None, None, "$", "", "object", text, allowed=allowed
+            )
         )
 
     def add(
@@ -177,7 +179,7 @@ class _CaseChecks:
                 size = len(value)
                 self._spend((repeated + len(path) + len(pointer)) * size)
                 text = self._text_of(value, long_ones)
-                self.checks.append(Check(*place, "array", text, length=size))
+                self.checks.append(ExpectationCheck(*place, "array", text, length=size))
                 for index in range(size - 1, -1, -1):
                     below = f"{pointer}/{index}"
                     deeper = below if odd else f"{path}[{index}]"
@@ -189,17 +191,19 @@ class _CaseChecks:
         if type(value) is str:
             self._add_text(value, place)
         elif value is None:
-            self.checks.append(Check(*place, "null", "null"))
+            self.checks.append(ExpectationCheck(*place, "null", "null"))
         elif value is True or value is False:
             text = "true" if value else "false"
-            self.checks.append(Check(*place, "bool", text, text))
+            self.checks.append(ExpectationCheck(*place, "bool", text, text))
         else:
             text = dump(value)
             number = _double(value)
             # a number beyond a double, which no testset has, is near no other
             is_beyond = number in (math.inf, -math.inf)
             operand, number = (None, None) if is_beyond else (text, number)
-            self.checks.append(Check(*place, "number", text, operand, None, number))
+            self.checks.append(
+                ExpectationCheck(*place, "number", text, operand, None, number)
+            )
 
     def _add_text(self, value: str, place: _Place) -> None:
         written = dump(value)
@@ -219,12 +223,14 @@ class _CaseChecks:
             for warning in pattern.warnings:
                 self._remark(place, "doubtful_pattern", warning)
             self.checks.append(
-                Check(*place, matcher, written, pattern.translated, pattern.ascii)
+                ExpectationCheck(
+                    *place, matcher, written, pattern.translated, pattern.ascii
+                )
             )
             return
         if matcher == "contains" and not operand:
             self._remark(place, "empty_needle", "contains: alone matches every text.")
-        self.checks.append(Check(*place, matcher, written, operand))
+        self.checks.append(ExpectationCheck(*place, matcher, written, operand))
 
     def _add_object(
         self,
@@ -237,7 +243,7 @@ class _CaseChecks:
         if self._strict:
             keys = [key for key in value if key not in self._ignored]
             allowed = self._allowed(keys)
-        self.checks.append(Check(*place, "object", text, allowed=allowed))
+        self.checks.append(ExpectationCheck(*place, "object", text, allowed=allowed))
 
     def _allowed(self, keys: Iterable[str]) -> str:
         text = dump([*keys, *self._ignored_names])

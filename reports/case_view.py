@@ -21,7 +21,7 @@ from promptlab.contracts.analysis_result import (
 )
 from promptlab.contracts.comparison import CaseChange
 from reports.filters import json_text
-from reports.limits import Limits
+from reports.limits import ListLimits
 from reports.view_types import (
     CaseScore,
     CaseView,
@@ -33,7 +33,7 @@ from reports.view_types import (
     Said,
     Versions,
 )
-from reports.visible import Part, bare, parts
+from reports.visible import TextPiece, bare, parts
 from reports.word_diff import word_diff
 
 STATUS_ORDER: tuple[Status, ...] = ("fail", "error", "unevaluated", "pass")
@@ -57,7 +57,7 @@ def case_view(
     change: CaseChange | None,
     names: dict[str, str],
     tags: Sequence[str] = (),
-    limits: Limits,
+    limits: ListLimits,
     evidences: Evidences,
 ) -> CaseView:
     """Return what a page shows of *case*.
@@ -180,7 +180,7 @@ def _by_answer(rounds: Sequence[RoundOutcome]) -> list[list[RoundOutcome]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def _said(rounds: list[RoundOutcome] | None, shown: list[Part]) -> Said | None:
+def _said(rounds: list[RoundOutcome] | None, shown: list[TextPiece]) -> Said | None:
     if rounds is None:
         return None
     return Said(rounds, shown, _n_cut(rounds[0]))
@@ -244,7 +244,7 @@ def _round_view(
     differences: Sequence[CheckDifference],
     told: set[str],
     expected: set[str | None],
-    limits: Limits,
+    limits: ListLimits,
     evidences: Evidences,
 ) -> RoundView:
     first = rounds[0]

@@ -175,7 +175,7 @@ class GateNumbers:
 
 
 @dataclass
-class _Found:
+class _TaskRows:
     """The rows of one task."""
 
     rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
@@ -209,7 +209,7 @@ def gate_numbers(
         "baselines": [baseline for _, baseline in pairs],
         "most": MOST_CASES,
     }
-    found: dict[str, _Found] = {task: _Found() for task in task_ids}
+    found: dict[str, _TaskRows] = {task: _TaskRows() for task in task_ids}
     for name, sql, wanted in (
         ("task", _TASKS, True),
         ("measures", _MEASURES, True),
@@ -236,7 +236,7 @@ def gate_numbers(
 
 
 def _numbers(
-    found: _Found,
+    found: _TaskRows,
     names: Names,
     baseline: str | None,
     scores: Sequence[ScoreComparison] | None,

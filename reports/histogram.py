@@ -12,7 +12,7 @@ _LEAST = 1.5  # one case of a hundred thousand is still seen
 
 
 @dataclass(frozen=True)
-class Column:
+class HistogramColumn:
     """The cases of one tenth of the scale."""
 
     x: float
@@ -29,7 +29,7 @@ class Column:
 class Histogram:
     """Columns in a box of ``WIDTH`` by ``HEIGHT``; empty tenths have none."""
 
-    columns: list[Column]
+    columns: list[HistogramColumn]
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -49,7 +49,7 @@ def histogram(counts: Sequence[int]) -> Histogram | None:
             height = round(max(_LEAST, HEIGHT * n / most), 2)
             low = round(at * step)
             columns.append(
-                Column(
+                HistogramColumn(
                     x=low + _GAP / 2,
                     y=round(HEIGHT - height, 2),
                     width=step - _GAP,

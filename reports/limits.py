@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class ListLimits:
     """The most that is listed of each thing; ``None`` lists all.
 
     Cases are the worst ones, in the order of :func:`reports.view.worst_first`.
@@ -21,8 +21,8 @@ class Limits:
     """Cases of the comparison with the baseline: the worst first, the same last."""
 
 
-WHOLE = Limits(changes=1_000)
+WHOLE = ListLimits(changes=1_000)
 """What a file for programs lists: all, but of the changes, which `compare` lists too,
 only the worst; with each of its scores before and after, a case is long."""
-SHOWN = Limits(cases=200, rounds=5, checks=20, changes=50)
+SHOWN = ListLimits(cases=200, rounds=5, checks=20, changes=50)
 """What a page for people lists."""

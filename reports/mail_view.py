@@ -13,11 +13,11 @@ from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, Seve
 from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
 from reports.filters import Filters
 from reports.history_queries import PastRun
-from reports.limits import Limits
+from reports.limits import ListLimits
 from reports.trend_png import Trend
 from reports.view import arrange, first
 from reports.view_types import AlertView, CaseView, DimensionView, View
-from reports.visible import Part, clip, highlighted, visible
+from reports.visible import TextPiece, clip, highlighted, visible
 
 BAR = 96
 """Width of a dimension's bar, pixels."""
@@ -55,9 +55,9 @@ class Proof:
 
     heading: str
     """Where it shows, and what is wrong there."""
-    expected: list[Part] | None
-    actual: list[Part] | None
-    snippet: list[Part]
+    expected: list[TextPiece] | None
+    actual: list[TextPiece] | None
+    snippet: list[TextPiece]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class MailCase:
 
 
 @dataclass(frozen=True)
-class Cell:
+class BarPiece:
     """A piece of a bar: ``fill``, ``track`` or ``tick``, and its width in pixels."""
 
     kind: str
@@ -84,13 +84,13 @@ class MailDimension:
     """One row of the dimensions."""
 
     view: DimensionView
-    cells: list[Cell]
+    cells: list[BarPiece]
     change: ScoreComparison | None
     """Against the baseline, where the dimension was compared."""
 
 
 @dataclass(frozen=True)
-class Step:
+class TrendStep:
     """One run in the table of the trend, and the picture's place in it."""
 
     run: PastRun
@@ -118,7 +118,7 @@ class MailView:
     n_changes_more: int
     trend: Trend | None
     """What the picture shows, where there is one."""
-    steps: list[Step]
+    steps: list[TrendStep]
     """Runs of the title, newest first."""
     n_steps_more: int
 
@@ -141,7 +141,9 @@ def arrange_mail(
         limits: How much is listed.
     """
     comparison = result.comparison
-    page = arrange(result, Limits(cases=limits.cases, rounds=1, checks=1, changes=0))
+    page = arrange(
+        result, ListLimits(cases=limits.cases, rounds=1, checks=1, changes=0)
+    )
     alerts = [(severity, a) for severity, group in page.alerts for a in group]
     bad = [
         case
@@ -181,7 +183,7 @@ def arrange_mail(
     )
 
 
-def bar_cells(view: DimensionView, width: int = BAR) -> list[Cell]:
+def bar_cells(view: DimensionView, width: int = BAR) -> list[BarPiece]:
     """Return a dimension's bar as table cells whose widths add up to *width*."""
     fill = _pixels(view.bar.fill, width)
     cells = [("fill", 0, fill), ("track", fill, width)]
@@ -194,7 +196,7 @@ def bar_cells(view: DimensionView, width: int = BAR) -> list[Cell]:
             ("fill", tick + _TICK, fill),
             ("track", max(fill, tick + _TICK), width),
         ]
-    return [Cell(kind, end - start) for kind, start, end in cells if end > start]
+    return [BarPiece(kind, end - start) for kind, start, end in cells if end > start]
 
 
 def _pixels(hundredths: float | None, width: int) -> int:
@@ -209,10 +211,10 @@ def _steps(
     comparison: Comparison | None,
     *,
     pictured: bool,
-) -> list[Step]:
+) -> list[TrendStep]:
     most = _RUNS_WITH_PICTURE if pictured else _RUNS_WITHOUT
     return [
-        Step(
+        TrendStep(
             run,
             run.task_id == result.task.task_id,
             comparison is not None and run.task_id == comparison.baseline.task_id,
@@ -258,32 +260,32 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
     return None
 
 
-def _json(value: str | None, filters: Filters) -> list[Part]:
+def _json(value: str | None, filters: Filters) -> list[TextPiece]:
     """JSON text of a check: what is missing and what is null are two things."""
     if value is None:
-        return [Part(filters.catalogue.text("missing.nothing"))]
+        return [TextPiece(filters.catalogue.text("missing.nothing"))]
     if value == "null":
-        return [Part(filters.catalogue.text("missing.json_null"))]
+        return [TextPiece(filters.catalogue.text("missing.json_null"))]
     return _short(highlighted(value, None, limit=_SNIPPET))
 
 
-def _any(value: object, filters: Filters) -> list[Part]:
+def _any(value: object, filters: Filters) -> list[TextPiece]:
     if value is None:
-        return [Part(filters.catalogue.text("missing.nothing"))]
+        return [TextPiece(filters.catalogue.text("missing.nothing"))]
     return _short(highlighted(filters.value(value), None, limit=_SNIPPET))
 
 
-def _short(parts: list[Part]) -> list[Part]:
+def _short(parts: list[TextPiece]) -> list[TextPiece]:
     """Keep at most six lines; blanks that HTML would drop become hard ones."""
     kept, lines = [], 1
     for part in parts:
         text = part.text
         pieces = text.split("\n")[: _LINES - lines + 1]
         if len(pieces) <= text.count("\n"):
-            kept.append(Part("\n".join(pieces) + "…", part.code, part.marked))
+            kept.append(TextPiece("\n".join(pieces) + "…", part.code, part.marked))
             break
         lines += text.count("\n")
-        kept.append(Part(_blanks(text), part.code, part.marked))
+        kept.append(TextPiece(_blanks(text), part.code, part.marked))
     return kept
 
 

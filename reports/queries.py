@@ -28,7 +28,7 @@ from reports.case_queries import add_contents, prompt_of, round_row
 from reports.catalogue import Lang, catalogue
 from reports.comparison_queries import baseline_of, comparison
 from reports.gate import gate_result
-from reports.limits import WHOLE, Limits
+from reports.limits import WHOLE, ListLimits
 from reports.names import Names
 from reports.rows import Row, from_json, moment, rows
 from reports.targets import target_status
@@ -49,7 +49,7 @@ def analysis_result(
     lang: str,
     generated_at: datetime,
     package_version: str = __version__,
-    limits: Limits = WHOLE,
+    limits: ListLimits = WHOLE,
     policy: Policy | None = None,
     baseline: str | None = None,
 ) -> AnalysisResult:
@@ -117,7 +117,7 @@ class _Reader:
         task_id: str,
         baseline: str | None,
         lang: Lang,
-        limits: Limits,
+        limits: ListLimits,
     ) -> None:
         self._con = con
         self._values: dict[str, Any] = {

@@ -32,7 +32,7 @@ from promptlab.errors import SettingsError
 from reports.catalogue import Lang, catalogue
 from reports.compiled import compiled_templates
 from reports.filters import Filters
-from reports.limits import SHOWN, Limits
+from reports.limits import SHOWN, ListLimits
 from reports.links import NOWHERE, Links
 from reports.view import arrange, fewer_cases, grade_tone
 from reports.visible import visible
@@ -136,7 +136,7 @@ def to_html(
     *,
     lang: str | None = None,
     templates: Path | None = None,
-    limits: Limits = SHOWN,
+    limits: ListLimits = SHOWN,
     with_script: bool = True,
     links: Links = NOWHERE,
     sections: Sequence[str] = SECTIONS,

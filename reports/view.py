@@ -36,7 +36,7 @@ from reports.files import folder_name
 from reports.filters import json_text
 from reports.headline import headline_view
 from reports.histogram import histogram
-from reports.limits import SHOWN, Limits
+from reports.limits import SHOWN, ListLimits
 from reports.view_types import (
     AlertView,
     Bar,
@@ -69,7 +69,7 @@ _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
 _SHARES = ("min_score", "max_score")
 
 
-def arrange(result: AnalysisResult, limits: Limits = SHOWN) -> View:
+def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     """Return what a page lists of *result*."""
     summary = result.summary
     listed = first(worst_first(result.case_results), limits.cases)
@@ -162,7 +162,7 @@ class _Page:
 
     anchors: dict[str, str]
     names: dict[str, str]
-    limits: Limits
+    limits: ListLimits
     changes: dict[str, CaseChange]
     tags: list[str]
 
@@ -267,7 +267,7 @@ class _Page:
         )
 
 
-def fewer_cases(limits: Limits, result: AnalysisResult, fitted: int) -> Limits:
+def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> ListLimits:
     """Return *limits* for a smaller page.
 
     Args:

@@ -25,7 +25,7 @@ from promptlab.contracts.comparison import (
 )
 from promptlab.contracts.gate import GateResult
 from reports.histogram import Histogram
-from reports.visible import Part
+from reports.visible import TextPiece
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class HeadlineView:
 class PromptView:
     """The prompt beside the baseline's; either may not be known."""
 
-    before: list[Part] | None
-    after: list[Part] | None
+    before: list[TextPiece] | None
+    after: list[TextPiece] | None
     is_same: bool
 
 
@@ -94,7 +94,7 @@ class EvidenceView:
     evidence: EvidenceLink
     dimension: str
     ref: CaseRef
-    snippet: list[Part]
+    snippet: list[TextPiece]
     expected: str | None
     actual: str | None
     reason: str | None
@@ -142,7 +142,7 @@ class Said:
     """One answer, and the rounds that gave it."""
 
     rounds: list[RoundOutcome]
-    parts: list[Part]
+    parts: list[TextPiece]
     """Letter by letter; marked is what the other version did not say."""
     n_cut: int
     """Characters of the answer that are not shown."""
@@ -176,7 +176,7 @@ class RoundView:
     """Rounds that answered alike and ended alike, with everything found in them."""
 
     rounds: list[RoundOutcome]
-    answer: list[Part] | None
+    answer: list[TextPiece] | None
     """``None`` where it stands beside the baseline's already, or there is none."""
     n_cut: int
     scopes: list[ScopeOutcome]

@@ -24,7 +24,7 @@ _MOST_NAMED = 4  # of a run of hidden characters; the others are counted
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPiece:
     """A piece of text: plain, marked as evidence, or the codes of hidden characters."""
 
     text: str
@@ -33,12 +33,12 @@ class Part:
     marked: bool = False
 
 
-def parts(text: object) -> list[Part]:
+def parts(text: object) -> list[TextPiece]:
     """Split *text* at its hidden characters."""
     return list(_parts(_one_line_end(str(text)), marked=False))
 
 
-def marked_parts(text: str, *, marked: bool) -> list[Part]:
+def marked_parts(text: str, *, marked: bool) -> list[TextPiece]:
     """Split *text* at its hidden characters, all of it marked or none."""
     return list(_parts(_one_line_end(text), marked=marked))
 
@@ -74,7 +74,7 @@ def clip(text: str, limit: int) -> str:
 
 def highlighted(
     text: str, offsets: object, *, window: int = 40, limit: int = 600
-) -> list[Part]:
+) -> list[TextPiece]:
     """Cut a snippet to what matters and mark the spans that *offsets* name.
 
     Args:
@@ -88,7 +88,7 @@ def highlighted(
     spans = _merged(_spans(offsets, len(text)))
     start = max(0, spans[0][0] - window) if spans and len(text) > limit else 0
     stop = min(len(text), start + limit)
-    found = [Part("…")] if start else []
+    found = [TextPiece("…")] if start else []
     at = start
     for begin, end in spans:
         if begin >= stop:
@@ -98,19 +98,19 @@ def highlighted(
         found += _parts(text[begin:at], marked=True)
     found += _parts(text[at:stop], marked=False)
     if stop < len(text):
-        found.append(Part("…"))
+        found.append(TextPiece("…"))
     return found
 
 
-def _parts(text: str, *, marked: bool) -> Iterator[Part]:
+def _parts(text: str, *, marked: bool) -> Iterator[TextPiece]:
     at = 0
     for match in _HIDDEN.finditer(text):
         if match.start() > at:
-            yield Part(text[at : match.start()], marked=marked)
-        yield Part("", code=_code(match.group()), marked=marked)
+            yield TextPiece(text[at : match.start()], marked=marked)
+        yield TextPiece("", code=_code(match.group()), marked=marked)
         at = match.end()
     if at < len(text):
-        yield Part(text[at:], marked=marked)
+        yield TextPiece(text[at:], marked=marked)
 
 
 def _one_line_end(text: str) -> str:

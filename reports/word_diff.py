@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from reports.visible import Part, marked_parts
+from reports.visible import TextPiece, marked_parts
 
 MOST_CHARS = 2_000
 """Of either text that are shown and compared."""
@@ -28,8 +28,8 @@ _TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+|\s+|[^\w\s]|_+")
 class Diff:
     """Both texts in pieces; what the other one lacks is marked."""
 
-    before: list[Part]
-    after: list[Part]
+    before: list[TextPiece]
+    after: list[TextPiece]
     is_same: bool
 
 
@@ -80,12 +80,12 @@ def _common(old: Sequence[str], new: Sequence[str]) -> int:
     return n
 
 
-def _whole(tokens: Sequence[str]) -> list[Part]:
+def _whole(tokens: Sequence[str]) -> list[TextPiece]:
     return marked_parts("".join(tokens), marked=False)
 
 
-def _marked(tokens: Sequence[str], same: Sequence[tuple[int, int]]) -> list[Part]:
-    found: list[Part] = []
+def _marked(tokens: Sequence[str], same: Sequence[tuple[int, int]]) -> list[TextPiece]:
+    found: list[TextPiece] = []
     at = 0
     for start, n in same:
         found += marked_parts("".join(tokens[at:start]), marked=True)

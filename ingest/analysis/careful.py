@@ -11,7 +11,7 @@ import msgspec
 
 from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from ingest.analysis.rows import DoubtfulCases, task_reading
-from ingest.analysis.warnings import UnknownKeys, placed, placed_references
+from ingest.analysis.warnings import UnknownTaskKeys, placed, placed_references
 from ingest.raw.rows import Reading
 from ingest.reading.contract_faults import Fault, judge, shown, text_member
 from ingest.reading.json_messages import printable
@@ -134,7 +134,7 @@ class _Cases:
         self.good: dict[int, Any] = {}
         self.refused: dict[int, list[Problem]] = {}
         self.warnings: list[Problem] = []
-        self.unknown = UnknownKeys()
+        self.unknown = UnknownTaskKeys()
 
     def problems(self) -> list[Problem]:
         """Name all that is wrong with the cases of a file that is rejected anyway."""

@@ -17,7 +17,7 @@ import msgspec
 from ingest.analysis.careful import read_carefully
 from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
 from ingest.analysis.rows import DoubtfulCases, Twins, task_reading
-from ingest.analysis.warnings import Members, UnknownKeys, placed, placed_references
+from ingest.analysis.warnings import Members, UnknownTaskKeys, placed, placed_references
 from ingest.raw.rows import Reading
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.limits import DEFAULT, Limits
@@ -84,7 +84,7 @@ def _read_at_once(data: bytes, limits: Limits) -> Reading:
 
 def _unknown_keys(head: AnalysisHead, data: bytes | None) -> list[Problem]:
     """Return the warnings of the head and, unless there are none, of the cases."""
-    unknown = UnknownKeys()
+    unknown = UnknownTaskKeys()
     top = {} if data is None else msgspec.json.decode(data, type=Members)
     unknown.see_head(top, head)
     cases = msgspec.json.decode(top.get("cases", b"[]"), type=list[msgspec.Raw])

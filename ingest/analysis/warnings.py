@@ -44,7 +44,7 @@ _MEMBERS = msgspec.json.Decoder(Members)
 _LIST = msgspec.json.Decoder(list[Members])
 
 
-class UnknownKeys:
+class UnknownTaskKeys:
     """Counts the keys that the contract does not know, and where each stood first."""
 
     def __init__(self) -> None:

@@ -74,7 +74,7 @@ class Spec(msgspec.Struct):
     run_config: Any = None
 
 
-class Line(msgspec.Struct):
+class LogLine(msgspec.Struct):
     """Any line: the spec, the final report, an event."""
 
     spec: Spec | None = None
@@ -99,7 +99,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     run = _Run()
     for line, written in lines(source):
         try:
-            run.add(decode(written, Line))
+            run.add(decode(written, LogLine))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             yield shape_problem(error, "OpenAI evals", VERSIONS, line=line, raw=written)
     if run.spec is None:
@@ -120,7 +120,7 @@ class _Sample:
     error: str | None = None
     executed_at: str | None = None
 
-    def add(self, event: Line) -> None:
+    def add(self, event: LogLine) -> None:
         """Count one event in."""
         data: Any = decode(event.data, Any) if bytes(event.data) else {}
         data = data if isinstance(data, dict) else {"data": data}
@@ -170,7 +170,7 @@ class _Run:
         self.samples: dict[str, _Sample] = {}
         self.names: list[str] = []
 
-    def add(self, line: Line) -> None:
+    def add(self, line: LogLine) -> None:
         if line.spec is not None:
             self.spec = line.spec
         elif line.final_report is not None:

@@ -123,14 +123,14 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     same_run = SameRun("pydantic_evals", report.name)
     for written in (*report.cases, *report.failures):
         same_run.add(text(decode(written, Any)))
-    experiment = _Experiment(content_id(same_run.hash(), report.name))
+    experiment = _ReportRows(content_id(same_run.hash(), report.name))
     yield from experiment.rows(report)
     yield _task(report, experiment, same_run.hash(), source)
     yield from experiment.dimensions.records()
     yield from _totals(report, experiment.task_id)
 
 
-class _Experiment:
+class _ReportRows:
     """Turns rows into records.
 
     Args:
@@ -270,7 +270,7 @@ def _score(name: str, result: Result, place: tuple[str, str, str]) -> Score:
 
 
 def _task(
-    report: Report, experiment: _Experiment, run_hash: str, source: Source
+    report: Report, experiment: _ReportRows, run_hash: str, source: Source
 ) -> Task:
     about: Mapping[str, Any] = (
         report.experiment_metadata

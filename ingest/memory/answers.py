@@ -37,7 +37,7 @@ class AnswerRow(NamedTuple):
     extras: str
 
 
-class _Reference(NamedTuple):
+class _ExpectedAnswer(NamedTuple):
     """A question's reference, prepared once for all rounds that ask it."""
 
     as_given: str
@@ -51,7 +51,9 @@ class AnswerRows:
 
     task_id: str
     findings: Findings
-    _references: dict[tuple[str, str | None], _Reference] = field(default_factory=dict)
+    _references: dict[tuple[str, str | None], _ExpectedAnswer] = field(
+        default_factory=dict
+    )
     _keys: dict[Identity, str] = field(default_factory=dict)
 
     def row(
@@ -119,7 +121,7 @@ class AnswerRows:
             key = self._keys[identity] = digest.hexdigest()
         return key
 
-    def _reference(self, value: Any, category: str | None) -> _Reference | None:
+    def _reference(self, value: Any, category: str | None) -> _ExpectedAnswer | None:
         if value is None:
             return None
         as_given = json_text(value)
@@ -137,16 +139,16 @@ def as_text(value: Any) -> str | None:
     return json_text(value)
 
 
-def _prepared(value: Any, as_given: str, category: str | None) -> _Reference:
+def _prepared(value: Any, as_given: str, category: str | None) -> _ExpectedAnswer:
     """Prepare a reference; the elements of a list are alternatives."""
     alternatives = value if isinstance(value, list) else [value]
     texts = [text for each in alternatives if (text := as_text(each)) is not None]
     if not texts:
-        return _Reference(as_given, None, None)
+        return _ExpectedAnswer(as_given, None, None)
     # Category 5 is scored by what the answer says, not by its reference.
     stems = (
         None
         if category == ADVERSARIAL
         else json_text([reference_parts(text, category) for text in texts])
     )
-    return _Reference(as_given, json_text(texts), stems)
+    return _ExpectedAnswer(as_given, json_text(texts), stems)

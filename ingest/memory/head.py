@@ -14,7 +14,7 @@ from promptlab.contracts.memory import (
     DatasetStatistics,
     ExperimentInfo,
     InvalidQuestion,
-    MemoryResult,
+    MemoryRunFile,
     TestSummary,
 )
 
@@ -70,7 +70,7 @@ def read_head(
         TestSummary, document.get("test_summary"), ("test_summary",), findings
     )
     for name in document:
-        if name not in MemoryResult.model_fields:
+        if name not in MemoryRunFile.model_fields:
             findings.unknown((name,))
             extras[name] = document[name]
     return MemoryHead(

@@ -177,7 +177,7 @@ def depth(value: Any, most: int = MAX_DEPTH) -> int | None:
 
 def _pieces(value: Any, *, sort: bool) -> Iterator[str]:
     """Write *value* piece by piece with a stack of its own."""
-    todo: list[Any] = [_Value(value)]
+    todo: list[Any] = [_Pending(value)]
     while todo:
         item = todo.pop()
         if isinstance(item, str):
@@ -189,7 +189,7 @@ def _pieces(value: Any, *, sort: bool) -> Iterator[str]:
             parts: list[Any] = ["{"]
             for position, key in enumerate(keys):
                 parts.append(("," if position else "") + dump(key) + ":")
-                parts.append(_Value(inner[key]))
+                parts.append(_Pending(inner[key]))
             parts.append("}")
             todo.extend(reversed(parts))
         elif isinstance(inner, list):
@@ -197,14 +197,14 @@ def _pieces(value: Any, *, sort: bool) -> Iterator[str]:
             for position, element in enumerate(inner):
                 if position:
                     parts.append(",")
-                parts.append(_Value(element))
+                parts.append(_Pending(element))
             parts.append("]")
             todo.extend(reversed(parts))
         else:
             yield dump(inner)
 
 
-class _Value:
+class _Pending:
     """Marks a value on the stack of ``_pieces`` that is still to be written."""
 
     __slots__ = ("value",)

@@ -123,13 +123,15 @@ def read_records(
             yield Rejected(1, [Problem("bad_utf8", message, line=1, column=1)])
             return
         first = first.removeprefix(b"\xef\xbb\xbf")
-    lines = _Lines(itertools.chain([first], blocks), limits.max_record, first_line)
+    lines = _RecordLines(
+        itertools.chain([first], blocks), limits.max_record, first_line
+    )
     yield from _Splitter(lines, parse, strict, limits).records()
 
 
 @dataclass
 class _Splitter:
-    lines: _Lines
+    lines: _RecordLines
     parse: Parse
     strict: bool
     limits: Limits
@@ -190,7 +192,7 @@ class _Splitter:
         return self._checked(Record(numbers[0], text, reader.value, numbers, indent))
 
     def _open_record(
-        self, reader: JsonReader, first: _Line, lines: _Lines
+        self, reader: JsonReader, first: _Line, lines: _RecordLines
     ) -> Iterator[Record | Rejected]:
         """Read on until the record that opens in line *first* is whole, or fails."""
         block = [first]
@@ -220,7 +222,11 @@ class _Splitter:
         yield from self._give_up(reader, block, stopped_by, lines)
 
     def _give_up(
-        self, reader: JsonReader, block: list[_Line], stopped_by: str, lines: _Lines
+        self,
+        reader: JsonReader,
+        block: list[_Line],
+        stopped_by: str,
+        lines: _RecordLines,
     ) -> Iterator[Record | Rejected]:
         """Reject an open record and go on with the next one inside or behind it."""
         column = len(block[0].text) - len(block[0].text.lstrip())
@@ -245,7 +251,7 @@ class _Splitter:
             yield self._result(again, whole)
 
 
-class _Lines:
+class _RecordLines:
     """The lines of a file that are neither blank nor comments; one can be put back."""
 
     def __init__(self, blocks: Iterable[Block], longest: int, first_line: int) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ingest.checks import Check, ExpectationTooLargeError, Flattener, Remark
+from ingest.checks import ExpectationCheck, ExpectationTooLargeError, Flattener, Remark
 from ingest.files.blocks import Block
 from ingest.raw.rows import Columns, Reading, Rows, columns_of, height, joined
 from ingest.reading.contract_faults import shown
@@ -112,7 +112,7 @@ def testset_batches(
         one that of ``testsets``; the problems in the order of the file. A file without
         any good record is rejected as a whole.
     """
-    batch = _Batch(name)
+    batch = _CaseBatch(name)
     cases = rejected = 0
     expects_something = False
     references = StepReferences(pipelines_of(name, pipelines))
@@ -129,7 +129,7 @@ def testset_batches(
         if is_last:
             break
         yield reading
-        batch = _Batch(name)
+        batch = _CaseBatch(name)
     if cases:
         reading.rows["testsets"] = _testset_row(name, cases)
     else:
@@ -144,7 +144,7 @@ def testset_batches(
     yield reading
 
 
-class _Batch:
+class _CaseBatch:
     """As many records as are written at a time."""
 
     def __init__(self, name: str) -> None:
@@ -256,7 +256,7 @@ class _TestsetRows:
     def __init__(self, testset_id: str) -> None:
         self._testset_id = testset_id
         self._cases: list[tuple[Any, ...]] = []
-        self._checks: list[Check] = []
+        self._checks: list[ExpectationCheck] = []
         self._of_checks: dict[str, list[Any]] = {
             "case_id": [],
             "line": [],
@@ -301,7 +301,10 @@ class _TestsetRows:
                 {**cases, "position": list(range(before, before + len(self._cases)))}
             ),
             "expectations": self._table(
-                {**self._of_checks, **columns_of(Check._fields, self._checks)}
+                {
+                    **self._of_checks,
+                    **columns_of(ExpectationCheck._fields, self._checks),
+                }
             ),
         }
 

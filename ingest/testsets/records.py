@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest.checks import Check
+from ingest.checks import ExpectationCheck
 from ingest.reading.contract_faults import faults
 from ingest.reading.json_places import pointer
 from ingest.reading.jsonl import Record
@@ -62,7 +62,7 @@ class CaseRecord:
     format_version: str = ""
     """``1.0`` or ``2.0``."""
 
-    checks: list[Check] = field(default_factory=list)
+    checks: list[ExpectationCheck] = field(default_factory=list)
     """What is expected, flattened; empty where that was not asked for."""
 
     problems: list[Problem] = field(default_factory=list)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab.cli.options import Call, common
-from promptlab.cli.progress import Bar, progress
+from promptlab.cli.progress import ProgressBar, progress
 
 if TYPE_CHECKING:
     from promptlab.warehouse import Warehouse
@@ -74,7 +74,7 @@ def command(
 def build_with_progress(
     warehouse: Warehouse,
     call: Call,
-    bar: Bar,
+    bar: ProgressBar,
     args: Sequence[str] = (),
     *,
     full_refresh: bool = False,

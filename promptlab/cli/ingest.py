@@ -12,7 +12,7 @@ from ingest.foreign.registry import TOOLS
 from promptlab.cli.cells import path, plain
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
-from promptlab.cli.progress import Bar, progress
+from promptlab.cli.progress import ProgressBar, progress
 
 if TYPE_CHECKING:
     from ingest.ingested import FileLoad, Ingested
@@ -121,7 +121,7 @@ def command(
 def ingest_with_progress(
     warehouse: Warehouse,
     call: Call,
-    bar: Bar,
+    bar: ProgressBar,
     paths: tuple[Path, ...],
     kind: str = "auto",
     testset: str | None = None,

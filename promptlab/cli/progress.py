@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
-class Bar:
+class ProgressBar:
     """How far a command is, over phases of which each has its share of the whole."""
 
     def __init__(self, progress: Progress | None, shares: Sequence[float]) -> None:
@@ -43,7 +43,7 @@ class Bar:
 
 
 @contextmanager
-def progress(*shares: float, shown: bool) -> Iterator[Bar]:
+def progress(*shares: float, shown: bool) -> Iterator[ProgressBar]:
     """A bar until the ``with`` block ends.
 
     Args:
@@ -51,7 +51,7 @@ def progress(*shares: float, shown: bool) -> Iterator[Bar]:
         shown: whether it may be drawn where stderr is a terminal.
     """
     if not shown or not sys.stderr.isatty():
-        yield Bar(None, shares)
+        yield ProgressBar(None, shares)
         return
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
@@ -64,4 +64,4 @@ def progress(*shares: float, shown: bool) -> Iterator[Bar]:
         console=Console(stderr=True),
         transient=True,
     ) as drawn:
-        yield Bar(drawn, shares)
+        yield ProgressBar(drawn, shares)

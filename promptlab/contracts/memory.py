@@ -117,7 +117,7 @@ class Question(Input):
     """Why the call failed; null, "", false and 0 mean that it did not."""
 
 
-class Round(RoundHead):
+class MemoryRound(RoundHead):
     """One round of questions."""
 
     questions: list[Question]
@@ -156,7 +156,7 @@ class TimingSummary(Input):
     """Finding what a question needs."""
 
 
-class MemoryResult(Input):
+class MemoryRunFile(Input):
     """A file of the memory benchmark."""
 
     experiment_info: ExperimentInfo = Field(default_factory=ExperimentInfo)
@@ -165,7 +165,7 @@ class MemoryResult(Input):
     """Size of the conversation."""
     test_summary: TestSummary = Field(default_factory=TestSummary)
     """How it was tested."""
-    test_results: list[Round]
+    test_results: list[MemoryRound]
     """The rounds, in the order in which they were held."""
     timing_summary: TimingSummary | None = None
     """Times, in files of later writers."""

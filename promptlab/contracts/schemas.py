@@ -13,7 +13,7 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.evaluation import EvaluationRecord
 from promptlab.contracts.gate import GatePolicy, GateResult
-from promptlab.contracts.memory import MemoryResult as MemoryRunFile
+from promptlab.contracts.memory import MemoryRunFile
 from promptlab.contracts.memory_result import MemoryResult
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.scores import ScoreRecord

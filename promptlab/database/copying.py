@@ -28,7 +28,7 @@ _BLOCK_SIZE = 16384
 
 
 @dataclass(frozen=True)
-class Table:
+class StoredTable:
     """A table of the warehouse and its columns, in their order."""
 
     schema: str
@@ -45,18 +45,18 @@ class Table:
         return f'"{self.schema}"."{self.name}"'
 
 
-Select = Callable[[Table], str]
+Select = Callable[[StoredTable], str]
 """The query that gives what the copy keeps of a table."""
 
 
-def all_rows(table: Table) -> str:
+def all_rows(table: StoredTable) -> str:
     """Keep everything."""
     return f"select * from {table.sql}"
 
 
 def tables_of(
     con: duckdb.DuckDBPyConnection, *schemas: str, views: bool = False
-) -> list[Table]:
+) -> list[StoredTable]:
     """Every table of the database that *con* uses, or of these schemas of it.
 
     Args:
@@ -78,7 +78,7 @@ def tables_of(
         " group by all order by all"
     ).fetchall()
     return [
-        Table(schema, name, tuple(columns))
+        StoredTable(schema, name, tuple(columns))
         for schema, name, columns in rows
         if not schemas or schema in schemas
     ]

@@ -29,7 +29,7 @@ class Box(NamedTuple):
     width: int
 
 
-class Line(NamedTuple):
+class EdgePath(NamedTuple):
     """An edge as the data of an SVG path."""
 
     source: str
@@ -43,7 +43,7 @@ class Drawing(NamedTuple):
     width: int
     height: int
     boxes: list[Box]
-    lines: list[Line]
+    lines: list[EdgePath]
 
 
 def draw(parents: Mapping[str, Sequence[str]], width: Callable[[str], int]) -> Drawing:
@@ -121,7 +121,7 @@ def _lay_out(
             boxes[place] = Box(name, x, top + row * _ROW, widest)
         x += widest + _GAP
     lines = [
-        Line(source, target, _path([boxes[place] for place in chain]))
+        EdgePath(source, target, _path([boxes[place] for place in chain]))
         for (source, target), chain in chains.items()
     ]
     return Drawing(x - _GAP, height, [b for b in boxes.values() if b.name], lines)

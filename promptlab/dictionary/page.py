@@ -66,8 +66,8 @@ def _environment() -> Environment:
 
 
 def _by_group(
-    marts: list[tables.Table],
-) -> Iterable[tuple[str, Iterable[tables.Table]]]:
+    marts: list[tables.DescribedTable],
+) -> Iterable[tuple[str, Iterable[tables.DescribedTable]]]:
     return groupby(marts, key=lambda table: table.group)
 
 

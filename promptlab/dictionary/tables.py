@@ -27,7 +27,7 @@ GROUPS = {
 """Folder of models/marts → heading, in this order; other folders follow."""
 
 
-class Column(NamedTuple):
+class DescribedColumn(NamedTuple):
     """A column: its name, its type, and what it holds."""
 
     name: str
@@ -36,13 +36,13 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class DescribedTable:
     """A table of the warehouse."""
 
     schema: str
     name: str
     text: str
-    columns: list[Column]
+    columns: list[DescribedColumn]
     group: str = ""
     """Heading that it stands under; empty for a schema of one list."""
     keys: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Table:
         return sentence(self.text.split(". ")[0])
 
 
-class Reader(NamedTuple):
+class Exposure(NamedTuple):
     """What reads marts: a dbt exposure."""
 
     label: str
@@ -69,10 +69,10 @@ class Reader(NamedTuple):
     marts: list[str]
 
 
-def marts() -> list[Table]:
+def marts() -> list[DescribedTable]:
     """Every mart that a YAML file describes, by group, dimensions before facts."""
     docs = _docs_blocks()
-    found: dict[str, list[Table]] = {}
+    found: dict[str, list[DescribedTable]] = {}
     for file in sorted((dbt_project() / "models" / "marts").rglob("*.yml")):
         folder = file.parent.name
         group = GROUPS.get(folder, folder.capitalize())
@@ -88,7 +88,7 @@ def marts() -> list[Table]:
     ]
 
 
-def policy() -> list[Table]:
+def policy() -> list[DescribedTable]:
     """Every seed: what is decided, not measured."""
     docs = _docs_blocks()
     return [
@@ -98,7 +98,7 @@ def policy() -> list[Table]:
     ]
 
 
-def raw() -> list[Table]:
+def raw() -> list[DescribedTable]:
     """Every table that raw.sql makes, in its order."""
     sql = resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
     texts = _source_texts()
@@ -106,22 +106,24 @@ def raw() -> list[Table]:
     for comment, name, body in _RAW_TABLE.findall(sql):
         text = " ".join(line.lstrip("- ") for line in comment.splitlines())
         columns = [
-            Column(
+            DescribedColumn(
                 found["name"],
                 found["type"],
                 _raw_text(name, found["name"], found["comment"]),
             )
             for found in _RAW_COLUMN.finditer(body)
         ]
-        tables.append(Table("raw", name, sentence(text or texts[name]), columns))
+        tables.append(
+            DescribedTable("raw", name, sentence(text or texts[name]), columns)
+        )
     return tables
 
 
-def readers() -> list[Reader]:
+def readers() -> list[Exposure]:
     """What reads the marts: reports, commands, the gate."""
     exposures = _yaml(dbt_project() / "models" / "exposures.yml")["exposures"]
     return [
-        Reader(
+        Exposure(
             one["label"],
             sentence(one["description"]),
             [_REF.sub(r"\1", name) for name in one["depends_on"]],
@@ -168,17 +170,17 @@ def _source_texts() -> dict[str, str]:
 
 def _described(
     node: dict[str, Any], docs: Mapping[str, str], *, schema: str, group: str = ""
-) -> Table:
+) -> DescribedTable:
     types = node.get("config", {}).get("column_types", {})
     columns = [
-        Column(
+        DescribedColumn(
             column["name"],
             column.get("data_type") or types.get(column["name"], ""),
             sentence(_with_docs(column.get("description", ""), docs)),
         )
         for column in node["columns"]
     ]
-    return Table(
+    return DescribedTable(
         schema,
         node["name"],
         sentence(node["description"]),

@@ -33,7 +33,7 @@ _FIELDS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class JudgedCase:
     """A test case, as far as evaluation is concerned; all values are copies."""
 
     id: str | None
@@ -69,7 +69,7 @@ def case_fields(test_case: Any) -> Mapping[str, Any]:
     )
 
 
-def read_case(test_case: Any) -> Case:
+def read_case(test_case: Any) -> JudgedCase:
     """Read a test case.
 
     Raises:
@@ -79,7 +79,7 @@ def read_case(test_case: Any) -> Case:
     options = options_of(_object(fields, "evaluation_config"))
     expected_outputs = _expected_outputs(fields)
     aggregation = copy_json(fields.get("expected_aggregation"), "expected_aggregation")
-    return Case(
+    return JudgedCase(
         id=_identity(fields.get("id")),
         tags=_tags(fields.get("tags")),
         intermediate=(

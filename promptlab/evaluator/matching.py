@@ -117,7 +117,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class _Check:
+class _ExpectedValue:
     """One place of the expectation, with what lies there in the output.
 
     Places are found by a typed path: keys in objects, indexes in arrays. DuckDB cannot
@@ -161,7 +161,7 @@ def judge(
     options = options or MatchOptions()
     failures: list[Failure] = []
     checks = 0
-    stack = [_Check(expected, pointer, actual, actual, by_pointer=False)]
+    stack = [_ExpectedValue(expected, pointer, actual, actual, by_pointer=False)]
     while stack:
         check = stack.pop()
         checks += 1
@@ -231,11 +231,11 @@ def numbers_match(expected: float, actual: float, tolerance: float) -> bool:
     return abs(got - wanted) <= tolerance + slack
 
 
-def _children(check: _Check, options: MatchOptions) -> list[_Check]:
+def _children(check: _ExpectedValue, options: MatchOptions) -> list[_ExpectedValue]:
     expected = check.expected
     if isinstance(expected, dict):
         return [
-            _Check(
+            _ExpectedValue(
                 value,
                 f"{check.pointer}/{escape_pointer(key)}",
                 _member(check.typed, key),
@@ -247,7 +247,7 @@ def _children(check: _Check, options: MatchOptions) -> list[_Check]:
         ]
     if isinstance(expected, list):
         return [
-            _Check(
+            _ExpectedValue(
                 value,
                 f"{check.pointer}/{index}",
                 _element(check.typed, index),

@@ -47,7 +47,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from promptlab.evaluator.matching import MISSING
-from promptlab.evaluator.pipelines import Pipeline, Step
+from promptlab.evaluator.pipelines import PipelineOutline, StepOutline
 
 STEP_ID: Final = "step_id"
 OUTPUT_KEY: Final = "output_key"
@@ -64,7 +64,7 @@ AGGREGATION_WORDS: Final = ("aggregat", "batch")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundOutput:
     """An output, or ``MISSING``, and where it came from."""
 
     value: Any = MISSING
@@ -77,7 +77,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class FinalOutput(Found):
+class FinalOutput(FoundOutput):
     """The final output, with the output key of the step that was to give it."""
 
     output_key: str | None = None
@@ -91,25 +91,25 @@ def visible(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def step_output(
-    step_id: str, steps: Mapping[str, Any], pipeline: Pipeline | None
-) -> Found:
+    step_id: str, steps: Mapping[str, Any], pipeline: PipelineOutline | None
+) -> FoundOutput:
     """Return what step *step_id* gave: by its id, else by its output key."""
     if step_id in steps:
-        return Found(steps[step_id], STEP_ID)
+        return FoundOutput(steps[step_id], STEP_ID)
     by_id = (step for step in _steps_of(pipeline) if step.id == step_id)
     step = next(by_id, None)
     if step is not None and step.output_key is not None and step.output_key in steps:
-        return Found(steps[step.output_key], f"{OUTPUT_KEY}:{step.output_key}")
-    return Found()
+        return FoundOutput(steps[step.output_key], f"{OUTPUT_KEY}:{step.output_key}")
+    return FoundOutput()
 
 
-def aggregation(steps: Mapping[str, Any], final: Found) -> Found:
+def aggregation(steps: Mapping[str, Any], final: FoundOutput) -> FoundOutput:
     """Return the aggregation: the first step output named like one, else the final."""
     for word in AGGREGATION_WORDS:
         for key, value in steps.items():
             if word in key.lower() and value is not None:
-                return Found(value, f"{AGGREGATION_KEY}:{key}")
-    return Found(final.value, final.source)
+                return FoundOutput(value, f"{AGGREGATION_KEY}:{key}")
+    return FoundOutput(final.value, final.source)
 
 
 def final_output(
@@ -117,7 +117,7 @@ def final_output(
     steps: Mapping[str, Any],
     *,
     target: str | None = None,
-    pipeline: Pipeline | None = None,
+    pipeline: PipelineOutline | None = None,
     parsed_output: Any = None,
     raw_output: str | None = None,
     are_own_steps: bool = True,
@@ -151,7 +151,7 @@ def final_output(
 
 def final_field(
     key: str, final: FinalOutput, steps: Mapping[str, Any], *, is_only: bool = False
-) -> Found:
+) -> FoundOutput:
     """Return one field of the final output; its source is the place it came from.
 
     Args:
@@ -164,18 +164,18 @@ def final_field(
     if found is not None:
         return found
     if is_only or names_the_whole(key, final):
-        return Found(final.value, final.source)
-    return Found(source=final.source)
+        return FoundOutput(final.value, final.source)
+    return FoundOutput(source=final.source)
 
 
 def part_of_final(
     key: str, final: FinalOutput, steps: Mapping[str, Any]
-) -> Found | None:
+) -> FoundOutput | None:
     """Return a key of the final object, else the step output of that name."""
     if isinstance(final.value, dict) and key in final.value:
-        return Found(final.value[key], final.source)
+        return FoundOutput(final.value[key], final.source)
     if key in steps:
-        return Found(steps[key], STEP_OUTPUTS)
+        return FoundOutput(steps[key], STEP_OUTPUTS)
     return None
 
 
@@ -189,7 +189,7 @@ def is_whole_object(keys: Mapping[str, Any], final: FinalOutput) -> bool:
     return isinstance(final.value, dict) and keys.keys() <= final.value.keys()
 
 
-def final_source(fields: Mapping[str, Found], final: FinalOutput) -> str | None:
+def final_source(fields: Mapping[str, FoundOutput], final: FinalOutput) -> str | None:
     """Name the source of a final scope from those of its fields."""
     places = {found.source for found in fields.values()}
     if STEP_OUTPUTS not in places:
@@ -200,8 +200,8 @@ def final_source(fields: Mapping[str, Found], final: FinalOutput) -> str | None:
 
 
 def _target(
-    target: str | None, steps: Mapping[str, Any], pipeline: Pipeline | None
-) -> tuple[str | None, Step | None]:
+    target: str | None, steps: Mapping[str, Any], pipeline: PipelineOutline | None
+) -> tuple[str | None, StepOutline | None]:
     """Return the evaluation target's name and, if the pipeline has it, its step."""
     if target is None and pipeline is not None:
         target = pipeline.evaluation_target
@@ -213,5 +213,5 @@ def _target(
     return target, pipeline.step(target) if pipeline is not None else None
 
 
-def _steps_of(pipeline: Pipeline | None) -> tuple[Step, ...]:
+def _steps_of(pipeline: PipelineOutline | None) -> tuple[StepOutline, ...]:
     return () if pipeline is None else pipeline.steps

@@ -27,7 +27,7 @@ from promptlab.evaluator.models import (
     PipelineRun,
     RunInfo,
 )
-from promptlab.evaluator.pipelines import Pipeline
+from promptlab.evaluator.pipelines import PipelineOutline
 from promptlab.evaluator.unified import UnifiedEvaluator
 from promptlab.evaluator.wording import Language
 
@@ -66,7 +66,7 @@ class PipelineEvaluator:
         lang: Language = "zh",
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self.pipeline = Pipeline.of(pipeline_config)
+        self.pipeline = PipelineOutline.of(pipeline_config)
         self.runner: Runner | None = runner or _runner_of(pipeline_config)
         self.evaluator = UnifiedEvaluator(
             config or EvaluationConfig(judge_enabled=judge is not None),

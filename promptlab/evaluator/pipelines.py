@@ -10,7 +10,7 @@ from promptlab.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class StepOutline:
     """One step of a pipeline."""
 
     id: str
@@ -22,15 +22,15 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
+class PipelineOutline:
     """The part of a pipeline's configuration that evaluation depends on."""
 
     id: str
-    steps: tuple[Step, ...] = ()
+    steps: tuple[StepOutline, ...] = ()
     evaluation_target: str | None = None
     """Id or output key of the step that gives the final output; default: the last."""
 
-    def step(self, name: str) -> Step | None:
+    def step(self, name: str) -> StepOutline | None:
         """Return the step with this id, else the last one with this output key."""
         by_id = (step for step in self.steps if step.id == name)
         by_key = (step for step in reversed(self.steps) if step.output_key == name)
@@ -42,13 +42,13 @@ class Pipeline:
         return step is None or step.required
 
     @classmethod
-    def of(cls, config: Any) -> Pipeline:
+    def of(cls, config: Any) -> PipelineOutline:
         """Read a configuration: a mapping as in YAML, or an object of such fields.
 
         Raises:
             UsageError: ``id`` is missing, or ``steps`` is no list of steps with ids.
         """
-        if isinstance(config, Pipeline):
+        if isinstance(config, PipelineOutline):
             return config
         if isinstance(config, str) or _field(config, "id") is None:
             raise UsageError(
@@ -66,11 +66,11 @@ class Pipeline:
         )
 
 
-def _step(step: Any, place: int) -> Step:
+def _step(step: Any, place: int) -> StepOutline:
     step_id, output_key = _field(step, "id"), _field(step, "output_key")
     if step_id is None:
         raise UsageError(f"pipeline_config: /steps/{place}: no id")
-    return Step(
+    return StepOutline(
         id=str(step_id),
         output_key=None if output_key is None else str(output_key),
         required=_field(step, "required") is not False,

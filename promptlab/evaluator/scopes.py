@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from promptlab.evaluator.cases import Case
+from promptlab.evaluator.cases import JudgedCase
 from promptlab.evaluator.json_values import copy_json, escape_pointer
 from promptlab.evaluator.matching import (
     MISSING,
@@ -21,22 +21,22 @@ from promptlab.evaluator.matching import (
 )
 from promptlab.evaluator.outputs import (
     FinalOutput,
-    Found,
+    FoundOutput,
     final_field,
     final_source,
     is_whole_object,
     step_output,
 )
-from promptlab.evaluator.pipelines import Pipeline
+from promptlab.evaluator.pipelines import PipelineOutline
 from promptlab.evaluator.wording import Language, details
 
 ScopeResult = dict[str, Any]
 
 
 def intermediate_results(
-    case: Case,
+    case: JudgedCase,
     steps: Mapping[str, Any],
-    pipeline: Pipeline | None,
+    pipeline: PipelineOutline | None,
     lang: Language,
 ) -> dict[str, ScopeResult]:
     """Return a verdict per expected step, in the order of the case."""
@@ -48,7 +48,9 @@ def intermediate_results(
     return results
 
 
-def aggregation_result(case: Case, found: Found, lang: Language) -> ScopeResult | None:
+def aggregation_result(
+    case: JudgedCase, found: FoundOutput, lang: Language
+) -> ScopeResult | None:
     """Return the verdict on the aggregation; ``None`` when none is expected."""
     if case.aggregation is None:
         return None
@@ -57,7 +59,7 @@ def aggregation_result(case: Case, found: Found, lang: Language) -> ScopeResult 
 
 
 def final_result(
-    case: Case, final: FinalOutput, steps: Mapping[str, Any], lang: Language
+    case: JudgedCase, final: FinalOutput, steps: Mapping[str, Any], lang: Language
 ) -> ScopeResult | None:
     """Return the verdict on the final output; ``None`` when nothing is expected."""
     if not case.outputs:
@@ -79,12 +81,12 @@ def final_result(
         checks += verdict.checks
         failures += verdict.failures
     actual = {key: found.value for key, found in fields.items() if not found.is_missing}
-    whole = Found(actual if actual else MISSING, final_source(fields, final))
+    whole = FoundOutput(actual if actual else MISSING, final_source(fields, final))
     verdict = Verdict(checks, tuple(failures))
     return _result(case.expected_outputs, whole, verdict, lang)
 
 
-def _strict_root(case: Case, final: FinalOutput) -> tuple[int, list[Failure]]:
+def _strict_root(case: JudgedCase, final: FinalOutput) -> tuple[int, list[Failure]]:
     """Judge the final object itself, where ``strict_mode`` has a say in it."""
     if not case.options.strict or not is_whole_object(case.outputs, final):
         return 0, []
@@ -95,7 +97,7 @@ def _strict_root(case: Case, final: FinalOutput) -> tuple[int, list[Failure]]:
 
 
 def _result(
-    expected: Any, found: Found, verdict: Verdict, lang: Language
+    expected: Any, found: FoundOutput, verdict: Verdict, lang: Language
 ) -> ScopeResult:
     return {
         "matched": verdict.matched,

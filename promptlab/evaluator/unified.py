@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any, Final
 
 from promptlab.errors import UsageError
-from promptlab.evaluator.cases import Case, case_fields, read_case
+from promptlab.evaluator.cases import JudgedCase, case_fields, read_case
 from promptlab.evaluator.evaluation import VERDICT_KEYS, Evaluation
 from promptlab.evaluator.json_values import compact_text, copy_json
 from promptlab.evaluator.judges import Judge, Judgement, ask
@@ -21,12 +21,12 @@ from promptlab.evaluator.models import (
 from promptlab.evaluator.outputs import (
     AGGREGATION_OUTPUT,
     FinalOutput,
-    Found,
+    FoundOutput,
     aggregation,
     final_output,
     visible,
 )
-from promptlab.evaluator.pipelines import Pipeline
+from promptlab.evaluator.pipelines import PipelineOutline
 from promptlab.evaluator.rules import judge_rules, whole_answer
 from promptlab.evaluator.scopes import (
     ScopeResult,
@@ -66,7 +66,7 @@ class UnifiedEvaluator:
             raise UsageError(f"lang is {lang!r}; choose zh or en")
         self.config = config or EvaluationConfig()
         self.judge = judge
-        self.pipeline = None if pipeline is None else Pipeline.of(pipeline)
+        self.pipeline = None if pipeline is None else PipelineOutline.of(pipeline)
         self.lang: Language = lang
 
     def evaluate_intermediate_steps(
@@ -123,7 +123,7 @@ class UnifiedEvaluator:
         """
         del pipeline_id, variant
         output = copy_json(aggregation_output, "aggregation_output")
-        found = Found(output, AGGREGATION_OUTPUT)
+        found = FoundOutput(output, AGGREGATION_OUTPUT)
         return aggregation_result(read_case(test_case), found, self.lang) or {}
 
     def evaluate_pipeline_output(
@@ -242,7 +242,7 @@ class UnifiedEvaluator:
         return self._result(case, run, final, evaluation, pipeline_id, variant, info)
 
     def _checked(
-        self, case: Case, run: PipelineRun, final: FinalOutput, apply_rules: bool
+        self, case: JudgedCase, run: PipelineRun, final: FinalOutput, apply_rules: bool
     ) -> Evaluation:
         steps = visible(run.outputs)
         rules = self.config.rules if apply_rules else ()
@@ -276,7 +276,7 @@ class UnifiedEvaluator:
 
     def _judged(
         self,
-        case: Case,
+        case: JudgedCase,
         test_case: Any,
         run: PipelineRun,
         final: FinalOutput,
@@ -304,7 +304,7 @@ class UnifiedEvaluator:
 
     def _result(
         self,
-        case: Case,
+        case: JudgedCase,
         run: PipelineRun,
         final: FinalOutput,
         evaluation: Evaluation,

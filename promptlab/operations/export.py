@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlab.database.copying import (
-    Table,
+    StoredTable,
     check_space,
     name_beside,
     remove_left,
@@ -106,7 +106,7 @@ def check_folder(folder: Path) -> None:
 
 def _manifest(
     con: duckdb.DuckDBPyConnection,
-    tables: Sequence[Table],
+    tables: Sequence[StoredTable],
     folder: Path,
     exported_at: datetime,
 ) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def write_manifest(
 
 
 def _write(
-    con: duckdb.DuckDBPyConnection, table: Table, folder: Path
+    con: duckdb.DuckDBPyConnection, table: StoredTable, folder: Path
 ) -> dict[str, Any]:
     path = folder / table.schema / table.name
     path.mkdir(parents=True)

@@ -139,14 +139,14 @@ def export_evals(
             raise NothingToDo(f"{warehouse.settings.db}: there is no task yet")
         try:
             return [
-                _Task(con, task_id).write(folder, organization, exported_at)
+                _ExportedTask(con, task_id).write(folder, organization, exported_at)
                 for task_id in dict.fromkeys(ids)
             ]
         except OSError as error:
             raise WarehouseError(f"{folder}: cannot be written: {error}") from None
 
 
-class _Task:
+class _ExportedTask:
     """One task on its way out."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, task_id: str) -> None:

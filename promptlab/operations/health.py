@@ -9,9 +9,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptlab.database.copying import Table, tables_of
+from promptlab.database.copying import StoredTable, tables_of
 from promptlab.errors import DatabaseLocked, PromptlabError
-from promptlab.operations.health_sql import BUILT_CHECKS, RAW_CHECKS, Check
+from promptlab.operations.health_sql import BUILT_CHECKS, RAW_CHECKS, Invariant
 
 if TYPE_CHECKING:
     import duckdb
@@ -130,7 +130,7 @@ def _redactions(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         yield Finding("redacted", rule, "ok", str(count))
 
 
-def _rows(con: duckdb.DuckDBPyConnection, table: Table) -> Finding:
+def _rows(con: duckdb.DuckDBPyConnection, table: StoredTable) -> Finding:
     """Count a table's rows, reading every value of them."""
     import duckdb
 
@@ -175,7 +175,7 @@ def _schema(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         )
 
 
-def _check(con: duckdb.DuckDBPyConnection, check: Check) -> Finding:
+def _check(con: duckdb.DuckDBPyConnection, check: Invariant) -> Finding:
     import duckdb
 
     try:

@@ -7,7 +7,7 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Check:
+class Invariant:
     """A sentence that is true where *query* gives no row."""
 
     name: str
@@ -21,7 +21,7 @@ _REBUILD = "`promptlab build --full-refresh` computes every mart from the raw ta
 _RELOAD = "load the file into a new warehouse, and tell us: this must not happen"
 
 RAW_CHECKS = (
-    Check(
+    Invariant(
         "every round has its task and case",
         """
         select distinct task_id from raw.rounds
@@ -32,7 +32,7 @@ RAW_CHECKS = (
         "fail",
         _RELOAD,
     ),
-    Check(
+    Invariant(
         "every expectation has its test case",
         """
         select distinct testset_id from raw.expectations
@@ -41,7 +41,7 @@ RAW_CHECKS = (
         "fail",
         _RELOAD,
     ),
-    Check(
+    Invariant(
         "every memory answer has its run",
         """
         select distinct run_id from raw.memory_answers
@@ -50,14 +50,14 @@ RAW_CHECKS = (
         "fail",
         _RELOAD,
     ),
-    Check(
+    Invariant(
         "every score has its task",
         "select distinct task_id from raw.scores anti join raw.tasks using (task_id)",
         "warn",
         "ingest the task; scores of a task that was purged go with"
         " `promptlab purge --task ID`",
     ),
-    Check(
+    Invariant(
         "every task belongs to a live load",
         """
         select task_id from raw.tasks where load_id not in (
@@ -67,7 +67,7 @@ RAW_CHECKS = (
         "fail",
         _RELOAD,
     ),
-    Check(
+    Invariant(
         "every load has as many records as it says",
         """
         with records as (
@@ -99,7 +99,7 @@ RAW_CHECKS = (
 """What holds of every file that was ever ingested into."""
 
 BUILT_CHECKS = (
-    Check(
+    Invariant(
         "the last build saw the newest load",
         """
         select max(load_id) from raw.loads
@@ -108,7 +108,7 @@ BUILT_CHECKS = (
         "warn",
         "`promptlab build`",
     ),
-    Check(
+    Invariant(
         "every task is built as it is",
         """
         select task_id from raw.tasks anti join raw.task_builds using (task_id)
@@ -116,7 +116,7 @@ BUILT_CHECKS = (
         "warn",
         "`promptlab build`; after a purge it brings trends and comparisons up to date",
     ),
-    Check(
+    Invariant(
         "every round is in fct_rounds",
         """
         select distinct task_id from (
@@ -130,7 +130,7 @@ BUILT_CHECKS = (
         "fail",
         _REBUILD,
     ),
-    Check(
+    Invariant(
         "every task has one summary",
         """
         select task_id
@@ -141,7 +141,7 @@ BUILT_CHECKS = (
         "fail",
         _REBUILD,
     ),
-    Check(
+    Invariant(
         "every case has one status",
         """
         select task_id || ' ' || case_id
@@ -155,7 +155,7 @@ BUILT_CHECKS = (
         "fail",
         _REBUILD,
     ),
-    Check(
+    Invariant(
         "every memory answer is in fct_memory_answers",
         """
         select run_id

@@ -11,14 +11,14 @@ from functools import cache
 
 from ingest.raw import OWNED_TABLES
 from promptlab.build import plan
-from promptlab.database.copying import Table
+from promptlab.database.copying import StoredTable
 
 Ids = tuple[str, str]
 """A column, and the temporary table of the ids that are looked for in it."""
 
 
 @dataclass(frozen=True)
-class Rule:
+class PurgeRule:
     """What of a table goes."""
 
     owners: tuple[Ids, ...] = ()
@@ -27,12 +27,12 @@ class Rule:
     """Ids of others: in a row that stays they are cleared."""
 
 
-STAYS = Rule()
+STAYS = PurgeRule()
 
 _OF_TASKS, _OF_MEMORY = "purged_tasks", "purged_runs"
 
-_OF_TASK = Rule((("task_id", _OF_TASKS),))
-_OF_RUN = Rule((("run_id", _OF_MEMORY),))
+_OF_TASK = PurgeRule((("task_id", _OF_TASKS),))
+_OF_RUN = PurgeRule((("run_id", _OF_MEMORY),))
 
 OF_RAW = {
     **dict.fromkeys((*OWNED_TABLES["task"][0], "scores"), _OF_TASK),
@@ -40,14 +40,16 @@ OF_RAW = {
     **dict.fromkeys(OWNED_TABLES["testset"][0], STAYS),
     **dict.fromkeys(OWNED_TABLES["pipeline"][0], STAYS),
     # a baseline that is gone is cleared; an earlier one must not come back
-    "named_baselines": Rule((("title", "emptied_titles"),), (("task_id", _OF_TASKS),)),
-    "requested_comparisons": Rule(
+    "named_baselines": PurgeRule(
+        (("title", "emptied_titles"),), (("task_id", _OF_TASKS),)
+    ),
+    "requested_comparisons": PurgeRule(
         (("baseline_task_id", _OF_TASKS), ("candidate_task_id", _OF_TASKS))
     ),
-    "task_builds": Rule((("task_id", "tasks_to_build"),)),
-    "comparison_builds": Rule((("candidate_task_id", "tasks_to_compare"),)),
-    "memory_builds": Rule((("run_id", "runs_to_compare"),)),
-    "redactions": Rule((("load_id", "purged_loads"),)),
+    "task_builds": PurgeRule((("task_id", "tasks_to_build"),)),
+    "comparison_builds": PurgeRule((("candidate_task_id", "tasks_to_compare"),)),
+    "memory_builds": PurgeRule((("run_id", "runs_to_compare"),)),
+    "redactions": PurgeRule((("load_id", "purged_loads"),)),
     "rejects": STAYS,  # of these two the purge says more
     "loads": STAYS,
     "builds": STAYS,
@@ -68,10 +70,10 @@ _OF_BATCHES = {
 
 
 @cache
-def of_models() -> dict[str, Rule]:
+def of_models() -> dict[str, PurgeRule]:
     """``schema.table`` → what of it goes, of all tables that outlive a build."""
     return {
-        f"{node.schema}.{node.name}": Rule(
+        f"{node.schema}.{node.name}": PurgeRule(
             owners=((node.key, _OF_BATCHES[node.batch, node.key]),),
             mentions=tuple(
                 (column, _OF_MEMORY if node.batch == "memory_runs" else _OF_TASKS)
@@ -83,7 +85,7 @@ def of_models() -> dict[str, Rule]:
     }
 
 
-def rule_of(table: Table) -> Rule | None:
+def rule_of(table: StoredTable) -> PurgeRule | None:
     """What of a table goes; ``None`` where it is not one that we make."""
     if table.schema == "raw":
         return OF_RAW.get(table.name)
@@ -92,11 +94,11 @@ def rule_of(table: Table) -> Rule | None:
     return rule if {column for column, _ in columns} <= set(table.columns) else None
 
 
-def is_step(table: Table) -> bool:
+def is_step(table: StoredTable) -> bool:
     """Whether one build computed it on its way: every build makes it anew."""
     return table.schema == "intermediate" and rule_of(table) is None
 
 
-def is_unknown(table: Table) -> bool:
+def is_unknown(table: StoredTable) -> bool:
     """Whether nobody has declared whose its rows are: somebody's own table."""
     return not (table.schema == "policy" or is_step(table) or rule_of(table))

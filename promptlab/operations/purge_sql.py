@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.foreign.registry import TOOLS
-from promptlab.database.copying import Table, tables_of
+from promptlab.database.copying import StoredTable, tables_of
 from promptlab.operations.ownership import STAYS, is_step, rule_of
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def choose(
         )
 
 
-def n_deleted(con: duckdb.DuckDBPyConnection, table: Table) -> int:
+def n_deleted(con: duckdb.DuckDBPyConnection, table: StoredTable) -> int:
     """Rows of a table that a purge would not keep; none of one build's own steps."""
     if is_step(table):
         return 0
@@ -136,7 +136,7 @@ def n_deleted(con: duckdb.DuckDBPyConnection, table: Table) -> int:
     return 0 if row is None else int(row[0])
 
 
-def kept_rows(table: Table) -> str:
+def kept_rows(table: StoredTable) -> str:
     """The query that gives what a purge keeps of a table."""
     changes = ", ".join(
         f"case when {condition} then {value} else {column} end as {column}"
@@ -163,7 +163,7 @@ _REJECT_GOES = """
 """
 
 
-def _goes(table: Table) -> str:
+def _goes(table: StoredTable) -> str:
     """The condition that a row is purged."""
     if is_step(table):
         return "true"
@@ -186,7 +186,7 @@ _FORGOTTEN = {
 }
 
 
-def _changes(table: Table) -> Iterator[tuple[str, str, str]]:
+def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
     """Column, its new value, and the condition on rows that get it."""
     if str(table) == "raw.loads":
         for column, value in _FORGOTTEN.items():

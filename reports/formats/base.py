@@ -10,7 +10,7 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from reports.catalogue import Lang
 from reports.gate_policy import Policy
 from reports.history_queries import PastRun
-from reports.limits import Limits
+from reports.limits import ListLimits
 from reports.links import NOWHERE, Links
 
 
@@ -39,7 +39,7 @@ class Format:
     """As on the command line: ``json``."""
     file_name: str
     """As in the task's folder: ``result.json``."""
-    limits: Limits
+    limits: ListLimits
     """How much of the task it lists."""
     render: Callable[[AnalysisResult, Options], bytes]
     with_history: bool = False

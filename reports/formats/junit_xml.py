@@ -22,7 +22,7 @@ MOST_DIFFERENCES = 20
 
 
 @dataclass(frozen=True)
-class TestCase:
+class JunitCase:
     """One case as a test."""
 
     name: str
@@ -43,7 +43,7 @@ def to_junit(
     return render(env, "junit.xml.j2", result=result, cases=cases)
 
 
-def _test_case(case: CaseResult, filters: Filters) -> TestCase:
+def _test_case(case: CaseResult, filters: Filters) -> JunitCase:
     lines = [filters.sentence(d) for d in case.differences[:MOST_DIFFERENCES]]
     error = first_error(case)
     if error is not None:
@@ -52,7 +52,7 @@ def _test_case(case: CaseResult, filters: Filters) -> TestCase:
         message = lines[0]
     else:
         message = next((e.summary for e in case.evidences), "")
-    return TestCase(
+    return JunitCase(
         name=case.case_id,
         seconds=_seconds(case),
         status=case.status,

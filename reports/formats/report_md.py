@@ -6,7 +6,7 @@ from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
-from reports.limits import SHOWN, Limits
+from reports.limits import SHOWN, ListLimits
 from reports.render import environment, language_of, render
 from reports.view import arrange
 
@@ -20,7 +20,7 @@ def to_markdown(
     """Return a summary of *result* as Markdown; texts of others stay plain text."""
     env = environment(lang or language_of(result), templates)
     for cases in _CASES:
-        limits = Limits(cases=cases, rounds=SHOWN.rounds, checks=SHOWN.checks)
+        limits = ListLimits(cases=cases, rounds=SHOWN.rounds, checks=SHOWN.checks)
         view = arrange(result, limits)
         page = render(env, "report.md.j2", result=result, view=view)
         if len(page.encode()) <= MOST_BYTES:

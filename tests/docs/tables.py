@@ -13,7 +13,7 @@ from promptlab.build import plan
 from promptlab.dictionary import tables
 from promptlab.dictionary.lineage import Lineage
 from promptlab.dictionary.page import drawings
-from promptlab.dictionary.tables import Table
+from promptlab.dictionary.tables import DescribedTable
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -53,14 +53,14 @@ def _lineage() -> Lineage:
     return Lineage.of(plan.load())
 
 
-def _overview(found: Sequence[Table]) -> list[str]:
+def _overview(found: Sequence[DescribedTable]) -> list[str]:
     lines = ["| table | |", "| --- | --- |"]
     for table in found:
         lines.append(f"| {_link(table.relation)} | {_cell(table.first_sentence)} |")
     return [*lines, ""]
 
 
-def _section(table: Table, level: str, lineage: Lineage) -> list[str]:
+def _section(table: DescribedTable, level: str, lineage: Lineage) -> list[str]:
     lines = [f"{level} `{table.relation}`", "", _cell(table.text), ""]
     made_of = lineage.sources(table.relation) if table.schema == "marts" else []
     for words, names in (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ingest.checks import (
     LONGEST_EXPECTED,
-    Check,
+    ExpectationCheck,
     ExpectationTooLargeError,
     Flattener,
     Remark,
@@ -39,7 +39,7 @@ VALUES = st.recursive(
 )
 
 
-def flatten(**fields: Any) -> list[Check]:
+def flatten(**fields: Any) -> list[ExpectationCheck]:
     return Flattener().flatten(TestCase(id="c", **fields))[0]
 
 
@@ -48,7 +48,7 @@ def remarks(expected: Any) -> list[Remark]:
     return Flattener().flatten(case)[1]
 
 
-def step(expected: Any, **config: Any) -> list[Check]:
+def step(expected: Any, **config: Any) -> list[ExpectationCheck]:
     return flatten(intermediate_expectations={"s": expected}, evaluation_config=config)
 
 
@@ -93,7 +93,7 @@ def resolve(value: Any, pointer: str) -> Any:
 )
 def test_a_leaf_becomes_one_check(expected, matcher, operand, number):
     (check,) = step(expected)
-    assert check == Check(
+    assert check == ExpectationCheck(
         scope="intermediate",
         step_id="s",
         field=None,
@@ -211,7 +211,7 @@ EVERYTHING: dict[str, Any] = {
 }
 
 
-def places(checks: list[Check]) -> list[tuple]:
+def places(checks: list[ExpectationCheck]) -> list[tuple]:
     return [(c.scope, c.step_id, c.field, c.path, c.pointer) for c in checks]
 
 
@@ -296,7 +296,7 @@ def test_strict_mode_adds_one_check_on_the_final_output_itself():
         expected_outputs={"f": 1, "t": 2, "g": {}},
         evaluation_config={"strict_mode": True, "ignore_fields": ["t"]},
     )
-    assert checks[0] == Check(
+    assert checks[0] == ExpectationCheck(
         scope="final",
         step_id=None,
         field=None,

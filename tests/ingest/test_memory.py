@@ -15,7 +15,7 @@ from ingest.memory.locomo_form import answer_parts, reference_parts, stems
 from ingest.memory.paths import run_name
 from ingest.memory.reader import read_memory
 from ingest.raw.rows import Reading
-from promptlab.contracts.memory import MemoryResult
+from promptlab.contracts.memory import MemoryRunFile
 from promptlab.warehouse import Warehouse
 
 PATH = PurePath("/data/.sage/benchmarks/benchmark_memory/locomo/251120_1430/0000.json")
@@ -88,7 +88,7 @@ def test_a_good_file_is_loaded_without_a_word():
 
 
 def test_a_good_file_keeps_its_contract():
-    MemoryResult.model_validate(document(one_round(question())))
+    MemoryRunFile.model_validate(document(one_round(question())))
 
 
 def test_a_byte_order_mark_is_no_fault():

@@ -15,7 +15,7 @@ import yaml
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.memory_result import MemoryResult
 from reports import analysis_result, memory_result
-from reports.limits import WHOLE, Limits
+from reports.limits import WHOLE, ListLimits
 
 DATA = Path(__file__).parent / "data"
 MODELS = Path(__file__).parents[2] / "dbt_project" / "models" / "marts"
@@ -77,7 +77,7 @@ def result_of(marts: duckdb.DuckDBPyConnection) -> Callable[..., AnalysisResult]
     """``result_of(lang="en", task_id=…, limits=…)``: a task of the test warehouse."""
 
     def read(
-        lang: str = "zh", task_id: str = TASK_ID, limits: Limits = WHOLE
+        lang: str = "zh", task_id: str = TASK_ID, limits: ListLimits = WHOLE
     ) -> AnalysisResult:
         return analysis_result(
             marts,

@@ -13,7 +13,7 @@ import reports
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import NothingToDo, UsageError
 from reports import to_json
-from reports.limits import Limits
+from reports.limits import ListLimits
 from reports.view import worst_first
 
 SOURCES = sorted(Path(reports.__file__).parent.rglob("*.py"))
@@ -108,7 +108,7 @@ def test_no_target_is_none(result_of, marts):
 @pytest.mark.parametrize("n", [1, 3, 5, 100])
 def test_a_cut_result_holds_the_worst_cases_in_the_input_s_order(result_of, n):
     whole = result_of().case_results
-    cut = result_of(limits=Limits(cases=n)).case_results
+    cut = result_of(limits=ListLimits(cases=n)).case_results
     assert {c.case_id for c in cut} == {c.case_id for c in worst_first(whole)[:n]}
     assert [c.case_id for c in cut] == [
         c.case_id for c in whole if c.case_id in {c.case_id for c in cut}
@@ -116,14 +116,14 @@ def test_a_cut_result_holds_the_worst_cases_in_the_input_s_order(result_of, n):
 
 
 def test_a_cut_case_counts_what_it_leaves_out(result_of):
-    cut = result_of(limits=Limits(cases=12, rounds=1, checks=1)).case_results
+    cut = result_of(limits=ListLimits(cases=12, rounds=1, checks=1)).case_results
     case = next(c for c in cut if c.case_id == "faq-004")
     assert (len(case.rounds), case.n_rounds) == (1, 2)
     assert (len(case.differences), case.n_differences) == (1, 4)
 
 
 def test_the_rounds_kept_are_those_that_did_not_pass(result_of):
-    cut = result_of(limits=Limits(rounds=1)).case_results
+    cut = result_of(limits=ListLimits(rounds=1)).case_results
     case = next(c for c in cut if c.case_id == "faq-005")
     assert [r.status for r in case.rounds] == ["fail"]
 

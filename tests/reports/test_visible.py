@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.visible import Part, clip, highlighted, parts, visible
+from reports.visible import TextPiece, clip, highlighted, parts, visible
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_offsets_are_clamped_sorted_and_merged(offsets, marked):
 def test_a_long_snippet_is_cut_around_its_first_mark():
     text = "x" * 1000 + "WRONG" + "y" * 1000
     found = highlighted(text, [[1000, 1005]], window=10, limit=100)
-    assert found[0] == Part("…")
-    assert found[-1] == Part("…")
+    assert found[0] == TextPiece("…")
+    assert found[-1] == TextPiece("…")
     assert "".join(p.text for p in found) == "…" + "x" * 10 + "WRONG" + "y" * 85 + "…"
 
 

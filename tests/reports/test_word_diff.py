@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.visible import Part, marked_parts
+from reports.visible import TextPiece, marked_parts
 from reports.word_diff import MOST_CHARS, word_diff
 
 
-def shown(list_of_parts: list[Part]) -> str:
+def shown(list_of_parts: list[TextPiece]) -> str:
     return "".join(f"[{p.text}]" if p.marked else p.text for p in list_of_parts)
 
 

@@ -42,7 +42,7 @@ _Key = tuple[str, str, int]
 
 
 @dataclass
-class _Open:
+class _OpenEvaluation:
     """An evaluation whose samples are being read."""
 
     name: str
@@ -64,7 +64,7 @@ class SampledRun:
     def __init__(self, aggregate: Aggregate | None, source: Source) -> None:
         self.aggregate = aggregate or Aggregate("", {}, [])
         self._source = source
-        self.open: dict[str, _Open] = {}
+        self.open: dict[str, _OpenEvaluation] = {}
         self._verdicts: dict[_Key, Status | None] = {}
         results = self.aggregate.evaluation_results
         self._by_id = {r.evaluation_result_id: r for r in results}
@@ -179,14 +179,14 @@ class SampledRun:
                 score=value,
             )
 
-    def _opened(self, name: str) -> _Open:
+    def _opened(self, name: str) -> _OpenEvaluation:
         if name not in self.open:
             task_id = f"{self.aggregate.evaluation_id}/{name}"
             same_run = SameRun("every_eval_ever", task_id)
-            self.open[name] = _Open(name, task_id, same_run)
+            self.open[name] = _OpenEvaluation(name, task_id, same_run)
         return self.open[name]
 
-    def _task(self, task: _Open) -> Task:
+    def _task(self, task: _OpenEvaluation) -> Task:
         aggregate = self.aggregate
         result = next(iter(self._by_name[task.name]), None)
         details = (result.generation_config if result else {}).get("additional_details")
@@ -212,7 +212,7 @@ class SampledRun:
         times = (time(parsed(each)) for each in said)
         return next((each for each in times if each), self._source.modified_at)
 
-    def _closing(self, task: _Open, *, is_first: bool) -> Iterator[Record]:
+    def _closing(self, task: _OpenEvaluation, *, is_first: bool) -> Iterator[Record]:
         graded = [n for n, metric in task.dimensions.items() if metric.is_graded]
         for position, (name, metric) in enumerate(task.dimensions.items()):
             yield Dimension(
@@ -240,7 +240,9 @@ class SampledRun:
         if names[3:]:
             title += f" and {len(names) - 3} more"
         run_id = aggregate.evaluation_id
-        task = _Open(title or "unknown", run_id, SameRun("every_eval_ever", run_id))
+        task = _OpenEvaluation(
+            title or "unknown", run_id, SameRun("every_eval_ever", run_id)
+        )
         yield self._task(task)
         places = count()
         for result in aggregate.evaluation_results:

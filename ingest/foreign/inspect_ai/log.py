@@ -53,7 +53,7 @@ class Kinds:
 
 
 @dataclass
-class Dimensions:
+class LogDimensions:
     """The dimensions of a log, in the order they appear."""
 
     log: Log
@@ -118,7 +118,7 @@ class LogReading:
         self._places = {str(each): place for place, each in enumerate(ids)}
         self._known: dict[str, str | int] = {}
         self._seen = Occurrences()
-        self._dimensions = Dimensions(log)
+        self._dimensions = LogDimensions(log)
         self._same_run = SameRun("inspect_ai", self.task_id)
         self.n_rounds = 0
 

@@ -62,7 +62,7 @@ class RunHead:
 
 
 @dataclass
-class Column:
+class PromptOnProvider:
     """One prompt on one provider."""
 
     index: int
@@ -85,14 +85,14 @@ class Columns:
     def __init__(self, head: RunHead, *, repeat: int | None) -> None:
         self._head = head
         self._repeat = repeat
-        self._columns: dict[Any, Column] = {}
+        self._columns: dict[Any, PromptOnProvider] = {}
         self._tests: dict[bytes, _Test] = {}
         self._seen = Occurrences()
         self._same_run = SameRun("promptfoo")
         self._run_id = head.run_id
         self.rows = 0
 
-    def task_id(self, column: Column) -> str:
+    def task_id(self, column: PromptOnProvider) -> str:
         """``<eval id>/<column>``."""
         return f"{self._run_id}/{column.index}"
 
@@ -158,11 +158,11 @@ class Columns:
                 )
 
     @property
-    def in_order(self) -> list[Column]:
+    def in_order(self) -> list[PromptOnProvider]:
         """By their index."""
         return sorted(self._columns.values(), key=lambda each: each.index)
 
-    def _column(self, row: Row) -> Column:
+    def _column(self, row: Row) -> PromptOnProvider:
         provider = _provider(row.provider)
         prompt = row.prompt or Prompt()
         key: Any = row.promptIdx
@@ -174,7 +174,7 @@ class Columns:
             heads = self._head.prompts
             head = heads[index] if 0 <= index < len(heads) else prompt
             head.id = head.id or row.promptId
-            column = self._columns[key] = Column(index, provider, head)
+            column = self._columns[key] = PromptOnProvider(index, provider, head)
         return column
 
     def _test(self, row: Row) -> _Test:
@@ -187,7 +187,7 @@ class Columns:
     def _scores(
         self,
         row: Row,
-        column: Column,
+        column: PromptOnProvider,
         place: tuple[str, str, str],
         checks: Sequence[Check],
     ) -> Iterator[Score]:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from ingest.foreign.documents import decode, is_there, number, text
-from ingest.foreign.promptfoo.columns import ROW_SCORE, Column, Columns
+from ingest.foreign.promptfoo.columns import ROW_SCORE, Columns, PromptOnProvider
 from ingest.foreign.promptfoo.structs import Export
 from ingest.foreign.records import Total
 
@@ -75,7 +75,7 @@ def totals(export: Export, columns: Columns) -> Iterator[Total]:
 
 
 def _of_column(
-    column: Column,
+    column: PromptOnProvider,
 ) -> Iterator[tuple[str, str, float | None, str | None, dict[str, Any]]]:
     raw = column.prompt.metrics
     metrics = decode(raw, dict[str, msgspec.Raw]) if is_there(raw) else {}

@@ -42,7 +42,7 @@ _Name = tuple[str, str, str]
 
 
 @dataclass
-class _Open:
+class _OpenTask:
     """A task whose rows are being read."""
 
     task_id: str
@@ -81,7 +81,7 @@ class Tasks:
                 found[self._name(row)] = None
         run_id = f"{self._kind}-{same_run.hash()[:12]}"
         tasks = {
-            name: _Open(
+            name: _OpenTask(
                 run_id if len(found) == 1 else f"{run_id}/{content_id(name, name[1])}"
             )
             for name in found
@@ -108,7 +108,7 @@ class Tasks:
     def _cell(row: Row, column: str | None) -> str | None:
         return None if column is None else said(row.get(column))
 
-    def _row(self, row: Row, task: _Open) -> Iterator[Record | Problem]:
+    def _row(self, row: Row, task: _OpenTask) -> Iterator[Record | Problem]:
         mapping, task_id = self._mapping, task.task_id
         inputs = {name: content(row.get(name)) for name in mapping.inputs}
         case_id = self._case_id(row, inputs, task)
@@ -168,7 +168,7 @@ class Tasks:
         for name in self._dimensions:
             yield self._score(row, name, task_id, case_id, round_id)
 
-    def _case_id(self, row: Row, inputs: Row, task: _Open) -> str | None:
+    def _case_id(self, row: Row, inputs: Row, task: _OpenTask) -> str | None:
         mapping = self._mapping
         named = self._cell(row, mapping.case)
         if named is not None:
@@ -232,7 +232,7 @@ class Tasks:
             return "higher_better"
         return "lower_better" if name in self._mapping.lower_is_better else None
 
-    def _task(self, name: _Name, task: _Open, run_id: str, run_hash: str) -> Task:
+    def _task(self, name: _Name, task: _OpenTask, run_id: str, run_hash: str) -> Task:
         title, model, version = name
         return Task(
             task_id=task.task_id,
