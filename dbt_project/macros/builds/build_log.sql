@@ -28,9 +28,13 @@
             'select project_hash from ' ~ source('raw', 'builds') ~ ' order by built_at desc limit 1'
         ) -%}
         {%- set missing, existing = [], [] -%}
-        {%- for node in models_kept() -%}
+        {%- for node in models_and_seeds() -%}
             {%- set relation = adapter.get_relation(node.database, node.schema, node.alias) -%}
-            {%- do (missing if relation is none else existing).append(relation or node.name) -%}
+            {%- if relation is not none -%}
+                {%- do existing.append(relation) -%}
+            {%- elif node.config.materialized == 'incremental' -%}
+                {%- do missing.append(node.name) -%}
+            {%- endif -%}
         {%- endfor -%}
         {%- if flags.FULL_REFRESH -%}
             {%- if names_left_out(models_and_seeds()) -%}

@@ -1,12 +1,15 @@
 {#- Delete and insert. Unlike dbt's own delete+insert, this deletes the rows of everything
     in the batch, so what has no rows any more loses those it had; and of what is gone. -#}
 {% macro get_incremental_replace_batch_sql(args) %}
-    {%- set columns = args.dest_columns | map(attribute='quoted') | join(', ') -%}
-    delete from {{ args.target_relation }}
-    where {{ is_replaced(config.get('meta').batch, args.unique_key) }};
+    {{ replace_batch(args.target_relation, args.temp_relation, args.unique_key) }}
+{% endmacro %}
 
-    insert into {{ args.target_relation }} ({{ columns }})
-    select {{ columns }} from {{ args.temp_relation }}
+{% macro replace_batch(target, source, key) %}
+    delete from {{ target }}
+    where {{ is_replaced(config.get('meta').batch, key) }};
+
+    insert into {{ target }} by name
+    select * from {{ source }}
 {% endmacro %}
 
 
