@@ -20,9 +20,10 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-## The main job on the examples: a warehouse, JSON and HTML in out/.
+## The main job on the examples, in the language of the locale: a warehouse, JSON and HTML in out/.
+EXAMPLES := $(if $(filter zh%,$(or $(PROMPTLAB_LANG),$(LC_ALL),$(LC_MESSAGES),$(LANG))),examples_zh,examples)
 demo: setup
-	$(BIN)/promptlab run examples --db out/demo.duckdb --out out
+	$(BIN)/promptlab run $(EXAMPLES) --db out/demo.duckdb --out out
 
 ## The whole test suite.
 test: setup

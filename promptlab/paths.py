@@ -17,9 +17,9 @@ def dbt_project() -> Path:
     return _bundled("dbt_project")
 
 
-def examples() -> Path:
-    """The example files that ``promptlab init`` hands out."""
-    return _bundled("examples")
+def examples(lang: str) -> Path:
+    """The example files that ``promptlab init`` hands out, ``zh`` or ``en``."""
+    return _bundled("examples_zh" if lang == "zh" else "examples")
 
 
 def _bundled(name: str) -> Path:

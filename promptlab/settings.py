@@ -23,6 +23,13 @@ ONLY_IN_FILES = frozenset({"tables"})
 """Settings that no environment variable can say."""
 
 
+def language_of(environ: Mapping[str, str]) -> Literal["zh", "en"]:
+    """The language of a locale, as POSIX reads it; English unless it is Chinese."""
+    names = ("LC_ALL", "LC_MESSAGES", "LANG")
+    locale = next((environ[name] for name in names if environ.get(name)), "")
+    return "zh" if locale.lower().startswith("zh") else "en"
+
+
 class Settings(BaseModel):
     """What every command may be told."""
 
@@ -42,8 +49,8 @@ class Settings(BaseModel):
     out: Path = Path("out")
     """Folder for reports."""
 
-    lang: Literal["zh", "en"] = "zh"
-    """Language of reports."""
+    lang: Literal["zh", "en"] = Field(default_factory=lambda: language_of(os.environ))
+    """Language of reports, and of what commands print; the locale's, else English."""
 
     templates: Path | None = None
     """Folder of templates that replace built-in ones of the same name."""

@@ -111,7 +111,7 @@ def read_index(
     task: Href,
     memory: Href,
     *,
-    lang: str = "zh",
+    lang: str = "en",
     policy: Policy | None = None,
 ) -> Index:
     """Return the index of the warehouse.

@@ -24,7 +24,7 @@ def task_message(
     task_id: str,
     *,
     envelope: Envelope,
-    lang: str = "zh",
+    lang: str = "en",
     templates: Path | None = None,
     policy: Policy | None = None,
     generated_at: datetime,

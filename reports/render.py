@@ -177,6 +177,6 @@ def script_hash(env: Environment) -> str:
 
 
 def language_of(result: AnalysisResult) -> Lang:
-    """Return the language that *result* was made in; Chinese where it does not say."""
+    """Return the language that *result* was made in; English where it does not say."""
     own = result.extras.get("promptlab")
-    return "en" if isinstance(own, dict) and own.get("lang") == "en" else "zh"
+    return "zh" if isinstance(own, dict) and own.get("lang") == "zh" else "en"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,8 +13,10 @@ from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
 
+os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
+
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "examples"
+EXAMPLES = ROOT / "examples_zh"  # the harder ones: two languages, wide characters
 GOLDEN = Path(__file__).parent / "golden"
 ACTUAL = Path(__file__).parent / "actual"
 
@@ -70,13 +73,28 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 
 
 @pytest.fixture(scope="session")
-def example_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A warehouse of ``examples/``, built once; open it read-only."""
-    db = tmp_path_factory.mktemp("examples") / "examples.duckdb"
-    warehouse = Warehouse(db)
-    warehouse.ingest(EXAMPLES)
+def example_db(chinese_db: Path) -> Path:
+    """The examples that most tests look at; open it read-only."""
+    return chinese_db
+
+
+@pytest.fixture(scope="session")
+def chinese_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of ``examples_zh/``, built once; open it read-only."""
+    return _built(EXAMPLES, tmp_path_factory.mktemp("examples"))
+
+
+@pytest.fixture(scope="session")
+def english_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of the English examples, which the documentation shows."""
+    return _built(ROOT / "examples", tmp_path_factory.mktemp("english"))
+
+
+def _built(files: Path, folder: Path) -> Path:
+    warehouse = Warehouse(folder / "examples.duckdb")
+    warehouse.ingest(files)
     warehouse.build()
-    return db
+    return warehouse.settings.db
 
 
 @pytest.fixture(scope="session")

@@ -35,11 +35,16 @@ NAV: dict[str, list[str]] = {
 BELOW: dict[str, str] = {
     "docs/formats": "docs/tools/*.md",
     "docs/README": "examples/*.md",
+    "README.zh": "examples_zh/*.md",
     "docs/decisions/README": "docs/decisions/[0-9]*.md",
 }
 """Page → the pages that the sidebar folds below it."""
 
-TRANSLATIONS = {"README": "README.zh", "docs/numbers": "docs/numbers.zh"}
+TRANSLATIONS = {
+    "README": "README.zh",
+    "docs/numbers": "docs/numbers.zh",
+    "examples/README": "examples_zh/README",
+}
 """English page → its Chinese one. Other pages lead to the Chinese start page."""
 
 # ---------- what Sphinx reads
@@ -50,7 +55,7 @@ release = __version__
 root_doc = "README"
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
-include_patterns = ["*.md", "docs/**.md", "examples/*.md"]
+include_patterns = ["*.md", "docs/**.md", "examples/*.md", "examples_zh/*.md"]
 exclude_patterns = [".*", "out", "dist", "tests", "dbt_project"]
 myst_heading_anchors = 4
 """Anchors of headings as code hosts make them."""

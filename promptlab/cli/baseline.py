@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptlab.cli.cells import day, ident, path, plain
+from promptlab.cli.cells import day, ident, path, plain, words
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 
@@ -21,7 +21,7 @@ _NAMED = Table(
         Column("task", ident, "task_id"),
         Column("baseline of", plain, "title"),
         Column("testset", path, "testset_id"),
-        Column("state", plain, "state"),
+        Column("state", words, "state"),
         Column("set", day, "set_at"),
     ),
 )
@@ -29,8 +29,8 @@ _OF_TASK = Table(
     columns=(
         Column("task", ident, "task_id"),
         Column("baseline", ident, "baseline_task_id"),
-        Column("source", plain, "baseline_source"),
-        Column("state", plain, "state"),
+        Column("source", words, "baseline_source"),
+        Column("state", words, "state"),
         Column("set", day, "set_at"),
     ),
 )

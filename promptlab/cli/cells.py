@@ -12,6 +12,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from promptlab.cli.language import spoken
+
 BREAK = "\u200b"
 """Where a text may be folded although it has no space there; never printed."""
 
@@ -36,7 +38,7 @@ def plain(value: Any) -> Cell:
     if value is None:
         return NOTHING
     if isinstance(value, bool):
-        return Cell("yes" if value else "no")
+        return Cell(spoken("yes" if value else "no"))
     if isinstance(value, float | Decimal):
         return Cell(f"{value:.4f}".rstrip("0").rstrip("."), is_number=True)
     if isinstance(value, int):
@@ -58,7 +60,7 @@ def path(value: Any) -> Cell:
 
 def words(value: Any) -> Cell:
     """A code as words: ``too_few_pairs`` is “too few pairs”."""
-    return NOTHING if value is None else Cell(_readable(str(value).replace("_", " ")))
+    return NOTHING if value is None else Cell(_readable(_of_code(str(value))))
 
 
 def day(value: date | None) -> Cell:
@@ -87,7 +89,9 @@ def interval_of_points(low: float | None, high: float | None) -> Cell:
     """The two ends of an interval of a difference."""
     if low is None or high is None:
         return NOTHING
-    return Cell(f"{_points(low)} to {_points(high)}", is_number=True)
+    return Cell(
+        spoken("{low} to {high}", low=_points(low), high=_points(high)), is_number=True
+    )
 
 
 def plain_interval(low: float | None, high: float | None) -> Cell:
@@ -158,7 +162,7 @@ def judged(value: str | None) -> Cell:
     if value is None:
         return NOTHING
     sign, style = _MARKS.get(value, ("", ""))
-    return Cell(f"{sign} {value.replace('_', ' ')}".strip(), style, is_whole=True)
+    return Cell(f"{sign} {_of_code(value)}".strip(), style, is_whole=True)
 
 
 def sign(value: str) -> Cell:
@@ -177,7 +181,7 @@ def judged_from_to(before: str | None, after: str | None) -> Cell:
     if before == after or before is None or after is None:
         return judged(after or before)
     new = judged(after)
-    return Cell(f"{before} → {new.text}", new.style, is_whole=True)
+    return Cell(f"{_of_code(before)} → {new.text}", new.style, is_whole=True)
 
 
 def must_have(lost: bool, gained: bool) -> Cell:
@@ -189,7 +193,12 @@ def named(identifier: str | None, name: str | None) -> Cell:
     """An id, and its name for people where it has one."""
     if identifier is None:
         return NOTHING
-    return Cell(_readable(identifier if name is None else f"{identifier} {name}"))
+    known = spoken(identifier)
+    return Cell(_readable(known if name is None else f"{known} {name}"))
+
+
+def _of_code(code: str) -> str:
+    return spoken(code.replace("_", " "))
 
 
 def _points(value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -20,8 +20,16 @@ from promptlab.cli.cells import (
     score,
     words,
 )
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
+from promptlab.cli.output import (
+    Column,
+    Table,
+    print_headline,
+    print_rows,
+    print_sides,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +38,6 @@ if TYPE_CHECKING:
 
     from promptlab.contracts.comparison import (
         CaseChange,
-        ComparedTask,
         Comparison,
         ScoreComparison,
     )
@@ -55,7 +62,6 @@ _SOURCES = {
 
 @click.command("compare", short_help="Two tasks case by case, and is it real?")
 @click.argument("tasks", nargs=-1, metavar="[[BASELINE] CANDIDATE]")
-@click.option("--lang", type=click.Choice(("zh", "en")), help="Language of sentences.")
 @click.option(
     "--cases",
     type=click.IntRange(min=0),
@@ -69,11 +75,10 @@ _SOURCES = {
     help="Write the comparison as a page below this folder, too.",
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
-@common("lang", formats=("table", "json", "csv", "md"))
+@common(formats=("table", "json", "csv", "md"))
 def command(
     call: Call,
     tasks: tuple[str, ...],
-    lang: str,
     cases: int,
     out: Path | None,
     allow_inconclusive: bool,
@@ -99,7 +104,7 @@ def command(
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
     candidate = tasks[-1] if tasks else "latest"
     baseline = tasks[0] if len(tasks) == 2 else "baseline"
-    policy = load_policy()
+    lang, policy = call.settings.lang, load_policy()
     warehouse = Warehouse(call.settings.db, settings=call.settings)
     comparison = compare(
         warehouse,
@@ -129,11 +134,10 @@ def _write(
     comparison: Comparison,
     out: Path,
     policy: Policy,
-    lang: str,
+    lang: Literal["zh", "en"],
 ) -> Path:
     from datetime import UTC, datetime
 
-    from reports.catalogue import catalogue
     from reports.formats import Options
     from reports.write import write_comparison
 
@@ -142,7 +146,7 @@ def _write(
         comparison.baseline.task_id,
         comparison.candidate.task_id,
         out,
-        options=Options(catalogue(lang).lang, policy=policy),
+        options=Options(lang, policy=policy),
         generated_at=datetime.now(UTC),
     )
 
@@ -163,18 +167,11 @@ def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
 
 def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
     counts = comparison.counts
-    _print_task("baseline ", comparison.baseline, _SOURCES[comparison.pair_source])
-    _print_task("candidate", comparison.candidate)
+    _print_sides(comparison)
     print_text(comparison.conclusion)
     for note in comparison.notes:
         print_text(note, lead="  ")
-    print_text(
-        f"cases: {counts.better} better, {counts.worse} worse, {counts.same} same,"
-        f" {counts.added} added, {counts.removed} removed,"
-        f" {counts.not_comparable} not comparable;"
-        f" {counts.newly_failing} newly failing, {counts.newly_fixed} newly fixed;"
-        f" must-haves: {counts.must_have_lost} lost, {counts.must_have_gained} gained"
-    )
+    print_text(spoken(_COUNTS, **counts.model_dump()))
     for heading, scores in (
         ("dimension", [comparison.overall, *comparison.dimensions]),
         ("tag", comparison.tags),
@@ -190,12 +187,22 @@ def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
         print_rows(_CASE_NAMES, rows, "table", _CASES, wide=wide)
 
 
-def _print_task(side: str, task: ComparedTask, why: str | None = None) -> None:
-    print_text(
+_COUNTS = (
+    "cases: {better} better, {worse} worse, {same} same, {added} added,"
+    " {removed} removed, {not_comparable} not comparable;"
+    " {newly_failing} newly failing, {newly_fixed} newly fixed;"
+    " must-haves: {must_have_lost} lost, {must_have_gained} gained"
+)
+
+
+def _print_sides(comparison: Comparison) -> None:
+    baseline, candidate = (
         f"{task.task_id}  {task.prompt_version}  {task.model}"
-        f"  {task.created_at:%Y-%m-%d}{f'  ({why})' if why else ''}",
-        lead=f"{side}  ",
+        f"  {task.created_at:%Y-%m-%d}"
+        for task in (comparison.baseline, comparison.candidate)
     )
+    why = spoken("({why})", why=spoken(_SOURCES[comparison.pair_source]))
+    print_sides(f"{baseline}  {why}", candidate)
 
 
 _SCORE_NAMES = (
@@ -207,7 +214,7 @@ _SCORE_NAMES = (
 
 def _score(score: ScoreComparison) -> Sequence[object]:
     return (
-        score.name or score.subject,
+        score.name or spoken(score.subject),
         *(getattr(score, name) for name in _SCORE_NAMES[1:]),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab.cli.cells import judged, plain
+from promptlab.cli.language import speak
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows, print_text
 
@@ -39,6 +40,7 @@ def command(call: Call) -> int:
     from promptlab.operations.health import examine
     from promptlab.warehouse import Warehouse
 
+    speak("en")  # what is wrong with a file reads as errors do
     findings = list(examine(Warehouse(call.settings.db, settings=call.settings)))
     is_short = call.format == "table" and not (call.wide or call.verbose)
     shown = [f for f in findings if f.state != "ok"] if is_short else findings

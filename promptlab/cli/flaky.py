@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from promptlab.cli.cells import ident, n_of, plain, score
+from promptlab.cli.cells import ident, n_of, plain, score, words
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.titles import titled
@@ -24,7 +24,7 @@ _TABLE = Table(
     columns=(
         Column("case", ident, "case_id"),
         Column("passed", n_of, "n_pass", "n_rounds"),
-        Column("across", plain, "flaky_across"),
+        Column("across", words, "flaky_across"),
         Column("flips", plain, "n_flips"),
         Column("version", plain, "prompt_version"),
         Column("title", plain, "title"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab.cli.cells import ident, judged, plain
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
 
@@ -36,15 +37,13 @@ _TABLE = Table(
     help="The rules, TOML [default: promptlab-gate.toml, else built-in ones].",
 )
 @click.option("--init", is_flag=True, help="Print the built-in policy, to begin with.")
-@click.option("--lang", type=click.Choice(("zh", "en")), help="Language of notes.")
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
-@common("lang", formats=("table", "json", "csv", "md", "junit"))
+@common(formats=("table", "json", "csv", "md", "junit"))
 def command(
     call: Call,
     task: str,
     policy: Path | None,
     init: bool,
-    lang: str,
     allow_inconclusive: bool,
 ) -> int:
     """Hold a task against a policy, rule by rule.
@@ -65,7 +64,7 @@ def command(
         Warehouse(call.settings.db, settings=call.settings),
         task,
         load_policy(policy),
-        lang=lang,
+        lang=call.settings.lang,
     )
     _print(result, call)
     _append_summary(result)
@@ -89,10 +88,14 @@ def _print(result: GateResult, call: Call) -> None:
         click.echo(gate_junit(result), nl=False)
     else:
         print_headline(result)
-        baseline = result.baseline_task_id or "no baseline"
+        against = spoken(
+            "against {baseline}; policy: {policy}",
+            baseline=result.baseline_task_id or spoken("no baseline"),
+            policy=spoken(result.policy),
+        )
         print_text(
             f"{result.title}  {result.task_id}  {result.prompt_version}  {result.model}"
-            f"  against {baseline}; policy: {result.policy}"
+            f"  {against}"
         )
         click.echo()
         print_rows(columns, rows, "table", _TABLE)

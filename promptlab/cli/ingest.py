@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ingest.foreign.registry import TOOLS
-from promptlab.cli.cells import path, plain
+from promptlab.cli.cells import path, plain, words
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.progress import ProgressBar, progress
@@ -32,8 +32,8 @@ KIND_CHOICES = (
 _TABLE = Table(
     columns=(
         Column("file", path, "file"),
-        Column("kind", plain, "kind"),
-        Column("status", plain, "status"),
+        Column("kind", words, "kind"),
+        Column("status", words, "status"),
         Column("records", plain, "records"),
         Column("rejected", plain, "rejected"),
         Column("warnings", plain, "warnings"),
@@ -43,8 +43,8 @@ _TABLE = Table(
 
 _SUMMED = Table(
     columns=(
-        Column("kind", plain, "kind"),
-        Column("status", plain, "status"),
+        Column("kind", words, "kind"),
+        Column("status", words, "status"),
         Column("files", plain, "files"),
         *_TABLE.columns[3:],
     ),

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 PARTS = ("customer_service", "memory")
 """Folders of ``examples/``: a testset with two runs and scores, and a memory run."""
 
-CONFIG = """\
+_CONFIG = """\
 # Settings of promptlab. An option wins over the environment (PROMPTLAB_<NAME>), that
 # over this file.
 
 db = "promptlab.duckdb"     # the warehouse
 out = "out"                 # folder for reports
-lang = "zh"                 # language of reports: zh or en
+lang = "{lang}"                 # of reports and of what commands print: zh or en
 lock_timeout = 10.0         # seconds to wait for a warehouse that is in use
 threads = 4                 # models that are built at a time
 # memory_limit = "4GB"      # DuckDB's; by default most of the machine's
@@ -86,9 +86,9 @@ def _write_examples(call: Call, folder: Path) -> int:
     config, data = folder / "promptlab.toml", folder / "examples"
     _refuse_to_overwrite(config, data)
     folder.mkdir(parents=True, exist_ok=True)
-    config.write_text(CONFIG, "utf-8")
+    config.write_text(_CONFIG.format(lang=call.settings.lang), "utf-8")
     for part in PARTS:
-        shutil.copytree(examples() / part, data / part)
+        shutil.copytree(examples(call.settings.lang) / part, data / part)
     click.echo(config)
     click.echo(data)
     call.say(f"next: cd {folder} && promptlab run examples")
@@ -116,7 +116,9 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     config = shared if is_shared else own
     if config.exists() and name in load_settings({}, config=config, environ={}).tables:
         raise UsageError(f"{config}: [tables.{name}] exists already; nothing written")
-    before = config.read_text("utf-8") if config.exists() else CONFIG
+    before = _CONFIG.format(lang=call.settings.lang)
+    if config.exists():
+        before = config.read_text("utf-8")
     folder.mkdir(parents=True, exist_ok=True)
     prefix = "tool.promptlab." if is_shared else ""
     section = mapping_as_toml(f"{prefix}tables.{name}", mapping)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from promptlab.cli.cells import Cell, ident, interval, plain, score
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.titles import nothing_titled, titled
@@ -23,8 +24,8 @@ _LEADERBOARD = """
 def _against_leader(rank: int, overlaps: bool | None) -> Cell:
     """Whether the order may be chance; unknown where there is no interval."""
     if rank == 1:
-        return Cell("leads")
-    return Cell({None: "–", True: "? may be chance", False: "behind"}[overlaps])
+        return Cell(spoken("leads"))
+    return Cell(spoken({None: "–", True: "? may be chance", False: "behind"}[overlaps]))
 
 
 _TABLE = Table(

@@ -21,8 +21,9 @@ from promptlab.cli.cells import (
     score,
     words,
 )
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows, print_text
+from promptlab.cli.output import Column, Table, print_rows, print_sides, print_text
 
 if TYPE_CHECKING:
     import duckdb
@@ -34,7 +35,7 @@ _SCORES = """
         select
             scores.run_id,
             scores.category,
-            categories.name_en as name,
+            if($lang = 'zh', categories.name_zh, categories.name_en) as name,
             scores.metric,
             scores.score,
             max(scores.n_questions) over (
@@ -89,7 +90,7 @@ _FIGURES = Table(
 
 _TIMES = Table(
     columns=(
-        Column("operation", plain, "operation"),
+        Column("operation", words, "operation"),
         Column("stage", plain, "stage"),
         Column("calls", plain, "n_calls"),
         Column("mean ms", milliseconds, "mean_ms"),
@@ -148,10 +149,16 @@ def command(
         raise UsageError(f"--show {show}: name two runs")
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         chosen = [_resolve(con, run) for run in runs] or [_newest(con)]
-        values = {"view": view, "failed_calls": failed_calls, "average": average}
+        lang = call.settings.lang
+        values = {
+            "view": view,
+            "failed_calls": failed_calls,
+            "average": average,
+            "lang": lang,
+        }
         figures = _side_by_side(con, chosen, values)
         timings = _read(con, _TIMINGS, chosen, {})
-        comparison = _comparison(con, chosen) if len(chosen) == 2 else None
+        comparison = _comparison(con, chosen, lang) if len(chosen) == 2 else None
     if show in (None, "figures"):
         call.say(f"{view}, failed calls {failed_calls}, {average} average")
     if (
@@ -198,20 +205,21 @@ def _print(
         print_rows(*timings, "table", _TIMES, wide=call.wide)
 
 
+_COUNTS = (
+    "questions: {better} better, {worse} worse, {same} same, {added} added,"
+    " {removed} removed, {not_comparable} not comparable;"
+    " {newly_failing} newly failing, {newly_fixed} newly fixed"
+)
+
+
 def _print_comparison(comparison: MemoryComparison, *, wide: bool) -> None:
     counts = comparison.counts
-    print_text(comparison.baseline_run_id, lead="baseline   ")
-    print_text(comparison.candidate_run_id, lead="candidate  ")
+    print_sides(comparison.baseline_run_id, comparison.candidate_run_id)
     verdict = judged(comparison.verdict)
     print_text(
         comparison.conclusion, lead=f"{verdict.text[0]} ", lead_style=verdict.style
     )
-    print_text(
-        f"questions: {counts.better} better, {counts.worse} worse,"
-        f" {counts.same} same, {counts.added} added, {counts.removed} removed,"
-        f" {counts.not_comparable} not comparable;"
-        f" {counts.newly_failing} newly failing, {counts.newly_fixed} newly fixed"
-    )
+    print_text(spoken(_COUNTS, **counts.model_dump()))
     click.echo()
     rows = _compared(comparison, every_metric=False)
     print_rows(_COMPARED, rows, "table", _COMPARISON, wide=wide)
@@ -343,13 +351,13 @@ def _read(
 
 
 def _comparison(
-    con: duckdb.DuckDBPyConnection, runs: Sequence[str]
+    con: duckdb.DuckDBPyConnection, runs: Sequence[str], lang: str
 ) -> MemoryComparison | None:
     """The two runs compared; the later one is the candidate, however they are given."""
     from reports.memory_comparison_queries import memory_comparisons
 
     for baseline, candidate in (runs, runs[::-1]):
-        kept = memory_comparisons(con, candidate, lang="en", baseline=baseline)
+        kept = memory_comparisons(con, candidate, lang=lang, baseline=baseline)
         if kept:
             return kept[0]
     return None

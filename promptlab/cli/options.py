@@ -12,6 +12,7 @@ import click
 
 from promptlab import messages
 from promptlab.cli import stderr
+from promptlab.cli.language import speak
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings
@@ -69,6 +70,7 @@ def common(
             }
             settings = load_settings(options, config=values.pop("config"))
             stderr.listen(settings.log_format, quiet=values["quiet"])
+            speak(settings.lang)
             for name in settings_options:
                 values[name] = getattr(settings, name)
             call = Call(
@@ -85,7 +87,7 @@ def common(
     return decorate
 
 
-_COMMON = ("db", "lock_timeout", "threads", "memory_limit", "log_format")
+_COMMON = ("db", "lock_timeout", "threads", "memory_limit", "log_format", "lang")
 
 
 def _with_options(
@@ -117,6 +119,11 @@ def _with_options(
             "--log-format",
             type=click.Choice(stderr.FORMATS),
             help="Form of what goes to stderr [default: text].",
+        ),
+        click.option(
+            "--lang",
+            type=click.Choice(("zh", "en")),
+            help="Language of results and reports [default: the locale's, else en].",
         ),
         click.option("--quiet", "-q", is_flag=True, help="Only results and errors."),
         click.option("--verbose", "-v", is_flag=True, help="Say more; tracebacks."),

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptlab.cli.cells import Cell, plain, sign
+from promptlab.cli.language import spoken
 from promptlab.cli.wrapping import least_width, width, wrap
 
 if TYPE_CHECKING:
@@ -124,6 +125,14 @@ def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
     )
 
 
+def print_sides(baseline: str, candidate: str) -> None:
+    """Print what is compared: a line for each side."""
+    sides = spoken("baseline"), spoken("candidate")
+    margin = max(map(width, sides)) + len(_GAP)
+    for side, text in zip(sides, (baseline, candidate), strict=True):
+        print_text(text, lead=side + " " * (margin - width(side)))
+
+
 def print_headline(result: GateResult) -> None:
     """Print whether to ship and why: the first line of whatever shows a task."""
     mark = sign(result.decision)
@@ -180,7 +189,10 @@ def _table(
     table: Table, rows: list[dict[str, Any]], *, wide: bool, room: int
 ) -> Iterator[Line]:
     columns = table.columns + (table.wide if wide else ())
-    headings = [Cell(column.heading, _HEADING) for column in columns]
+    headings = [
+        Cell(spoken(c.heading) if table.is_declared else c.heading, _HEADING)
+        for c in columns
+    ]
     cells = [[column.cell(row) for column in columns] for row in rows]
     n_shown = len(columns)
     widths = _widths([headings, *cells], room)
@@ -189,6 +201,7 @@ def _table(
         widths = _widths([row[:n_shown] for row in (headings, *cells)], room)
     if widths is None:
         n_shown = len(columns)
+    all_headings = headings
     headings, cells = headings[:n_shown], [row[:n_shown] for row in cells]
     for place, (above, part) in enumerate(_parts(table, rows, cells)):
         if place:
@@ -200,8 +213,8 @@ def _table(
         else:
             yield from _aligned(headings, part, widths)
     if n_shown < len(columns):
-        left_out = ", ".join(column.heading for column in columns[n_shown:])
-        yield [(f"too narrow for: {left_out}; --wide", "dim")]
+        left_out = ", ".join(heading.text for heading in all_headings[n_shown:])
+        yield [(spoken("too narrow for: {columns}; --wide", columns=left_out), "dim")]
 
 
 def _parts(

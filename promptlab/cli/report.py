@@ -21,9 +21,6 @@ def report_options(function: F) -> F:
             help="Folder of templates that replace built-in ones of the same name.",
         ),
         click.option(
-            "--lang", type=click.Choice(("zh", "en")), help="Language of the reports."
-        ),
-        click.option(
             "--out",
             type=click.Path(path_type=Path, file_okay=False),
             help="Folder to write below [default: out].",
@@ -52,7 +49,7 @@ def report_options(function: F) -> F:
     help="Read marts that `export --parquet` wrote, not the warehouse.",
 )
 @report_options
-@common("out", "lang", "templates", formats=None)
+@common("out", "templates", formats=None)
 def command(
     call: Call,
     task: str,
@@ -60,7 +57,6 @@ def command(
     formats: str,
     exported: Path | None,
     out: Path,
-    lang: str,
     templates: Path | None,
 ) -> int:
     """Write the report of a stored task; nothing is run again.
@@ -86,7 +82,6 @@ def command(
             out,
             formats=formats.split(","),
             memory_runs=runs,
-            lang=lang,
             templates=templates,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )

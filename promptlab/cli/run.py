@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 )
 @full_refresh_option
 @report_options
-@common("out", "lang", "templates")
+@common("out", "templates")
 def command(
     call: Call,
     paths: tuple[Path, ...],
@@ -37,7 +37,6 @@ def command(
     full_refresh: bool,
     publish: Path | None,
     out: Path,
-    lang: str,
     templates: Path | None,
 ) -> int:
     """Ingest files, build the warehouse, report on what is new or changed.
@@ -67,7 +66,6 @@ def command(
             tasks,
             out,
             memory_runs=runs,
-            lang=lang,
             templates=templates,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )

@@ -25,7 +25,7 @@ from promptlab.cli.report import report_options
     "--dry-run", is_flag=True, help="Write report.eml below --out and send nothing."
 )
 @report_options
-@common("out", "lang", "templates")
+@common("out", "templates")
 def command(
     call: Call,
     task: str,
@@ -34,7 +34,6 @@ def command(
     attach: str | None,
     dry_run: bool,
     out: Path,
-    lang: str,
     templates: Path | None,
 ) -> int:
     """Mail the report of a stored task over SMTP.
@@ -77,7 +76,7 @@ def command(
                 attach=chosen,  # type: ignore[arg-type]  # click has checked it
                 report_url=settings.report_url,
             ),
-            lang=lang,
+            lang=call.settings.lang,
             templates=templates,
             policy=load_policy(),
             generated_at=datetime.now(UTC),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab.cli.cells import ident, interval, judged, plain, score, target, words
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
 
@@ -16,9 +17,8 @@ if TYPE_CHECKING:
 
 @click.command("show", short_help="Show one task in the terminal.")
 @click.argument("task", default="latest")
-@click.option("--lang", type=click.Choice(("zh", "en")), help="Language of sentences.")
-@common("lang")
-def command(call: Call, task: str, lang: str) -> int:
+@common()
+def command(call: Call, task: str) -> int:
     """Show one task: verdict, alerts, dimensions, cases that need a look.
 
     TASK is an id, a unique prefix of one, `latest` or `previous`. `--format json`
@@ -26,7 +26,7 @@ def command(call: Call, task: str, lang: str) -> int:
     """
     from promptlab.warehouse import Warehouse
 
-    result = Warehouse(call.settings.db, settings=call.settings).result(task, lang=lang)
+    result = Warehouse(call.settings.db, settings=call.settings).result(task)
     if call.format == "json":
         click.echo(result.model_dump_json(indent=2))
     elif call.format == "csv":
@@ -84,7 +84,11 @@ def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
     print_text(summary.conclusion)
     for alert in summary.alerts:
         sign = judged(alert.severity)
-        print_text(alert.message, lead=f"  {sign.text}: ", lead_style=sign.style)
+        print_text(
+            alert.message,
+            lead=spoken("  {severity}: ", severity=sign.text),
+            lead_style=sign.style,
+        )
     click.echo()
     names = ("dimension_id", "name", "score", "ci_low", "ci_high", "target_status",
              "weight", "n_cases", "diagnosis")  # fmt: skip

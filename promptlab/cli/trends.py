@@ -16,6 +16,7 @@ from promptlab.cli.cells import (
     points,
     score,
 )
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows, print_text
 from promptlab.cli.titles import nothing_titled, titled
@@ -23,7 +24,9 @@ from promptlab.cli.titles import nothing_titled, titled
 if TYPE_CHECKING:
     import duckdb
 
-_MEASURES = "from policy.trend_measures select measure, unit, label_en order by measure"
+_MEASURES = (
+    "from policy.trend_measures select measure, unit, label, label_en order by measure"
+)
 
 # The newest tasks of the title, in the order of time; one row per task and subject.
 _TRENDS = """
@@ -92,7 +95,7 @@ def command(
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         title = title or _latest_title(con)
-        unit, label = _measure(con, measure)
+        unit, label = _measure(con, measure, call.settings.lang)
         result = con.execute(
             _TRENDS,
             {"title": title, "measure": measure, "subject": subject, "last": last},
@@ -102,7 +105,7 @@ def command(
         if not rows and call.format == "table":
             raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
     if call.format == "table":
-        print_text(f"{title}: {label}")
+        print_text(spoken("{title}: {label}", title=title, label=label))
     print_rows(columns, rows, call.format, _table(unit), wide=call.wide)
     return 0
 
@@ -119,12 +122,15 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     return str(row[0])
 
 
-def _measure(con: duckdb.DuckDBPyConnection, measure: str) -> tuple[str, str]:
+def _measure(
+    con: duckdb.DuckDBPyConnection, measure: str, lang: str
+) -> tuple[str, str]:
     """The unit of a measure, and its name for people."""
     from promptlab.errors import UsageError, did_you_mean
 
     measures = {
-        name: (unit, label) for name, unit, label in con.execute(_MEASURES).fetchall()
+        name: (unit, chinese if lang == "zh" else english)
+        for name, unit, chinese, english in con.execute(_MEASURES).fetchall()
     }
     if measure not in measures:
         hint = did_you_mean(measure, measures) or f"; there are {', '.join(measures)}"

@@ -18,7 +18,7 @@ from reports.links import NOWHERE, Links
 class Options:
     """What a person may choose about every format."""
 
-    lang: Lang = "zh"
+    lang: Lang = "en"
     templates: Path | None = None
     """Folder whose files replace the built-in templates of the same name."""
     history: Sequence[PastRun] = ()

@@ -46,7 +46,9 @@ def _sections() -> dict[str, str]:
 def _settings() -> str:
     lines = ["", "| setting | environment | default | |", "| --- | --- | --- | --- |"]
     for name, field in Settings.model_fields.items():
-        default = "" if field.default is None else f"`{field.default}`"
+        default = f"`{field.default}`"
+        if field.default is None or field.default_factory:
+            default = ""
         variable = f"`{ENV_PREFIX}{name.upper()}`" if name not in ONLY_IN_FILES else ""
         text = (field.description or "").replace("``", "`")
         lines.append(f"| `{name}` | {variable} | {default} | {text} |")

@@ -26,9 +26,19 @@ def page(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture
-def example_folder(example_db: Path, tmp_path: Path) -> Path:
+def page_db(request: pytest.FixtureRequest) -> Path:
+    """The examples in the language of the page that is tested; open it read-only."""
+    spec = getattr(request.node, "callspec", None)
+    is_chinese = spec is not None and "zh" in str(spec.params.get("path"))
+    db: Path = request.getfixturevalue("chinese_db" if is_chinese else "english_db")
+    return db
+
+
+@pytest.fixture
+def example_folder(page_db: Path, tmp_path: Path) -> Path:
     """What `make demo` leaves behind, in a folder of its own."""
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "demo.duckdb").symlink_to(example_db)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "out" / "demo.duckdb").symlink_to(page_db)
+    for name in ("examples", "examples_zh"):
+        (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path

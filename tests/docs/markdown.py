@@ -95,5 +95,5 @@ def _fenceless(page: str) -> str:
 
 def pages(root: Path) -> list[Path]:
     """Return every Markdown page for users and contributors."""
-    globs = ("*.md", "docs/**/*.md", "examples/*.md")
+    globs = ("*.md", "docs/**/*.md", "examples/*.md", "examples_zh/*.md")
     return sorted(page for glob in globs for page in root.glob(glob))

@@ -93,9 +93,9 @@ def check_console(path: str, page: Callable[[str, str], None], folder: Path) -> 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of pandas, inside duckdb
 @pytest.mark.parametrize("path", with_blocks("python", but=[TUTORIAL, SCORERS]))
 def test_python_blocks_print_what_the_page_shows(
-    path, page, example_db, example_folder, monkeypatch
+    path, page, page_db, example_folder, monkeypatch
 ):
-    shutil.copy(example_db, example_folder / "promptlab.duckdb")
+    shutil.copy(page_db, example_folder / "promptlab.duckdb")
     monkeypatch.chdir(example_folder)
     shown = run_python(to_run(path, "python", "text"))
     page(path, markdown.replaced(read(path), shown))
@@ -120,8 +120,8 @@ def run_python(
 
 
 @pytest.mark.parametrize("path", with_blocks("sql", but=[COOKBOOK]))
-def test_sql_blocks_run(path, example_db):
-    with connect(example_db, read_only=True) as con:
+def test_sql_blocks_run(path, page_db):
+    with connect(page_db, read_only=True) as con:
         for block in to_run(path, "sql"):
             result = run_query(con, block.text)
             assert result is not None, block.line

@@ -111,6 +111,6 @@ def test_markdown_lists_as_many_cases_as_asked_for_and_counts_the_rest(cli):
     assert "| Overall score | 43.5 | " in out
 
 
-def test_the_median_reader_gets_chinese_unless_english_is_asked_for(cli):
-    assert "总分变差" in cli("compare", "regressed-2")[1]
-    assert "总分" not in cli("compare", "regressed-2", "--lang", "en")[1]
+def test_sentences_are_english_unless_chinese_is_asked_for(cli):
+    assert "总分变差" in cli("compare", "regressed-2", "--lang", "zh")[1]
+    assert "总分" not in cli("compare", "regressed-2")[1]

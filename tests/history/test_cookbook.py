@@ -24,9 +24,9 @@ def test_there_are_twenty_questions_each_with_one_query():
 
 
 @pytest.mark.parametrize(("title", "body"), QUESTIONS, ids=lambda v: v[:40])
-def test_each_query_answers_on_the_examples(title, body, example_db):
+def test_each_query_answers_on_the_examples(title, body, english_db):
     (sql,) = re.findall(r"```sql\n(.*?)```", body, re.DOTALL)
-    with connect(example_db, read_only=True) as con:
+    with connect(english_db, read_only=True) as con:
         result = run_query(con, sql)
         assert result is not None
         assert result.fetchall(), title

@@ -41,7 +41,8 @@ def test_the_wheel_holds_the_packages_the_models_and_the_examples(wheel):
     assert "promptlab/_dbt_project/dbt_project.yml" in names
     assert "promptlab/_dbt_project/models/marts/core/dim_tasks.sql" in names
     assert any(name.startswith("reports/templates/") for name in names)
-    assert any("/_examples/memory/.sage/" in name for name in names)
+    for examples in ("_examples", "_examples_zh"):
+        assert any(f"/{examples}/memory/.sage/" in name for name in names)
     tops = {name.split("/")[0] for name in names}
     assert tops - {"ingest", "promptlab", "reports"} == {
         name for name in tops if name.endswith(".dist-info")
