@@ -39,6 +39,7 @@ from ingest.foreign.records import (
     Dimension,
     Record,
     Round,
+    Rule,
     Score,
     Status,
     Task,
@@ -65,7 +66,18 @@ _GRADED = frozenset(
     }
 )
 """Keys of its own evaluators that lie from 0 to 1, 1 best, by their definition."""
-_SUMMED = {"mean": "mean_over_rounds", "mean_rating": "mean_over_rounds"}
+_PASSING_RATING = 4
+_RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
+    "mean": ("mean_over_rounds", {"digits": 2}),
+    "mean_rating": ("mean_over_rounds", {"digits": 2}),
+    "max": ("max_over_rounds", {}),
+    "min": ("min_over_rounds", {}),
+    "rate": ("mean_over_rounds", {"digits": 2}),
+    "total": ("sum_over_rounds", {}),
+    "pass_rate": ("mean_over_rounds", {"threshold": _PASSING_RATING, "digits": 2}),
+    "pass_count": ("sum_over_rounds", {"threshold": _PASSING_RATING}),
+}
+"""How the sample repositories sum up a metric."""
 
 
 class Export(msgspec.Struct):
@@ -121,7 +133,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             yield from reading.add(row)
         yield from reading.closing()
         for name, value in export.metrics.items():
-            yield reading.total(name, value, reading.dimension_of(name))
+            yield reading.total(name, value, *reading.rule_of(name))
     elif source.form == "rows":
         yield from _folder(source)
     else:
@@ -152,9 +164,7 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
     yield from reading.closing()
     for metric, told in beside.get("summary", {}).items():
         for name, value in told.items() if isinstance(told, dict) else ():
-            dimension = metric if metric in reading.dimensions else None
-            # means in it are rounded to two digits, so they are no claim to the last
-            yield reading.total(f"summary.{metric}.{name}", value, dimension, rule=name)
+            yield reading.summary(metric, name, value)
 
 
 def _as_export(row: dict[str, Any]) -> dict[str, Any]:
@@ -310,22 +320,47 @@ class _Rows:
                 reason=reason if isinstance(reason, str) else None,
             )
 
-    def dimension_of(self, name: str) -> str | None:
-        """The dimension that a metric of the file is the mean of."""
-        return name if name in self.dimensions else None
+    def rule_of(self, name: str) -> tuple[Rule, str | None]:
+        """How a metric of ``evaluate`` is counted, and of which dimension."""
+        if name in self.dimensions:
+            return "mean_over_rounds", name
+        evaluator, _, key = name.rpartition(".")
+        for dimension in self.dimensions:
+            if dimension.rpartition(".")[0] != evaluator:
+                continue
+            if name == f"{dimension}_score":  # the same number again
+                return "mean_over_rounds", dimension
+            if name == f"{dimension}_passed" or key == "binary_aggregate":
+                return "share_of_checks_passed", dimension
+        return "not_in_rows", None
+
+    def summary(self, metric: str, name: str, value: Any) -> Total:
+        """One claim of a sample's summary."""
+        where = f"summary.{metric}.{name}"
+        if (metric, name) == ("num_questions", "total"):
+            return self.total(where, value, "count_rounds", None)
+        if metric not in self.dimensions:
+            return self.total(where, value, "not_in_rows", None)
+        rule, about = _RULES.get(name, ("own_formula", {}))
+        return self.total(where, value, rule, metric, about)
 
     def total(
-        self, name: str, value: Any, dimension: str | None, *, rule: str = "mean"
+        self,
+        name: str,
+        value: Any,
+        rule: Rule,
+        dimension: str | None,
+        about: dict[str, Any] | None = None,
     ) -> Total:
         """One claim of the run."""
-        is_mean = dimension is not None and self._source.form == "json"
         return Total(
             task_id=self._task_id,
             position=next(self._places),
             name=name if name.startswith("summary.") else f"metrics.{name}",
-            rule=_SUMMED[rule] if is_mean and rule in _SUMMED else "none",
+            rule=rule,
             value=number(value),
             dimension_id=dimension,
+            parameters=text(about or {}),
         )
 
 

@@ -39,6 +39,7 @@ from ingest.foreign.records import (
     Dimension,
     Record,
     Round,
+    Rule,
     Score,
     Status,
     Task,
@@ -55,11 +56,13 @@ VERSIONS = "3.0.1"
 _MATCH = "match"
 _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
 """What lies on the scale 0 to 1 by its definition."""
-_TOKENS = {
+_TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
     "usage_total_tokens": "sum_total_tokens",
 }
+_BOOTSTRAP = "boostrap_std"
+"""As it is spelt."""
 _NUMBER = re.compile(r"(\d+)")
 
 
@@ -268,7 +271,9 @@ class _Run:
 
     def _totals(self, task_id: str) -> Iterator[Total]:
         for position, (name, value) in enumerate(self.report.items()):
-            rule, dimension = _TOKENS.get(name, "none"), None
+            rule, dimension = _TOKENS.get(name, "own_formula"), None
+            if name == _BOOTSTRAP:
+                rule = "random_draws"
             if name in self.names:
                 rule, dimension = "mean_over_rounds", name
             elif name == "accuracy" and _MATCH in self.names:

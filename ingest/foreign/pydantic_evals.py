@@ -304,6 +304,6 @@ def _totals(report: Report, task_id: str) -> Iterator[Total]:
                 task_id=task_id,
                 position=place,
                 name=f"analyses.{title}",
-                rule="none",
+                rule="own_formula",
                 value=number(analysis.get("value")),
             )

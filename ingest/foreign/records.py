@@ -13,6 +13,37 @@ import msgspec
 Json = Annotated[str, "JSON as text"]
 Status = Literal["pass", "fail", "error", "unevaluated"]
 Direction = Literal["higher_better", "lower_better"]
+Rule = Literal[
+    "count_rounds",
+    "count_completed_rounds",
+    "count_cases",
+    "count_checks",
+    "count_checks_of_dimension",
+    "share_of_checks_passed",
+    "sum_latency_ms",
+    "sum_cost",
+    "sum_input_tokens",
+    "sum_output_tokens",
+    "sum_total_tokens",
+    "weighted_sum",
+    "sum_weights",
+    "sum_checks",
+    "mean_over_cases",
+    "stderr_over_cases",
+    "sd_over_cases",
+    "variance_over_cases",
+    "mean_over_rounds",
+    "sum_over_rounds",
+    "min_over_rounds",
+    "max_over_rounds",
+    "p90_over_rounds",
+    "population_variance_over_rounds",
+    "own_formula",
+    "not_in_rows",
+    "random_draws",
+    "several_tasks",
+]
+"""How a total is counted: a rule of the seed ``total_rules``, which explains each."""
 
 
 class Task(msgspec.Struct, gc=False, kw_only=True):
@@ -149,8 +180,7 @@ class Total(msgspec.Struct, gc=False, kw_only=True):
     position: int
     name: str
     """Where it stands in the file: ``prompts[0].metrics.score``."""
-    rule: str
-    """One of the seed ``total_rules``; ``none``: nothing here recomputes it."""
+    rule: Rule
     value: float | None
     n: int | None = None
     """Over how many rows, where the file says it."""
@@ -158,6 +188,9 @@ class Total(msgspec.Struct, gc=False, kw_only=True):
     scope: Literal["task", "run"] = "task"
     """``run``: over all tasks of the run."""
     parameters: Json = "{}"
+    """Of the rule: ``status`` of what is counted, ``reducer`` of a case's rounds,
+    ``tag`` of the cases, ``figure`` of the rounds' metadata, ``threshold`` from which a
+    value counts 1, ``digits`` that the tool rounds to."""
 
 
 Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total

@@ -275,12 +275,12 @@ create table if not exists raw.reported_totals (
     task_id varchar not null,
     position bigint not null,           -- in the task
     name varchar not null,              -- where it stands in the file
-    rule varchar not null,              -- how it can be recomputed; none: not from what is here
+    rule varchar not null,              -- how it is counted, a rule of the seed total_rules
     dimension_id varchar,
     scope varchar not null,             -- task; run: over all tasks of its run
     value double,                       -- as claimed
     n bigint,                           -- rows it is over, where the file says it
-    parameters json not null            -- of the rule: status, reducer
+    parameters json not null            -- of the rule: status, reducer, tag, figure, threshold, digits
 );
 
 -- A score that something outside SQL gave to one round.

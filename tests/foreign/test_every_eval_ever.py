@@ -58,7 +58,7 @@ def test_what_is_claimed_can_be_recomputed(rivers: Reading) -> None:
     assert totals.select("name", "rule", "value", "n").rows() == [
         ("rivers/accuracy.score", "mean_over_cases", 0.5, 3),
         ("rivers/characters.score", "mean_over_cases", 9.0, 3),
-        ("lakes/accuracy.score", "none", 0.25, None),
+        ("lakes/accuracy.score", "not_in_rows", 0.25, None),
     ]
     scores = table(rivers, "reported_scores").filter(dimension_id="accuracy")
     means = scores.group_by("case_id").agg(pl.col("value").mean())["value"]

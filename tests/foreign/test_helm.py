@@ -56,15 +56,21 @@ def test_what_came_to_nothing_is_no_score(rivers: Reading) -> None:
     assert names.len() == 3 * 2 * 3
 
 
-def test_means_are_kept_apart_by_split_and_perturbation(rivers: Reading) -> None:
+def test_a_mean_is_over_the_cases_of_its_split_and_perturbation(
+    rivers: Reading,
+) -> None:
     totals = table(rivers, "reported_totals")
     assert totals.select("name", "rule", "value").rows() == [
-        ("stats.exact_match[test]", "none", 0.75),
-        ("stats.exact_match[test/typos]", "none", 0.0),
+        ("stats.exact_match[test]", "mean_over_cases", 0.75),
+        ("stats.exact_match[test/typos]", "mean_over_cases", 0.0),
     ]
+    tags = table(rivers, "cases").group_by("tags").len().sort("tags").rows()
+    assert tags == [('["test"]', 2), ('["test/typos"]', 1)]
 
 
-def test_a_run_of_one_split_can_be_recomputed(tmp_path: Path) -> None:
+def test_of_no_perturbed_cases_the_cases_themselves_are_the_worst(
+    tmp_path: Path,
+) -> None:
     shutil.copytree(RIVERS, tmp_path, dirs_exist_ok=True)
     for name, key in (
         ("per_instance_stats", None),
@@ -77,7 +83,8 @@ def test_a_run_of_one_split_can_be_recomputed(tmp_path: Path) -> None:
         file.write_text(json.dumps(held), "utf-8")
     reading = reading_of(tmp_path)
     totals = table(reading, "reported_totals")
-    assert totals["rule"].to_list() == ["mean_over_cases", "none"]
+    assert totals["rule"].to_list() == ["mean_over_cases", "mean_over_cases"]
+    assert set(totals["parameters"]) == {'{"tag":"test"}'}
     scores = table(reading, "reported_scores").filter(dimension_id="exact_match")
     assert scores["value"].mean() == pytest.approx(0.75)
 

@@ -188,3 +188,29 @@ def test_a_member_that_unpacks_to_too_much_is_refused() -> None:
         pytest.raises(Refused, match="max_file_mb"),
     ):
         archive.read("header.json")
+
+
+def test_numbers_by_group_are_over_the_cases_that_carry_its_tag(tmp_path: Path) -> None:
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    for sample in log["samples"]:
+        sample["metadata"] = {"sea": "north" if sample["id"] == "a/1" else "south"}
+    params = {"metric": {"name": "accuracy"}, "group_key": "sea"}
+    log["results"]["scores"][0]["metrics"] = {
+        name: {"name": name, "group": "grouped", "value": 1.0, "params": params}
+        for name in ("north", "all")
+    }
+    file = tmp_path / "grouped.json"
+    file.write_text(json.dumps(log), "utf-8")
+    reading = reading_of(file)
+    tags = dict(table(reading, "cases").select("case_id", "tags").rows())
+    assert tags["a/1"] == '["sea:north"]'
+    totals = table(reading, "reported_totals").filter(dimension_id="includes")
+    said = {
+        row["name"].split("/")[1]: (row["rule"], json.loads(row["parameters"]))
+        for row in totals.rows(named=True)
+    }
+    assert said["north"] == (
+        "mean_over_cases",
+        {"reducer": "mean", "tag": "sea:north"},
+    )
+    assert said["all"] == ("mean_over_cases", {"reducer": "mean"})

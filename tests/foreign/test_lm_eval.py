@@ -90,7 +90,7 @@ def test_results_without_samples_are_one_task_of_totals(tmp_path: Path) -> None:
         "results.lambada.ppl_stderr": 0.6,
         "results.lambada.acc": 0.4,
     }
-    assert set(totals["rule"]) == {"none"}
+    assert set(totals["rule"]) == {"not_in_rows"}
     assert table(reading, "tasks")["model"].to_list() == ["pretrained=x"]
     assert reading.problems[0].code == "totals_only"
     assert "--log_samples" in reading.problems[0].message

@@ -125,7 +125,7 @@ def test_metrics_belong_to_the_run_whose_name_begins_like_theirs(
 def test_metrics_alone_are_totals_with_a_warning() -> None:
     reading = reading_of(MLFLOW / "late_genai_metrics.json")
     assert [problem.code for problem in reading.problems] == ["totals_only"]
-    assert set(table(reading, "reported_totals")["rule"]) == {"none"}
+    assert set(table(reading, "reported_totals")["rule"]) == {"not_in_rows"}
 
 
 def test_the_classic_table_tells_outputs_targets_and_measures_from_inputs(
@@ -144,7 +144,7 @@ def test_the_classic_table_tells_outputs_targets_and_measures_from_inputs(
     )
     rules = table(reading, "reported_totals").select("name", "rule").rows()
     assert dict(rules)["latency/mean"] == "mean_over_rounds"
-    assert dict(rules)["exact_match/v1"] == "none"
+    assert dict(rules)["exact_match/v1"] == "not_in_rows"
 
 
 def test_a_trace_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_a_number_about_the_whole_report_is_a_total(tmp_path: Path) -> None:
     )
     assert (total["name"], total["rule"], total["value"]) == (
         "analyses.F1",
-        "none",
+        "own_formula",
         0.5,
     )
 

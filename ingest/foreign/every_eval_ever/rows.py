@@ -7,7 +7,7 @@ from typing import Any
 
 from ingest.foreign.documents import number, text, whole
 from ingest.foreign.every_eval_ever.structs import Line, Result
-from ingest.foreign.records import Baseline, Case, Record, Round, Status, Total
+from ingest.foreign.records import Baseline, Case, Record, Round, Rule, Status, Total
 
 
 def case_of(line: Line, task_id: str, position: int) -> Iterator[Record]:
@@ -83,7 +83,7 @@ def totals_of(
     )
     stderr = uncertainty.get("standard_error")
     stderr = stderr.get("value") if isinstance(stderr, dict) else None
-    said = {
+    said: dict[str, tuple[Rule, Any]] = {
         "score": ("mean_over_cases", details.get("score")),
         "standard_error": ("stderr_over_cases", stderr),
     }
@@ -93,12 +93,18 @@ def totals_of(
                 task_id=task_id,
                 position=next(places),
                 name=f"{result.evaluation_name}/{result.metric}.{name}",
-                rule=rule if known and is_mean else "none",
+                rule=_rule(rule, known, is_mean=is_mean),
                 value=number(value),
                 n=whole(uncertainty.get("num_samples")),
                 dimension_id=known,
                 scope="task" if dimensions else "run",
             )
+
+
+def _rule(rule: Rule, known: str | None, *, is_mean: bool) -> Rule:
+    if known is None:
+        return "not_in_rows"
+    return rule if is_mean else "own_formula"
 
 
 def parsed(value: Any) -> Any:

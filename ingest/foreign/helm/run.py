@@ -37,6 +37,7 @@ from ingest.foreign.records import (
     Direction,
     Record,
     Round,
+    Rule,
     Score,
     Task,
     Total,
@@ -70,6 +71,8 @@ _ABOUT_THE_REQUEST = frozenset(
     }
 )
 """Stats that say nothing of the answer: kept with the round."""
+_DERIVED = frozenset({"perplexity", "bits_per_byte", "logprob_per_byte"})
+"""Made of the sums of others."""
 _LOWER = frozenset({"inference_runtime", "denoised_runtime", "bits_per_byte"})
 
 
@@ -90,7 +93,8 @@ class HelmRun:
         self._cases: dict[str, None] = {}
         self._rounds: set[tuple[str, int]] = set()
         self._dimensions: dict[str, None] = {}
-        self._parts: set[tuple[str | None, str | None]] = set()
+        self._figures: set[str] = set()
+        self._is_perturbed = False
         stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
         self._task_id = content_id(stamp, self._spec.name)
         self._same_run = SameRun("helm", self._task_id)
@@ -117,6 +121,7 @@ class HelmRun:
     def records(self) -> Iterator[Record | Problem]:
         """Everything of the run."""
         stats = list(self._stats())
+        self._is_perturbed = any(each.perturbation for each in stats)
         rows = {
             (_case_id(each.instance_id, each.perturbation), trial): each
             for each in stats
@@ -130,7 +135,10 @@ class HelmRun:
         for (case_id, trial), each in rows.items():
             if (case_id, trial) not in self._rounds:  # no state: scores alone
                 if case_id not in self._cases:
-                    yield self._case(case_id, {"instance_id": each.instance_id}, [])
+                    asked = {"instance_id": each.instance_id}
+                    split = next((s.name.split for s in each.stats), None)
+                    part = _part(split, each.perturbation)
+                    yield self._case(case_id, asked, [part] if part else [])
                 yield self._round(case_id, trial, each, None)
             yield from self._scores(case_id, trial, each)
         yield self._task()
@@ -174,7 +182,8 @@ class HelmRun:
         if case_id not in self._cases:
             choices = [each.output.get("text") for each in instance.references]
             asked = {"input": instance.input.get("text"), "choices": choices}
-            yield self._case(case_id, asked, [instance.split] if instance.split else [])
+            part = _part(instance.split, instance.perturbation)
+            yield self._case(case_id, asked, [part] if part else [])
             right = [
                 each.output.get("text")
                 for each in instance.references
@@ -237,8 +246,8 @@ class HelmRun:
     ) -> Iterator[Record]:
         for stat in stats.stats:
             name = stat.name.name
-            perturbed = stat.name.perturbation
-            self._parts.add((stat.name.split, perturbed.name if perturbed else None))
+            if name in _ABOUT_THE_REQUEST:
+                self._figures.add(name)
             if name in _ABOUT_THE_REQUEST or stat.count == 0:
                 continue
             self._dimensions[name] = None
@@ -289,20 +298,40 @@ class HelmRun:
                 yield self._total(stat, next(places))
 
     def _total(self, stat: Stat, position: int) -> Total:
-        name = stat.name
-        perturbed = name.perturbation.name if name.perturbation else None
-        where = "/".join(filter(None, (name.split, name.sub_split, perturbed)))
-        known = name.name if name.name in self._dimensions else None
-        # of a run of several splits or perturbations a mean is over some of its rows
-        is_over_all = self._parts == {(name.split, perturbed)}
+        name, about = stat.name, dict[str, str]()
+        part = _part(name.split, name.perturbation, name.sub_split)
+        rule: Rule = "own_formula" if name.name in _DERIVED else "not_in_rows"
+        if name.name in self._dimensions or name.name in self._figures:
+            rule = "mean_over_cases"
+            about = {"tag": part} if part else {}
+        if name.name in self._figures:
+            about["figure"] = name.name
+        perturbation = name.perturbation
+        if name.sub_split or (
+            perturbation
+            and self._is_perturbed
+            and perturbation.computed_on != "perturbed"
+        ):
+            rule, about = "own_formula", {}  # the worst of an instance's perturbations
+        elif perturbation and not self._is_perturbed:
+            about |= {"tag": name.split or ""}  # of none, the instance is the worst
         return Total(
             task_id=self._task_id,
             position=position,
-            name=f"stats.{name.name}" + (f"[{where}]" if where else ""),
-            rule="mean_over_cases" if known and is_over_all else "none",
+            name=f"stats.{name.name}" + (f"[{part}]" if part else ""),
+            rule=rule,
             value=number(stat.mean),
-            dimension_id=known,
+            dimension_id=name.name if name.name in self._dimensions else None,
+            parameters=text(about),
         )
+
+
+def _part(
+    split: str | None, perturbation: Perturbation | None, sub_split: str | None = None
+) -> str:
+    """The part of a run that a case is of, or a number is over: its cases' tag."""
+    perturbed = perturbation.name if perturbation else None
+    return "/".join(filter(None, (split, sub_split, perturbed)))
 
 
 def _case_id(instance_id: str, perturbation: Perturbation | None) -> str:

@@ -15,7 +15,7 @@ from ingest.foreign.inspect_ai.samples import (
     values_of,
 )
 from ingest.foreign.inspect_ai.structs import Log, Sample
-from ingest.foreign.inspect_ai.totals import totals
+from ingest.foreign.inspect_ai.totals import group_keys, group_tag, totals
 from ingest.foreign.records import Baseline, Case, Dimension, Record, Score, Task
 from ingest.foreign.settings import env_of
 from ingest.reading.problems import Problem
@@ -116,6 +116,7 @@ class LogReading:
         self.task_id = self.task_id or source.path.name.split(".", 1)[0]
         ids = (about.dataset and about.dataset.sample_ids) or []
         self._places = {str(each): place for place, each in enumerate(ids)}
+        self._group_keys = group_keys(log)
         self._known: dict[str, str | int] = {}
         self._seen = Occurrences()
         self._dimensions = LogDimensions(log)
@@ -128,7 +129,8 @@ class LogReading:
         if case_id not in self._known:
             self._known[case_id] = sample.id
             place = self._places.setdefault(case_id, len(self._places))
-            yield Case(task_id, case_id, place, context_of(sample))
+            tags = text(self._groups(sample)) if self._group_keys else "[]"
+            yield Case(task_id, case_id, place, context_of(sample), tags)
             expected = expected_of(sample)
             if expected is not None:
                 yield Baseline(task_id, case_id, "target", 0, expected)
@@ -205,6 +207,13 @@ class LogReading:
             env=env_of(arguments),
             extras=text({key: each for key, each in extras.items() if each}),
         )
+
+    def _groups(self, sample: Sample) -> list[str]:
+        """The groups that the log counts a sample in, as tags."""
+        about: Any = decode(sample.metadata, Any) if is_there(sample.metadata) else None
+        if not isinstance(about, dict):
+            return []
+        return [group_tag(k, about[k]) for k in self._group_keys if k in about]
 
     def _case_id(self, sample: Sample) -> str:
         case_id = str(sample.id) if str(sample.id).strip() else "(blank)"

@@ -52,9 +52,11 @@ class Eval(Struct):
 
 
 class Metric(Struct):
-    """One number over all samples."""
+    """One number over all samples, or over a group of them."""
 
     value: Any = None
+    group: str | None = None
+    params: dict[str, Any] = {}
 
 
 class ScoreResult(Struct):

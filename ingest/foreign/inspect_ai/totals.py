@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from ingest.foreign.documents import number, text
-from ingest.foreign.inspect_ai.structs import Log, ScoreResult
-from ingest.foreign.records import Total
+from ingest.foreign.inspect_ai.structs import Log, Metric, ScoreResult
+from ingest.foreign.records import Rule, Total
 
-_RULES = {
+_RULES: dict[str, Rule] = {
     "accuracy": "mean_over_cases",
     "mean": "mean_over_cases",
     "stderr": "stderr_over_cases",
@@ -25,7 +25,7 @@ def totals(log: Log, task_id: str, dimensions: Sequence[str]) -> Iterator[Total]
     if results is None:
         return
     places = count()
-    counted = {
+    counted: dict[str, tuple[Rule, int | None]] = {
         "total_samples": ("count_rounds", results.total_samples),
         "completed_samples": ("count_completed_rounds", results.completed_samples),
     }
@@ -43,16 +43,46 @@ def totals(log: Log, task_id: str, dimensions: Sequence[str]) -> Iterator[Total]
         reducer = each.reducer or "mean"
         for name, metric in (each.metrics or {}).items():
             written = "/".join(filter(None, (dimension, name, each.reducer)))
+            rule, tag = _rule(name, metric)
             yield Total(
                 task_id=task_id,
                 position=next(places),
                 name=f"results.scores.{written}",
-                rule=_RULES.get(name, "none"),
+                rule=rule,
                 value=number(metric.value),
-                n=each.scored_samples,
+                n=each.scored_samples if tag is None else None,
                 dimension_id=dimension,
-                parameters=text({"reducer": reducer}),
+                parameters=text(
+                    {"reducer": reducer} | ({} if tag is None else {"tag": tag})
+                ),
             )
+
+
+def group_keys(log: Log) -> Sequence[str]:
+    """Keys of the samples' metadata by which the log groups its numbers."""
+    scores = (log.results and log.results.scores) or []
+    metrics = [metric for each in scores for metric in (each.metrics or {}).values()]
+    found = (metric.params.get("group_key") for metric in metrics)
+    return list(dict.fromkeys(key for key in found if isinstance(key, str)))
+
+
+def group_tag(key: str, value: object) -> str:
+    """The tag of the cases of a group."""
+    return f"{key}:{value}"
+
+
+def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
+    """How a metric is counted, and the tag of the cases that it is over."""
+    if metric.group != "grouped":
+        return _RULES.get(name, "own_formula"), None
+    params = metric.params
+    inner = params.get("metric")
+    rule = _RULES.get(str(inner.get("name")) if isinstance(inner, dict) else "")
+    if rule is None or "name_template" in params:
+        return "own_formula", None
+    if name != params.get("all_label", "all"):
+        return rule, group_tag(str(params.get("group_key")), name)
+    return (rule if params.get("all", "samples") == "samples" else "own_formula"), None
 
 
 def _dimension(score: ScoreResult, dimensions: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ from ingest.foreign.records import (
     Direction,
     Record,
     Round,
+    Rule,
     Score,
     Task,
     Total,
@@ -254,14 +255,19 @@ def claims(
         is_stderr = metric.endswith(_STDERR)
         metric = metric.removesuffix(_STDERR)
         dimension = f"{metric}{comma}{filter_name}"
-        rule = "stderr_over_cases" if is_stderr else "mean_over_cases"
-        is_mean = (aggregations or {}).get(metric, "mean") == "mean"
+        rule: Rule = "stderr_over_cases" if is_stderr else "mean_over_cases"
+        if (aggregations or {}).get(metric, "mean") != "mean":
+            rule = "own_formula"
         known = dimension in (dimensions or ())
         yield Total(
             task_id=task_id,
             position=next(places),
             name=f"results.{name}.{key}",
-            rule=rule if known and is_mean else "none",
+            rule=rule
+            if known
+            else "several_tasks"
+            if scope == "run"
+            else "not_in_rows",
             value=number(value),
             n=n,
             dimension_id=dimension if known else None,

@@ -10,7 +10,16 @@ from ingest.foreign.documents import answer, number, on_scale, text, time, whole
 from ingest.foreign.grading import Dimensions
 from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.mlflow.structs import Assessment, Trace
-from ingest.foreign.records import Baseline, Case, Record, Round, Score, Task, Total
+from ingest.foreign.records import (
+    Baseline,
+    Case,
+    Record,
+    Round,
+    Rule,
+    Score,
+    Task,
+    Total,
+)
 from ingest.foreign.settings import env_of, setting
 
 if TYPE_CHECKING:
@@ -73,6 +82,16 @@ def run_records(
     yield from totals(run_id, metrics, dimensions)
 
 
+_RULES: dict[str, Rule] = {
+    "mean": "mean_over_rounds",
+    "min": "min_over_rounds",
+    "max": "max_over_rounds",
+    "p90": "p90_over_rounds",
+    "variance": "population_variance_over_rounds",
+}
+"""Aggregation → rule."""
+
+
 def totals(
     task_id: str, metrics: Mapping[str, Any], dimensions: Dimensions
 ) -> Iterator[Total]:
@@ -86,12 +105,12 @@ def totals(
     for position, (name, value) in enumerate(metrics.items()):
         of, _, aggregation = name.rpartition("/")
         known = next((each for each in (of, f"{of}/score") if each in dimensions), None)
-        is_mean = known is not None and aggregation == "mean"
+        rule = _RULES.get(aggregation, "own_formula")
         yield Total(
             task_id=task_id,
             position=position,
             name=name,
-            rule="mean_over_rounds" if is_mean else "none",
+            rule=rule if known is not None else "not_in_rows",
             value=number(value),
             dimension_id=known,
         )

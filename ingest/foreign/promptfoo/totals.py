@@ -11,9 +11,9 @@ import msgspec
 from ingest.foreign.documents import decode, is_there, number, text
 from ingest.foreign.promptfoo.columns import ROW_SCORE, Columns, PromptOnProvider
 from ingest.foreign.promptfoo.structs import Export
-from ingest.foreign.records import Total
+from ingest.foreign.records import Rule, Total
 
-_COUNTS: dict[str, tuple[str, dict[str, Any]]] = {
+_COUNTS: dict[str, tuple[Rule, dict[str, Any]]] = {
     "testPassCount": ("count_rounds", {"status": "pass"}),
     "testFailCount": ("count_rounds", {"status": "fail"}),
     "testErrorCount": ("count_rounds", {"status": "error"}),
@@ -22,12 +22,12 @@ _COUNTS: dict[str, tuple[str, dict[str, Any]]] = {
     "totalLatencyMs": ("sum_latency_ms", {}),
     "cost": ("sum_cost", {}),
 }
-_TOKENS = {
+_TOKENS: dict[str, Rule] = {
     "prompt": "sum_input_tokens",
     "completion": "sum_output_tokens",
     "total": "sum_total_tokens",
 }
-_NAMED = {
+_NAMED: dict[str, Rule] = {
     "namedScores": "weighted_sum",
     "namedScoresCount": "sum_checks",
     "namedScoreWeights": "sum_weights",
@@ -76,7 +76,7 @@ def totals(export: Export, columns: Columns) -> Iterator[Total]:
 
 def _of_column(
     column: PromptOnProvider,
-) -> Iterator[tuple[str, str, float | None, str | None, dict[str, Any]]]:
+) -> Iterator[tuple[str, Rule, float | None, str | None, dict[str, Any]]]:
     raw = column.prompt.metrics
     metrics = decode(raw, dict[str, msgspec.Raw]) if is_there(raw) else {}
     for name, written in metrics.items():
@@ -89,7 +89,7 @@ def _of_column(
         elif name in _NAMED and isinstance(value, dict):
             for metric, each in value.items():
                 # a metric that no row has is derived from others
-                rule = _NAMED[name] if metric in column.scores else "none"
+                rule = _NAMED[name] if metric in column.scores else "own_formula"
                 yield f"{name}.{metric}", rule, number(each), metric, {}
         elif name == "tokenUsage" and isinstance(value, dict):
             for key, rule in _TOKENS.items():

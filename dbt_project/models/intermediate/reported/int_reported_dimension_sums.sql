@@ -26,8 +26,7 @@ summed_scores as (
         count(reported_value) as n_values,
         sum(reported_value * coalesce(weight, 1)) as weighted_sum,
         cast(sum(coalesce(weight, n_checks)) as double) as sum_weights,
-        cast(sum(n_checks) as double) as sum_checks,
-        avg(reported_value) as mean_value
+        cast(sum(n_checks) as double) as sum_checks
 
     from scores
     group by task_id, dimension_id

@@ -1,0 +1,124 @@
+{%- set n_right = 'count(case when counted_value >= 1 then 1 end)' %}
+
+with
+
+totals as (select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }}),
+rules as (select * from {{ ref('total_rules') }} where unit in ('cases', 'rounds')),
+scores as (
+    select * from {{ ref('stg_reported__scores') }}
+    where {{ in_this_build() }} and reported_value is not null
+),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
+
+asked as (
+
+    select
+        totals.task_id,
+        totals.total_position,
+        totals.dimension_id,
+        rules.unit,
+        coalesce({{ json_text('totals.parameters', 'reducer') }}, 'mean') as reducer,
+        {{ json_text('totals.parameters', 'tag') }} as tag,
+        {{ json_text('totals.parameters', 'figure') }} as figure,
+        {{ json_number('totals.parameters', 'threshold') }} as threshold
+
+    from totals
+    inner join rules using (total_rule)
+
+),
+
+given as (
+
+    select
+        asked.*,
+        scores.case_id,
+        scores.round_id,
+        scores.reported_value as given_value
+
+    from asked
+    inner join scores using (task_id, dimension_id)
+    where asked.figure is null
+
+    union all
+
+    -- a figure that the tool keeps with the round and calls no score
+    select
+        asked.*,
+        rounds.case_id,
+        rounds.round_id,
+        {{ finite_number(json_as_text(json_object_member('rounds.metadata', 'asked.figure'))) }}
+            as given_value
+
+    from asked
+    inner join rounds using (task_id)
+    where asked.figure is not null
+
+),
+
+counted as (
+
+    select
+        given.task_id,
+        given.total_position,
+        given.reducer,
+        try_cast(regexp_replace(given.reducer, '^[a-z_]*', '') as bigint) as k,
+        given.case_id,
+        -- a statistic over rounds takes each as it is
+        case when given.unit = 'rounds' then given.round_id end as round_id,
+        case
+            when given.threshold is null then given.given_value
+            when given.given_value >= given.threshold then 1e0
+            else 0e0
+        end as counted_value
+
+    from given
+    left join tags
+        on
+            given.task_id = tags.task_id
+            and given.case_id = tags.case_id
+            and given.tag = tags.tag
+    where given.given_value is not null and (given.tag is null or tags.tag is not null)
+
+),
+
+units as (
+
+    select
+        task_id,
+        total_position,
+        case
+            when reducer = 'mean' then avg(counted_value)
+            when reducer = 'median' then median(counted_value)
+            when reducer = 'mode' then mode(counted_value)
+            when reducer = 'max' then max(counted_value)
+            when reducer like 'at_least_%' then case when {{ n_right }} >= k then 1e0 else 0e0 end
+            when reducer like 'pass_at_%' then {{ pass_at_k('count(*)', n_right, 'k') }}
+        end as unit_value
+
+    from counted
+    group by task_id, total_position, case_id, round_id, reducer, k
+
+),
+
+statistics as (
+
+    select
+        task_id,
+        total_position,
+        count(unit_value) as n_units,
+        sum(unit_value) as sum_value,
+        avg(unit_value) as mean_value,
+        -- of a single value, which tools call 0
+        case when count(unit_value) = 1 then 0 else stddev_samp(unit_value) end as sd_value,
+        var_pop(unit_value) as population_variance,
+        min(unit_value) as min_value,
+        max(unit_value) as max_value,
+        percentile_cont(0.9) within group (order by unit_value) as p90_value
+
+    from units
+    group by task_id, total_position
+
+)
+
+select * from statistics
