@@ -1,9 +1,7 @@
-{{ config(materialized='view') }}
-
 with
 
-cases as (select * from {{ ref('stg_tasks__cases') }}),
-tasks as (select * from {{ ref('dim_tasks') }}),
+cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('dim_tasks') }} where {{ in_this_build() }}),
 test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
 
 golden_answers as (
@@ -16,7 +14,7 @@ golden_answers as (
         ) }} as golden_answers
 
     from {{ ref('stg_tasks__baselines') }}
-    where baseline_type = 'golden_answer'
+    where {{ in_this_build() }} and baseline_type = 'golden_answer'
     group by task_id, case_id
 
 ),

@@ -1,9 +1,7 @@
-{{ config(materialized='view') }}
-
 -- The nearest word counts: the task's own prompt, else that of its variant, else the pipeline's.
 with
 
-tasks as (select * from {{ ref('dim_tasks') }}),
+tasks as (select * from {{ ref('dim_tasks') }} where {{ in_this_build() }}),
 pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
 
 joined as (

@@ -1,8 +1,6 @@
-{{ config(materialized='view') }}
-
 with
 
-rounds as (select * from {{ ref('stg_tasks__rounds') }}),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 
 final as (
 
@@ -21,6 +19,10 @@ final as (
         metadata
 
     from rounds
+    where
+        judge_feedback is not null
+        or step_outputs is not null
+        or cast(metadata as string) <> '{}'
 
 )
 

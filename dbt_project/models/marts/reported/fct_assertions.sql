@@ -3,7 +3,7 @@
 with
 
 own_checks as (select * from {{ ref('fct_check_results') }}),
-reported_checks as (select * from {{ ref('stg_reported__checks') }}),
+reported_checks as (select * from {{ ref('int_reported_checks') }}),
 
 own as (
 
