@@ -25,9 +25,9 @@ EXAMPLES := $(if $(filter zh%,$(or $(PROMPTLAB_LANG),$(LC_ALL),$(LC_MESSAGES),$(
 demo: setup
 	$(BIN)/promptlab run $(EXAMPLES) --db out/demo.duckdb --out out
 
-## The whole test suite.
+## The test suite, a file at a time on each core.
 test: setup
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 ## The same models on Apache Spark and on DuckDB: every table equal. Without Java it is skipped, in words.
 parity: $(SPARK)

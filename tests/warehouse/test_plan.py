@@ -111,15 +111,6 @@ def contracts(db: Path) -> list[tuple]:
         ).fetchall()
 
 
-@pytest.mark.slow
-def test_a_full_refresh_by_dbt_runs_every_unit_test_too(tmp_path):
-    """The cure that messages name: nothing of it fails or is left out."""
-    db = tmp_path / "w.duckdb"
-    Warehouse(db).ingest(write(tmp_path / "one.json", task("one")))
-    run_dbt(Settings(db=db), ["--full-refresh", "--selector", "everything"])
-    assert Warehouse(db).last_build().has_all
-
-
 # ---------- what fails leaves everything as it was
 
 
