@@ -1,11 +1,16 @@
-"""Rows of ``raw`` that come from no file: what a person asks for, and what was told."""
+"""Rows of ``raw`` that come from no file: what a person asks for, and what was told.
+
+A request bears the time of its transaction, and so does a build: one that is made in
+the transaction of its request has answered it.
+"""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     import duckdb
 
 
@@ -14,8 +19,8 @@ def request_comparison(
 ) -> None:
     """Ask that two tasks be compared, by this build and every later one."""
     con.execute(
-        "insert into raw.requested_comparisons values (?, ?, ?)",
-        [baseline, candidate, datetime.now(UTC)],
+        "insert into raw.requested_comparisons values (?, ?, current_timestamp)",
+        [baseline, candidate],
     )
 
 
@@ -27,8 +32,8 @@ def name_baseline(
 ) -> None:
     """Name the baseline of the tasks of one title and testset; ``None``: no task is."""
     con.execute(
-        "insert into raw.named_baselines values (?, ?, ?, ?)",
-        [title, testset_id, task_id, datetime.now(UTC)],
+        "insert into raw.named_baselines values (?, ?, ?, current_timestamp)",
+        [title, testset_id, task_id],
     )
 
 
