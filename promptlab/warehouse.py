@@ -71,7 +71,8 @@ class Warehouse(WarehouseFile):
         planned = plan(named, kind, self.settings.tables)
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, named))}")
-        on_start(len(planned), sum(found.size for found, _ in planned))
+        size = sum(found.size for found, _ in planned)
+        on_start(len(planned), size)
         options: dict[str, Any] = {
             "ingest_version": __version__,
             "testset": testset,
@@ -81,7 +82,7 @@ class Warehouse(WarehouseFile):
             "on_progress": on_progress,
         }
         if sink == "duckdb":
-            with self.writable() as con:
+            with self.writable(expected=size) as con:
                 raw.check_not_views(con)
                 return Ingested(ingest(con, planned, **options))
         layer = ParquetLayer.of(sink)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ class WarehouseFile:
         """
         self.exported = exported
         self.settings = (settings or Settings()).model_copy(update={"db": Path(db)})
+        self._keeping: ExitStack | None = None
         self._kept: duckdb.DuckDBPyConnection | None = None
 
     @contextmanager
@@ -96,20 +97,19 @@ class WarehouseFile:
 
     @contextmanager
     def kept_open(self) -> Iterator[None]:
-        """Open the file once for all that is done in a ``with`` block, for writing.
+        """Keep the file open from its first write to the end of a ``with`` block.
 
         Each call opens it otherwise, so that others get their turn; that takes longer
         than a small step itself.
         """
-        if self.builds_by_dbt or self._kept is not None:
+        if self.builds_by_dbt or self._keeping is not None:
             yield
             return
-        with self.writable() as con:
-            self._kept = con
+        with ExitStack() as self._keeping:
             try:
                 yield
             finally:
-                self._kept = None
+                self._keeping = self._kept = None
 
     @property
     def builds_by_dbt(self) -> bool:
@@ -117,25 +117,35 @@ class WarehouseFile:
         return self.settings.raw is not None or self.settings.target != "duckdb"
 
     @contextmanager
-    def writable(self) -> Iterator[duckdb.DuckDBPyConnection]:
+    def writable(self, *, expected: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection that may write into the raw tables.
 
         A file of an older schema version, or one that only new clients open, is
         brought up to date first.
-        """
-        from ingest import raw
-        from promptlab.version import __version__
 
+        Args:
+            expected: bytes that a new file is likely to hold.
+        """
+        if self._kept is None and self._keeping is not None:
+            self._kept = self._keeping.enter_context(self._up_to_date(expected))
         if self._kept is not None:
             yield self._kept
             return
-        with self._connect(read_only=False) as con:
+        with self._up_to_date(expected) as con:
+            yield con
+
+    @contextmanager
+    def _up_to_date(self, expected: int) -> Iterator[duckdb.DuckDBPyConnection]:
+        from ingest import raw
+        from promptlab.version import __version__
+
+        with self._connect(read_only=False, expected=expected) as con:
             is_rewritten = self._write_for_every_client(con)
             if not is_rewritten:
                 raw.ensure_schema(con, ingest_version=__version__)
                 yield con
         if is_rewritten:
-            with self.writable() as con:
+            with self._up_to_date(expected) as con:
                 yield con
 
     def _write_for_every_client(self, con: duckdb.DuckDBPyConnection) -> bool:
@@ -156,7 +166,9 @@ class WarehouseFile:
         return True
 
     @contextmanager
-    def _connect(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _connect(
+        self, *, read_only: bool, expected: int = 0
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
         from promptlab.database.connection import connect
 
         if self._kept is not None:
@@ -169,5 +181,6 @@ class WarehouseFile:
             memory_limit=self.settings.memory_limit,
             threads=self.settings.threads,
             temp_directory=self.settings.temp_directory,
+            expected=expected,
         ) as con:
             yield con

@@ -7,14 +7,11 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-import msgspec
-
 _ZIP = b"PK\x03\x04"
 _KEY = re.compile(rb'\s*"((?:[^"\\]|\\.)*)"\s*:')
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 _OPENING = re.compile(rb"\{")
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
-_WHOLE_OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _MOST_KEYS = 200
 _LONGEST_HEADER = 1 << 16
 
@@ -87,8 +84,11 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
     A whole document is decoded, which takes a hundredth of the time; of another one, of
     which the head may hold a part, the tokens are walked.
     """
+    import msgspec  # `--help` knows the tools and reads no file
+
     try:
-        return {k: memoryview(v) for k, v in _WHOLE_OBJECT.decode(data).items()}
+        whole = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        return {key: memoryview(value) for key, value in whole.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {name: memoryview(data)[at:] for name, at in _walked(data)}
 

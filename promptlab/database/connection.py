@@ -35,6 +35,7 @@ def connect(
     memory_limit: str | None = None,
     threads: int | None = None,
     temp_directory: Path | None = None,
+    expected: int = 0,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open the warehouse for the length of a ``with`` block; times are UTC.
 
@@ -45,6 +46,7 @@ def connect(
         memory_limit: DuckDB's limit, such as ``4GB``.
         threads: how many DuckDB uses.
         temp_directory: where DuckDB puts what does not fit into memory.
+        expected: bytes that a new file is likely to hold.
 
     Raises:
         SettingsError: there is no such file, it is no DuckDB file, or DuckDB does not
@@ -54,6 +56,9 @@ def connect(
     """
     import duckdb
 
+    _check_file(db, read_only=read_only)
+    if not db.exists():
+        _create(db, expected)
     con = _open(db, read_only=read_only, lock_timeout=lock_timeout)
     try:
         con.execute("set TimeZone = 'UTC'")
@@ -112,9 +117,6 @@ def _open(
 ) -> duckdb.DuckDBPyConnection:
     import duckdb
 
-    _check_file(db, read_only=read_only)
-    if not db.exists():
-        _create(db)
     deadline = time.monotonic() + lock_timeout
     is_told = False
     while True:
@@ -154,7 +156,7 @@ def _check_file(db: Path, *, read_only: bool) -> None:
         )
 
 
-def _create(db: Path) -> None:
+def _create(db: Path, expected: int) -> None:
     """Make an empty warehouse, whole from its first moment: a kill leaves none.
 
     Where two processes make it at once, the first one's stays.
@@ -164,7 +166,7 @@ def _create(db: Path) -> None:
     beside = db.with_name(f".{db.name}.{os.getpid()}.new")
     try:
         with duckdb.connect() as con:
-            attach_new(con, beside, "fresh")
+            attach_new(con, beside, "fresh", expected=expected)
         with contextlib.suppress(FileExistsError):
             os.link(beside, db)
     except duckdb.Error as error:
