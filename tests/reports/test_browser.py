@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from datetime import UTC, datetime
 
 import pytest
 
+from promptlab.database.connection import connect
 from reports import to_html, to_memory_html
+from reports.formats import Options
+from reports.mail import task_message
+from reports.mail_message import Envelope
+from reports.write import write_all, write_comparison
 from tests.reports.test_report_html import poisoned
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -29,6 +35,50 @@ Promise.all(widths.map(w => new Promise(done => {
   f.onload = () => done(w + ':' + f.contentDocument.documentElement.scrollWidth);
   document.body.append(f);
 }))).then(all => { document.title = 'widths ' + all.join(' '); });
+</script>"""
+
+
+# Where the first letter of a text stands, in pixels from the top, at each width.
+FIND = """<!doctype html><meta charset="utf-8"><body><script>
+const text = decodeURIComponent(location.hash.slice(1));
+Promise.all([1280, 375].map(w => new Promise(done => {
+  const f = document.createElement('iframe');
+  f.style.cssText = 'border:0;height:800px;width:' + w + 'px';
+  f.src = 'page.html';
+  f.onload = () => {
+    const d = f.contentDocument, words = d.createTreeWalker(d.body, 4), box = d.createRange();
+    while (words.nextNode()) {
+      box.selectNodeContents(words.currentNode);
+      const seen = box.getBoundingClientRect();
+      if (words.currentNode.data.includes(text) && seen.height > 2) {
+        return done(w + ':' + Math.round(seen.bottom));
+      }
+    }
+    done(w + ':nowhere');
+  };
+  document.body.append(f);
+}))).then(all => { document.title = 'found ' + all.join(' '); });
+</script>"""
+
+# Pairs of badges and cells that lie upon each other, and regions to scroll sideways.
+HIDDEN = """<!doctype html><meta charset="utf-8"><body><script>
+const f = document.createElement('iframe');
+f.style.cssText = 'border:0;height:800px;width:375px';
+f.src = 'page.html';
+f.onload = () => {
+  const d = f.contentDocument, faults = [];
+  for (const row of d.querySelectorAll('.moves tbody tr, .dimensions .main')) {
+    const boxes = [...row.querySelectorAll('.badge, td')].map(e => e.getBoundingClientRect());
+    boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
+      if (a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1)
+        faults.push('overlap');
+    }));
+  }
+  for (const e of d.querySelectorAll('.scroll'))
+    if (e.scrollWidth > e.clientWidth) faults.push('scroll');
+  document.title = 'faults ' + faults.length + ' ' + faults.join(' ');
+};
+document.body.append(f);
 </script>"""
 
 
@@ -69,6 +119,58 @@ def test_nothing_is_wider_than_the_window(result_of, memory_of, tmp_path, kind):
     found = re.search(r"widths ([\d: ]+)", dom)
     assert found, dom[:500]
     assert found[1].split() == ["375:375", "600:600", "1200:1200"]
+
+
+@pytest.mark.parametrize("page", ["report", "index", "comparison", "mail"])
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_a_case_that_broke_is_named_on_the_first_screen(
+    example_db, tmp_path, page, lang
+):
+    made = datetime(2025, 6, 18, tzinfo=UTC)
+    out, task = tmp_path / "out", "cs-regression-v3.2"
+    with connect(example_db, read_only=True) as con:
+        if page == "mail":
+            message = task_message(
+                con, task, envelope=Envelope(), lang=lang, generated_at=made
+            )
+            html = message.get_body(("html",)).get_content()
+        else:
+            options = Options(lang)
+            if page == "comparison":
+                before = "cs-regression-v3.1"
+                file = write_comparison(
+                    con, before, task, out, options=options, generated_at=made
+                )
+            else:
+                files = write_all(con, [task], out, lang=lang, generated_at=made)
+                name = {"report": "report.html", "index": "index.html"}[page]
+                file = next(f for f in files if f.name == name)
+            html = file.read_text("utf-8")
+    (tmp_path / "page.html").write_text(html, "utf-8")
+    (tmp_path / "find.html").write_text(FIND, "utf-8")
+    url = f"file://{tmp_path}/find.html#refund_over_seven_days"
+    found = re.search(
+        r"found 1280:(\d+) 375:(\d+)", browse(url, tmp_path, "--dump-dom")
+    )
+    assert found
+    wide, narrow = map(int, found.groups())
+    assert wide <= 600
+    assert narrow <= 800
+
+
+@pytest.mark.parametrize("lang", ["zh", "en"])
+@pytest.mark.parametrize("kind", ["report", "memory"])
+def test_on_a_phone_nothing_lies_upon_another_or_beyond_the_edge(
+    result_of, memory_of, tmp_path, kind, lang
+):
+    page = {
+        "report": lambda: to_html(result_of(lang)),
+        "memory": lambda: to_memory_html(memory_of(lang)),
+    }[kind]()
+    (tmp_path / "page.html").write_text(page, "utf-8")
+    (tmp_path / "hidden.html").write_text(HIDDEN, "utf-8")
+    dom = browse(f"file://{tmp_path}/hidden.html", tmp_path, "--dump-dom")
+    assert "<title>faults 0 </title>" in dom, re.findall("<title>.*</title>", dom)
 
 
 def test_the_page_asks_for_nothing(result_of, tmp_path):
