@@ -49,16 +49,10 @@ class Envelope:
     to: Sequence[str] = ()
     subject: str | None = None
     """Instead of ours."""
-    attach: Attach | None = None
-    """The full report: not at all, as HTML, zipped, or only linked; when not said,
-    linked where there is an address, else as HTML."""
+    attach: Attach = "none"
+    """The full report: not at all, as HTML, zipped, or only linked."""
     report_url: str | None = None
     """Address below which the reports stand, as in the output folder."""
-
-    @property
-    def attached(self) -> Attach:
-        """How the full report comes along."""
-        return self.attach or ("link" if self.report_url else "html")
 
 
 @dataclass(frozen=True)
@@ -117,7 +111,7 @@ def to_message(
             result, lang=lang, templates=templates, with_script=False
         ).encode()
         _attach(
-            message, page, place.attachment, result, zipped=envelope.attached == "zip"
+            message, page, place.attachment, result, zipped=envelope.attach == "zip"
         )
     # Last: making a multipart hands every Content-… header to the first part.
     message["Content-Language"] = "en" if lang == "en" else "zh-CN"
@@ -193,7 +187,7 @@ def _bodies(
 def _place(result: AnalysisResult, envelope: Envelope) -> Place:
     folder = folder_name(result.task.task_id)
     base = envelope.report_url
-    if envelope.attached == "link" and base is None:
+    if envelope.attach == "link" and base is None:
         raise UsageError(
             "attach: a link needs the address of the reports; set `report_url`"
         )
@@ -202,7 +196,7 @@ def _place(result: AnalysisResult, envelope: Envelope) -> Place:
             f"report_url: {base!r} does not begin with https:// or http://"
         )
     link = None if base is None else f"{base.rstrip('/')}/{quote(folder)}/{_PAGE}"
-    suffix = {"html": "html", "zip": "zip"}.get(envelope.attached)
+    suffix = {"html": "html", "zip": "zip"}.get(envelope.attach)
     return Place(link, None if suffix is None else f"{folder}.{suffix}", folder)
 
 

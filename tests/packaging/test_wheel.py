@@ -40,6 +40,8 @@ def test_the_wheel_holds_the_packages_the_models_and_the_examples(wheel):
     assert "ingest/raw/raw.sql" in names
     assert "promptlab/_dbt_project/dbt_project.yml" in names
     assert "promptlab/_dbt_project/models/marts/core/dim_tasks.sql" in names
+    assert "promptlab/_dbt_project/spark/README.md" in names
+    assert "promptlab/_dbt_project/spark/adapter.sql" in names
     assert any(name.startswith("reports/templates/") for name in names)
     for examples in ("_examples", "_examples_zh"):
         assert any(f"/{examples}/memory/.sage/" in name for name in names)

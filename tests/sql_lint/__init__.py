@@ -8,9 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 
+def _as_sql(argument: object) -> str:
+    """An argument as SQL; a list is its elements, an empty one a null."""
+    return ", ".join(argument or ["null"]) if isinstance(argument, list) else str(argument)
+
+
 class _Adapter:
     def dispatch(self, name: str, package: str | None = None) -> Callable[..., str]:
-        return lambda *args: f"{name}({', '.join(map(str, args))})"
+        return lambda *args: f"{name}({', '.join(map(_as_sql, args))})"
 
     def quote(self, name: str) -> str:
         return f'"{name}"'

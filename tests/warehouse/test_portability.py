@@ -1,4 +1,6 @@
-"""One copy of every model: what only one engine understands stays in its macros."""
+"""One copy of every model: what only one engine understands stays in its macros, what only
+Spark understands in its folder.
+"""
 
 from __future__ import annotations
 
@@ -85,11 +87,111 @@ def test_the_list_finds_what_it_names(sql: str, is_portable: bool) -> None:
     assert is_portable is not any(re.search(pattern, text) for pattern in AVOIDED)
 
 
-def test_every_macro_of_one_engine_has_its_counterparts() -> None:
-    """What is dispatched has a default; Spark's own belongs to a dispatched one, or is
-    one that dbt dispatches.
-    """
-    text = "\n".join(f.read_text("utf-8") for f in PROJECT.glob("macros/**/*.sql"))
-    dispatched = set(re.findall(r"adapter\.dispatch\('(\w+)'\)", text))
-    defaults = set(re.findall(r"macro (?:default|duckdb)__(\w+)", text))
-    assert dispatched <= defaults
+COMPAT = PROJECT / "macros" / "compat"
+SPARK = PROJECT / "spark"
+MACRO = re.compile(
+    r"(?:^{#-((?:(?!#}).)*)-#}\n)?^{%-? macro (\w+)\((.*?)\) -?%}", re.S | re.M
+)
+# What dbt looks for by itself; their names are not ours to choose.
+OF_DBT = {
+    "create_csv_table",
+    "create_view_as",
+    "escape_single_quotes",
+    "get_empty_schema_sql",
+    "load_csv_rows",
+    "partition_cols",
+    "persist_constraints",
+}
+CALLED_BY_NAME = {
+    "dbt_spark_get_incremental_sql",
+    "dbt_spark_validate_get_incremental_strategy",
+    "export_marts",
+}
+
+
+def macros(folder: Path) -> dict[str, tuple[str, str]]:
+    """Name → arguments and comment of every macro in a folder."""
+    return {
+        name: (" ".join(arguments.split()), " ".join((comment or "").split()))
+        for file in sorted(folder.rglob("*.sql"))
+        for comment, name, arguments in MACRO.findall(file.read_text("utf-8"))
+    }
+
+
+def dispatched(folder: Path) -> set[str]:
+    text = "\n".join(f.read_text("utf-8") for f in folder.rglob("*.sql"))
+    return set(re.findall(r"adapter\.dispatch\('(\w+)'\)", text))
+
+
+def of_engine(engine: str, folder: Path) -> set[str]:
+    prefix = f"{engine}__"
+    return {m.removeprefix(prefix) for m in macros(folder) if m.startswith(prefix)}
+
+
+def test_every_macro_that_is_dispatched_stands_in_compat_and_has_both_spellings() -> (
+    None
+):
+    names = dispatched(COMPAT)
+    assert dispatched(PROJECT / "macros") == names
+    assert names <= of_engine("default", COMPAT)
+    assert names <= of_engine("spark", SPARK)
+
+
+def test_whoever_works_on_duckdb_never_meets_spark() -> None:
+    """Nor an engine's own macro outside of compat/."""
+    for file in files():
+        text = file.read_text("utf-8")
+        assert not re.search(r"\b(?:spark|java|iceberg)", text, re.I), file
+        if file.parent != COMPAT:
+            assert not re.search(r"macro (?:default|duckdb)__|adapter=", text), file
+
+
+def test_sparks_folder_holds_sparks_own_and_nothing_that_nobody_calls() -> None:
+    text = "\n".join(f.read_text("utf-8") for f in SPARK.glob("*.sql"))
+    expected = {
+        f"spark__{name}" for name in dispatched(COMPAT) | OF_DBT
+    } | CALLED_BY_NAME
+    helpers = set(macros(SPARK)) - expected
+    assert expected <= set(macros(SPARK))
+    assert set(re.findall(r"\bspark__\w+(?=\()", text)) <= set(macros(SPARK))
+    for name in helpers:
+        assert name.startswith("spark__")
+        assert len(re.findall(rf"\b{name}\(", text)) > 1, name
+
+
+def test_no_macro_is_left_that_nobody_calls() -> None:
+    calls = "\n".join(
+        f.read_text("utf-8")
+        for f in sorted(PROJECT.rglob("*"))
+        if f.suffix in {".sql", ".yml"} and "target" not in f.parts
+    )
+    by_dbt = {"generate_schema_name", "get_incremental_replace_batch_sql"}
+    by_dbt |= {"get_where_subquery", "process_schema_changes"}
+    unused = [
+        name
+        for name in macros(PROJECT / "macros")
+        if not name.startswith(("default__", "duckdb__"))
+        and name not in by_dbt
+        and len(re.findall(rf"(?<!__)\b{name}\(", calls)) < 2
+    ]
+    assert unused == []
+
+
+def test_the_readme_of_spark_names_what_an_engine_must_provide(
+    request: pytest.FixtureRequest,
+) -> None:
+    listed = macros(COMPAT)
+    table = ["| macro | gives |", "| --- | --- |"]
+    for name in sorted(dispatched(COMPAT)):
+        arguments, comment = listed[name]
+        assert comment, f"{name} has no comment"
+        table.append(
+            f"| `{name}({arguments})` | {comment.replace('|', chr(92) + '|')} |"
+        )
+    path = SPARK / "README.md"
+    text = path.read_text("utf-8")
+    expected = text.split("| macro |")[0] + "\n".join(table) + "\n"
+    if request.config.getoption("--update-golden"):
+        path.write_text(expected, "utf-8")
+    else:
+        assert text == expected, "`make golden` writes the table anew"

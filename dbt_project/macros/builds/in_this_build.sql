@@ -58,6 +58,13 @@
 {%- endmacro %}
 
 
+{#- What is stored and was computed again, or is computed no more. -#}
+{% macro is_replaced(batch, key) -%}
+    {{ in_stored_batch(batch, key) }}
+    or {{ is_gone(batch, key) }}
+{%- endmacro %}
+
+
 {% macro relation_of(model_name) %}
     {%- set layer = 'staging' if model_name.startswith('stg_') else 'intermediate' -%}
     {{ return(api.Relation.create(

@@ -1,5 +1,6 @@
 {#- A hash of the logic: of every model, seed and macro of this project, and its settings.
-    The same in a project that has this one as a package. -#}
+    The same in a project that has this one as a package. The dialect of another engine is
+    no part of it. -#}
 {% macro project_hash() %}
     {%- set texts = [
         var('memory_right_metric', 'auto') | string,
@@ -9,7 +10,8 @@
         {%- do texts.append(node.unique_id ~ ' ' ~ node.checksum.checksum) -%}
     {%- endfor -%}
     {%- for name, macro in context.items() if macro.macro is defined -%}
-        {%- if macro.macro.package_name == 'promptlab' -%}
+        {%- set folder = macro.macro.original_file_path.split('/')[0] -%}
+        {%- if macro.macro.package_name == 'promptlab' and folder in ('macros', target.type) -%}
             {%- do texts.append(macro.macro.unique_id ~ ' ' ~ macro.macro.macro_sql) -%}
         {%- endif -%}
     {%- endfor -%}

@@ -50,30 +50,3 @@
     where stored.load_id in (select loads.load_id from {{ loads }} as loads)
     {%- endif %}
 {%- endmacro %}
-
-
-{#- What a build remembers, on an engine whose warehouse ingest does not make; Parquet
-    whatever the format of the other tables. -#}
-{% macro create_build_state() -%}
-    {{ return(adapter.dispatch('create_build_state')()) }}
-{%- endmacro %}
-
-{% macro default__create_build_state() -%}
-{%- endmacro %}
-
-{% macro spark__create_build_state() -%}
-    {%- do run_query('create schema if not exists raw') -%}
-    {%- for name, columns in {
-        'builds': 'built_at timestamp, project_hash string, last_load_id bigint,'
-            ~ ' is_full_refresh boolean, promptlab_version string, invocation_id string',
-        'task_builds': 'task_id string, title string, fingerprint string',
-        'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
-        'memory_builds': 'run_id string, fingerprint string, built_at timestamp',
-    }.items() -%}
-        {%- for table in (name, name ~ '__next') -%}
-            {%- do run_query(
-                'create table if not exists raw.' ~ table ~ ' (' ~ columns ~ ') using parquet'
-            ) -%}
-        {%- endfor -%}
-    {%- endfor -%}
-{%- endmacro %}

@@ -1,151 +1,110 @@
-{#- Lists, engine by engine; they live inside models only, marts hold JSON text. -#}
+{#- Lists; they live inside models only, marts hold JSON text. -#}
 
-{#- The keys of a JSON object in their order. -#}
-{% macro json_object_keys(document) -%}
-    {{ return(adapter.dispatch('json_object_keys')(document)) }}
+{#- A list of expressions; of texts where it is empty. -#}
+{% macro list_of(values) -%}
+    {{ return(adapter.dispatch('list_of')(values)) }}
 {%- endmacro %}
 
-{% macro default__json_object_keys(document) -%}
-    json_keys({{ document }})
+{% macro default__list_of(values) -%}
+    [{{ values | join(', ') }}]
 {%- endmacro %}
 
-{% macro spark__json_object_keys(document) -%}
-    json_object_keys({{ document }})
+{#- How many elements a list has; a null list gives null. -#}
+{% macro list_size(list) -%}
+    {{ return(adapter.dispatch('list_size')(list)) }}
 {%- endmacro %}
 
-{#- The elements of a JSON list of texts. -#}
-{% macro json_text_elements(document) -%}
-    {{ return(adapter.dispatch('json_text_elements')(document)) }}
+{% macro default__list_size(list) -%}
+    len({{ list }})
 {%- endmacro %}
 
-{% macro default__json_text_elements(document) -%}
-    json_extract_string({{ document }}, '$[*]')
+{#- The element at a place of a list, from 1, or from the end with -1; null where there is none. -#}
+{% macro list_element(list, place) -%}
+    {{ return(adapter.dispatch('list_element')(list, place)) }}
 {%- endmacro %}
 
-{% macro spark__json_text_elements(document) -%}
-    transform(
-        {{ spark__json_elements(document) }},
-        text_element -> {{ spark__json_as_text('text_element') }}
-    )
+{% macro default__list_element(list, place) -%}
+    list_extract({{ list }}, {{ place }})
 {%- endmacro %}
 
-{#- Whether a list holds every element of another. -#}
-{% macro contains_all(list, wanted) -%}
-    {{ return(adapter.dispatch('contains_all')(list, wanted)) }}
+{#- Elements of a list of texts joined by one blank. -#}
+{% macro list_as_text(list) -%}
+    {{ return(adapter.dispatch('list_as_text')(list)) }}
 {%- endmacro %}
 
-{% macro default__contains_all(list, wanted) -%}
-    list_has_all({{ list }}, {{ wanted }})
+{% macro default__list_as_text(list) -%}
+    array_to_string({{ list }}, ' ')
 {%- endmacro %}
 
-{% macro spark__contains_all(list, wanted) -%}
-    array_size(array_except({{ wanted }}, {{ list }})) = 0
+{#- The elements of a list that pass a test of the element `k`. -#}
+{% macro elements_where(list, condition) -%}
+    {{ return(adapter.dispatch('elements_where')(list, condition)) }}
 {%- endmacro %}
 
-{#- How many elements of a list another one lacks. -#}
-{% macro count_missing_from(list, allowed) -%}
-    {{ return(adapter.dispatch('count_missing_from')(list, allowed)) }}
+{% macro default__elements_where(list, condition) -%}
+    list_filter({{ list }}, lambda k: {{ condition }})
 {%- endmacro %}
 
-{% macro default__count_missing_from(list, allowed) -%}
-    len(list_filter({{ list }}, lambda k: not list_contains({{ allowed }}, k)))
+{#- How many elements of a list pass a test of the element `k`. -#}
+{% macro count_where(list, condition) -%}
+    {{ list_size(elements_where(list, condition)) }}
 {%- endmacro %}
 
-{% macro spark__count_missing_from(list, allowed) -%}
-    array_size(filter({{ list }}, k -> not array_contains({{ allowed }}, k)))
-{%- endmacro %}
-
-{#- First element, and the last, of those that pass a test of text `k`. -#}
+{#- The first element of a list that passes a test of the element `k`; null where none does. -#}
 {% macro first_where(list, condition) -%}
-    {{ return(adapter.dispatch('first_where')(list, condition)) }}
+    {{ list_element(elements_where(list, condition), 1) }}
 {%- endmacro %}
 
-{% macro default__first_where(list, condition) -%}
-    list_extract(list_filter({{ list }}, lambda k: {{ condition }}), 1)
-{%- endmacro %}
-
-{% macro spark__first_where(list, condition) -%}
-    get(filter({{ list }}, k -> {{ condition }}), 0)
-{%- endmacro %}
-
-{% macro last_where(list, condition) -%}
-    {{ return(adapter.dispatch('last_where')(list, condition)) }}
-{%- endmacro %}
-
-{% macro default__last_where(list, condition) -%}
-    list_extract(list_filter({{ list }}, lambda k: {{ condition }}), -1)
-{%- endmacro %}
-
-{% macro spark__last_where(list, condition) -%}
-    get(reverse(filter({{ list }}, k -> {{ condition }})), 0)
-{%- endmacro %}
-
-{#- The keys of a JSON object that may be matched: not null, not starting with `_`. -#}
-{% macro non_null_keys(document) -%}
-    {{ return(adapter.dispatch('non_null_keys')(document)) }}
-{%- endmacro %}
-
-{% macro default__non_null_keys(document) -%}
-    list_filter(
-        json_keys({{ document }}),
-        lambda k: not starts_with(k, '_')
-            and cast({{ json_member(document, 'k') }} as string) <> 'null'
-    )
-{%- endmacro %}
-
-{% macro spark__non_null_keys(document) -%}
-    filter(
-        json_object_keys({{ document }}),
-        k -> left(k, 1) <> '_' and {{ json_object_member(document, 'k') }} <> 'null'
-    )
-{%- endmacro %}
-
-{#- The keys of a JSON object; an empty list for any other value. -#}
-{% macro json_object_keys_or_none(document) -%}
+{#- How many elements two lists share, each counted as often as both have it. Where one
+    list has no element twice, that is how many different ones they share; else a bag
+    becomes a set by numbering its equal elements. So the work grows with the lengths,
+    not with their product, and a text of a megabyte is safe. -#}
+{% macro multiset_overlap(left_list, right_list) -%}
     case
-        when {{ json_kind(document) }} = 'object' then {{ json_object_keys(document) }}
-        else {{ text_list() }}
+        when {{ list_size('array_distinct(' ~ right_list ~ ')') }} = {{ list_size(right_list) }}
+            or {{ list_size('array_distinct(' ~ left_list ~ ')') }} = {{ list_size(left_list) }}
+            then {{ list_size('array_intersect(' ~ left_list ~ ', ' ~ right_list ~ ')') }}
+        else {{ list_size(
+            'array_intersect('
+            ~ numbered_elements(left_list) ~ ', ' ~ numbered_elements(right_list) ~ ')'
+        ) }}
     end
 {%- endmacro %}
 
-{#- A list of texts that we write ourselves. -#}
-{% macro text_list(texts=[]) -%}
-    {{ return(adapter.dispatch('text_list')(texts)) }}
+{#- The texts of a list, each with its number among its equals behind it: [a, b, a] as
+    {a·0, a·1, b·0}, in no order. Not for an empty list. -#}
+{% macro numbered_elements(list) -%}
+    {{ return(adapter.dispatch('numbered_elements')(list)) }}
 {%- endmacro %}
 
-{% macro default__text_list(texts) -%}
-    [{% for text in texts %}'{{ text }}'{{ ', ' if not loop.last }}{% endfor %}]
+{% macro default__numbered_elements(list) -%}
+    flatten(list_transform(
+        map_entries(list_aggregate({{ list }}, 'histogram')),
+        lambda entry: list_transform(
+            range(cast(entry.value as bigint)),
+            lambda n: entry.key || chr(31) || cast(n as string)
+        )
+    ))
 {%- endmacro %}
 
-{% macro spark__text_list(texts) -%}
-    cast(
-        array({% for text in texts %}'{{ text }}'{{ ', ' if not loop.last }}{% endfor %})
-        as array<string>
-    )
+{#- A row per element of a list. -#}
+{% macro unnested(list) -%}
+    {{ return(adapter.dispatch('unnested')(list)) }}
 {%- endmacro %}
 
-{#- How many elements of a list pass a test of text `k`. -#}
-{% macro count_where(list, condition) -%}
-    {{ return(adapter.dispatch('count_where')(list, condition)) }}
+{% macro default__unnested(list) -%}
+    unnest({{ list }})
 {%- endmacro %}
 
-{% macro default__count_where(list, condition) -%}
-    len(list_filter({{ list }}, lambda k: {{ condition }}))
+{#- Two columns, the elements of a JSON list, as `elements` makes them, and their places
+    from 0: unnested_with_places(json_elements('steps'), 'steps', 'step', 'step_no'). -#}
+{% macro unnested_with_places(elements, document, element_name, place_name) -%}
+    {{ return(adapter.dispatch('unnested_with_places')(
+        elements, document, element_name, place_name
+    )) }}
 {%- endmacro %}
 
-{% macro spark__count_where(list, condition) -%}
-    array_size(filter({{ list }}, k -> {{ condition }}))
-{%- endmacro %}
-
-{#- A list of one element. -#}
-{% macro one_element_list(value) -%}
-    {{ return(adapter.dispatch('one_element_list')(value)) }}
-{%- endmacro %}
-
-{% macro default__one_element_list(value) -%}
-    [{{ value }}]
-{%- endmacro %}
-
-{% macro spark__one_element_list(value) -%}
-    array({{ value }})
+{% macro default__unnested_with_places(elements, document, element_name, place_name) -%}
+    unnest({{ elements }}) as {{ element_name }},
+        unnest(range(cast(json_array_length({{ document }}) as bigint))) as {{ place_name }}
 {%- endmacro %}

@@ -1,16 +1,22 @@
-{#- Text, engine by engine. -#}
+{#- Text, and patterns in it. -#}
 
-{#- What stands behind the last slash of a path. -#}
-{% macro last_path_part(path) -%}
-    {{ return(adapter.dispatch('last_path_part')(path)) }}
+{#- Aggregate: the texts of a column joined in an order, null where there is none. With
+    `distinct` each is taken once, in the order of the texts themselves. -#}
+{% macro joined(text, separator, order_by, distinct=false) -%}
+    {{ return(adapter.dispatch('joined')(text, separator, order_by, distinct)) }}
 {%- endmacro %}
 
-{% macro default__last_path_part(path) -%}
-    list_extract(string_split({{ path }}, '/'), -1)
+{% macro default__joined(text, separator, order_by, distinct) -%}
+    string_agg({{ 'distinct ' if distinct }}{{ text }}, {{ separator }} order by {{ order_by }})
 {%- endmacro %}
 
-{% macro spark__last_path_part(path) -%}
-    substring_index({{ path }}, '/', -1)
+{#- A text in lower case, each character by itself. -#}
+{% macro lowered(text) -%}
+    {{ return(adapter.dispatch('lowered')(text)) }}
+{%- endmacro %}
+
+{% macro default__lowered(text) -%}
+    lower({{ text }})
 {%- endmacro %}
 
 {#- A text without a suffix that it may end with. -#}
@@ -22,44 +28,9 @@
     end
 {%- endmacro %}
 
-{#- Whether a text has a character beyond ASCII: more bytes than characters. -#}
+{#- Whether a text is all ASCII: as many bytes as characters. -#}
 {% macro is_ascii(text) -%}
-    {{ return(adapter.dispatch('is_ascii')(text)) }}
-{%- endmacro %}
-
-{% macro default__is_ascii(text) -%}
-    strlen({{ text }}) = length({{ text }})
-{%- endmacro %}
-
-{% macro spark__is_ascii(text) -%}
-    octet_length({{ text }}) = length({{ text }})
-{%- endmacro %}
-
-{#- Whether a text starts with another. -#}
-{% macro begins_with(text, prefix) -%}
-    {{ return(adapter.dispatch('begins_with')(text, prefix)) }}
-{%- endmacro %}
-
-{% macro default__begins_with(text, prefix) -%}
-    starts_with({{ text }}, {{ prefix }})
-{%- endmacro %}
-
-{% macro spark__begins_with(text, prefix) -%}
-    startswith({{ text }}, {{ prefix }})
-{%- endmacro %}
-
-{#- A text in lower case, each character by itself: Java would make a final Σ a ς, and two
-    characters of İ. -#}
-{% macro lowered(text) -%}
-    {{ return(adapter.dispatch('lowered')(text)) }}
-{%- endmacro %}
-
-{% macro default__lowered(text) -%}
-    lower({{ text }})
-{%- endmacro %}
-
-{% macro spark__lowered(text) -%}
-    lower(translate({{ text }}, 'Σİ', 'σi'))
+    bit_length({{ text }}) = 8 * length({{ text }})
 {%- endmacro %}
 
 {#- How many characters two texts have in common from their start. -#}
@@ -74,17 +45,46 @@
     ))
 {%- endmacro %}
 
-{#- Half of the characters, a quarter and so on, as long as they are the same. -#}
-{% macro spark__common_prefix_length(left_text, right_text) -%}
-    aggregate(
-        sequence(31, 0, -1),
-        cast(case when {{ left_text }} is not null and {{ right_text }} is not null then 0 end as bigint),
-        (n, power) -> case
-            when n + shiftleft(1L, power) <= least(length({{ left_text }}), length({{ right_text }}))
-                and left({{ left_text }}, cast(n + shiftleft(1L, power) as int))
-                = left({{ right_text }}, cast(n + shiftleft(1L, power) as int))
-                then n + shiftleft(1L, power)
-            else n
-        end
+{#- Whether a text holds a match of a pattern of our own, which every engine reads alike. -#}
+{% macro matches_pattern(text, pattern) -%}
+    {{ return(adapter.dispatch('matches_pattern')(text, pattern)) }}
+{%- endmacro %}
+
+{% macro default__matches_pattern(text, pattern) -%}
+    regexp_matches({{ text }}, {{ pattern }})
+{%- endmacro %}
+
+{#- Every piece of a text that a pattern finds, in order; a null text gives null. The
+    pattern is given bare, without quotes. -#}
+{% macro pattern_pieces(text, pattern) -%}
+    {{ return(adapter.dispatch('pattern_pieces')(text, "'" ~ pattern ~ "'")) }}
+{%- endmacro %}
+
+{% macro default__pattern_pieces(text, pattern) -%}
+    regexp_extract_all({{ text }}, {{ pattern }})
+{%- endmacro %}
+
+{#- A text without what a pattern finds, everywhere. -#}
+{% macro without_pattern(text, pattern) -%}
+    {{ return(adapter.dispatch('without_pattern')(text, "'" ~ pattern ~ "'")) }}
+{%- endmacro %}
+
+{% macro default__without_pattern(text, pattern) -%}
+    regexp_replace({{ text }}, {{ pattern }}, '', 'g')
+{%- endmacro %}
+
+{#- Whether a pattern of a column is found in a text; null where the engine cannot run
+    it. `ascii_pattern` is the shorter form for texts that are all ASCII: the engine
+    compiles a column's pattern for every row, and its Unicode ranges are dear. -#}
+{% macro regex_found(text, pattern, ascii_pattern) -%}
+    {{ return(adapter.dispatch('regex_found')(text, pattern, ascii_pattern)) }}
+{%- endmacro %}
+
+{% macro default__regex_found(text, pattern, ascii_pattern) -%}
+    try(
+        regexp_matches(
+            {{ text }},
+            case when {{ is_ascii(text) }} then {{ ascii_pattern }} else {{ pattern }} end
+        )
     )
 {%- endmacro %}

@@ -1,6 +1,6 @@
 {#- Why a check does not hold; null when it does. One `when` per matcher.
 
-    Reads the columns of int_checks_extracted: `actual` (the value found, JSON),
+    Reads the columns of int_check_results: `actual` (the value found, JSON),
     `actual_kind`, `actual_text`, and of the check: matcher, operand, allowed …
     A null operand of a regex is a pattern that could not be compiled. -#}
 {% macro failure_reason() -%}
@@ -11,8 +11,9 @@
             when actual_kind <> 'object' then 'type_mismatch'
             when
                 allowed is not null
-                and {{ count_missing_from(
-                    json_object_keys('actual'), json_text_elements('allowed')
+                and {{ count_where(
+                    json_object_keys('actual'),
+                    'not array_contains(' ~ json_text_elements('allowed') ~ ', k)'
                 ) }} > 0
                 then 'unexpected_field'
         end

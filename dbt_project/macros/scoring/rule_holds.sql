@@ -11,9 +11,7 @@
         when rule = 'contains' then {{ count_where('texts', 'not contains(subject, k)') }} = 0
         when rule = 'not_contains' then {{ count_where('texts', 'contains(subject, k)') }} = 0
         when rule = 'contains_any' then {{ count_where('texts', 'contains(subject, k)') }} > 0
-        when rule = 'starts_with' then {{ count_where(
-            'texts', begins_with('stripped_subject', stripped_left('k'))
-        ) }} > 0
+        when rule = 'starts_with' then {{ count_where('texts', begins_so('stripped_subject', 'k')) }} > 0
         when rule = 'ends_with' then {{ count_where('texts', ends_so('stripped_subject', 'k')) }} > 0
         when rule in ('equals', 'allowed_values') then {{ count_where(
             'operands', equals_operand('k')
@@ -27,6 +25,11 @@
         when rule = 'required_keys'
             then coalesce({{ has_required_keys('document', 'operand') }}, false)
     end
+{%- endmacro %}
+
+{#- Whether a stripped text begins with another one, white space before that aside. -#}
+{% macro begins_so(text, beginning) -%}
+    left({{ text }}, length({{ stripped_left(beginning) }})) = {{ stripped_left(beginning) }}
 {%- endmacro %}
 
 {#- Whether a stripped text ends in another one, white space behind that aside. -#}

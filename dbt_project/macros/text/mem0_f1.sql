@@ -9,9 +9,9 @@
     case
         when {{ list_size(answer_words) }} = 0 or {{ list_size(reference_words) }} = 0 then 0e0
         else {{ f1_of_counts(
-            set_overlap(answer_words, reference_words),
-            set_size(answer_words),
-            set_size(reference_words)
+            list_size('array_intersect(' ~ answer_words ~ ', ' ~ reference_words ~ ')'),
+            list_size('array_distinct(' ~ answer_words ~ ')'),
+            list_size('array_distinct(' ~ reference_words ~ ')')
         ) }}
     end
 {%- endmacro %}

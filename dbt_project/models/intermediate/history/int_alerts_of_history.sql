@@ -139,7 +139,7 @@ worded as (
         ---------- json
         case
             when facts.dimension_id is null then {{ as_json("'[]'") }}
-            else to_json({{ one_element_list('facts.dimension_id') }})
+            else to_json({{ list_of(['facts.dimension_id']) }})
         end as dimension_ids,
         facts.case_ids
 

@@ -117,7 +117,9 @@ found as (
     where
         scope <> 'final'
         or field is not null
-        or {{ contains_all(json_object_keys_or_none('final_output'), 'fields') }}
+        or {{ list_size(
+            'array_intersect(' ~ json_object_keys_or_none('final_output') ~ ', fields)'
+        ) }} = {{ list_size('fields') }}
 
 )
 

@@ -62,7 +62,7 @@ counted as (
         given.task_id,
         given.total_position,
         given.reducer,
-        try_cast(regexp_replace(given.reducer, '^[a-z_]*', '') as bigint) as k,
+        try_cast({{ without_pattern('given.reducer', '^[a-z_]*') }} as bigint) as k,
         given.case_id,
         -- a statistic over rounds takes each as it is
         case when given.unit = 'rounds' then given.round_id end as round_id,

@@ -48,8 +48,8 @@ targeted as (
                         then target_step_id
                 end
             when has_own_step_outputs and {{ json_kind('all_step_outputs') }} = 'object'
-                then {{ last_where(
-                    json_object_keys('all_step_outputs'), "left(k, 1) <> '_'"
+                then {{ list_element(
+                    elements_where(json_object_keys('all_step_outputs'), "left(k, 1) <> '_'"), -1
                 ) }}
         end as target_key
 

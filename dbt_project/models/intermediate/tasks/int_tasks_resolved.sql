@@ -30,11 +30,11 @@ calls as (
 
     select
         testset_id,
-        {{ last_path_part('testset_id') }} as called,
+        split_part(testset_id, '/', -1) as called,
         false as is_id
 
     from testsets
-    where testset_id <> {{ last_path_part('testset_id') }}
+    where testset_id <> split_part(testset_id, '/', -1)
 
 ),
 
@@ -61,8 +61,8 @@ default_pipelines as (
     from testsets
     inner join pipelines
         on
-            {{ last_path_part('testsets.testset_id') }}
-            = {{ last_path_part('pipelines.default_testset') }}
+            split_part(testsets.testset_id, '/', -1)
+            = split_part(pipelines.default_testset, '/', -1)
     group by testsets.testset_id
     having count(*) = 1
 

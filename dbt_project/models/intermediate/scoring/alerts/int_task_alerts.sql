@@ -69,7 +69,7 @@ worded as (
         ---------- json
         case
             when rated.dimension_id is null then {{ as_json("'[]'") }}
-            else to_json({{ one_element_list('rated.dimension_id') }})
+            else to_json({{ list_of(['rated.dimension_id']) }})
         end as dimension_ids,
         rated.case_ids
 

@@ -31,7 +31,7 @@ alternatives as (
         patterns,
         {{ unnested(
             'case when ' ~ json_kind('answer') ~ " = 'array' then " ~ json_elements('answer')
-            ~ ' else ' ~ one_element_list('answer') ~ ' end'
+            ~ ' else ' ~ list_of(['answer']) ~ ' end'
         ) }} as answer
 
     from given

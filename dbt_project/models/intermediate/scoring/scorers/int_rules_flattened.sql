@@ -7,10 +7,10 @@ baselines as (
 
 rule_names as (
 
-    select {{ unnested(text_list([
-        'contains', 'not_contains', 'contains_any', 'regex', 'starts_with', 'ends_with', 'equals',
-        'allowed_values', 'max_chars', 'min_chars', 'max_tokens', 'non_empty', 'is_json',
-        'required_keys'
+    select {{ unnested(list_of([
+        "'contains'", "'not_contains'", "'contains_any'", "'regex'", "'starts_with'", "'ends_with'",
+        "'equals'", "'allowed_values'", "'max_chars'", "'min_chars'", "'max_tokens'", "'non_empty'",
+        "'is_json'", "'required_keys'"
     ])) }} as rule
 
 ),
@@ -25,7 +25,7 @@ entries as (
         {{ unnested(
             'case when ' ~ json_kind(json_field('payload', 'rules')) ~ " = 'array' then "
             ~ json_elements(json_field('payload', 'rules'))
-            ~ ' else ' ~ one_element_list('payload') ~ ' end'
+            ~ ' else ' ~ list_of(['payload']) ~ ' end'
         ) }} as entry,
         {{ json_text('payload', 'severity') }} as baseline_severity
 
@@ -112,7 +112,7 @@ flattened as (
             when rule = 'allowed_values' and {{ json_kind('operand') }} = 'array'
                 then {{ json_elements('operand') }}
             when rule in ('equals', 'allowed_values') and {{ json_kind('operand') }} <> 'null'
-                then {{ one_element_list('operand') }}
+                then {{ list_of(['operand']) }}
         end as operands,
         {{ stripped(json_as_text('operand')) }} as operand_text,
         case

@@ -1,27 +1,5 @@
 {#- One text for documents that say the same. -#}
 
-{#- One and the same text for objects that differ only in the order of their keys, and
-    for 1, 1.0 and 1e0. Strings are stepped over, so that a "1.0" inside one stays.
-    Numbers are written anew where one may be a double. -#}
-{% macro canonical_json(document) -%}
-    {{ return(adapter.dispatch('canonical_json')(document)) }}
-{%- endmacro %}
-
-{% macro default__canonical_json(document) -%}
-    case
-        when regexp_matches(cast({{ document }} as string), '\.|[0-9]{19}|[0-9][eE]')
-            then regexp_replace(
-                {{ default__with_sorted_keys(document) }},
-                '("(?:[^"\\]|\\.)*")|(\d)\.0+\b', '\1\2', 'g'
-            )
-        else {{ default__with_sorted_keys(document) }}
-    end
-{%- endmacro %}
-
-{% macro default__with_sorted_keys(document) -%}
-    cast(cast(cast(cast({{ document }} as json) as variant) as json) as string)
-{%- endmacro %}
-
 {#- The values of the document level by level, then from the last level upwards the text
     of each, made of the texts of those within it. A key is sorted by itself, a place in a
     list as a number. -#}

@@ -1,18 +1,4 @@
-{#- Whether a pattern of a column is found in a text; null where the engine cannot run
-    it. `ascii_pattern` is the shorter form for texts that are all ASCII: the engine
-    compiles a column's pattern for every row, and its Unicode ranges are dear. -#}
-{% macro regex_found(text, pattern, ascii_pattern) -%}
-    {{ return(adapter.dispatch('regex_found')(text, pattern, ascii_pattern)) }}
-{%- endmacro %}
-
-{% macro default__regex_found(text, pattern, ascii_pattern) -%}
-    try(
-        regexp_matches(
-            {{ text }},
-            case when {{ is_ascii(text) }} then {{ ascii_pattern }} else {{ pattern }} end
-        )
-    )
-{%- endmacro %}
+{#- Patterns of users, which are RE2's. -#}
 
 {#- Patterns are RE2's. A Java pattern that is at fault would end the query, and one that
     RE2 refuses may mean something there, so what stands unchecked in the data (patterns
@@ -155,17 +141,4 @@
             then '{Is' || regexp_extract({{ item }}, '\{\^?(\w+\})', 1)
         else ''
     end
-{%- endmacro %}
-
-{#- Whether a text holds a match of a pattern of our own, which both engines read alike. -#}
-{% macro matches_pattern(text, pattern) -%}
-    {{ return(adapter.dispatch('matches_pattern')(text, pattern)) }}
-{%- endmacro %}
-
-{% macro default__matches_pattern(text, pattern) -%}
-    regexp_matches({{ text }}, {{ pattern }})
-{%- endmacro %}
-
-{% macro spark__matches_pattern(text, pattern) -%}
-    {{ text }} rlike {{ pattern }}
 {%- endmacro %}

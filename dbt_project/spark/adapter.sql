@@ -9,7 +9,7 @@
 {%- endmacro %}
 
 {#- The types that contracts, seeds and fixtures are written in. -#}
-{% macro spark_type(data_type) -%}
+{% macro spark__type(data_type) -%}
     {{ return({
         'varchar': 'string',
         'json': 'string',
@@ -21,7 +21,7 @@
 {% macro spark__get_empty_schema_sql(columns) -%}
     select
     {%- for column in columns.values() %}
-        cast(null as {{ spark_type(column.data_type) }}) as {{ column.name }}
+        cast(null as {{ spark__type(column.data_type) }}) as {{ column.name }}
         {{- ',' if not loop.last }}
     {%- endfor %}
 {%- endmacro %}
@@ -29,7 +29,7 @@
 {#- A seed's values as literals of the declared types; dbt-spark pastes them unescaped. -#}
 {% macro spark__create_csv_table(model, agate_table) %}
     {%- set sql = 'create table ' ~ this ~ ' ' ~ file_format_clause() ~ ' as '
-        ~ seed_rows(model, agate_table) -%}
+        ~ spark__seed_rows(model, agate_table) -%}
     {%- call statement('_') -%}{{ sql }}{%- endcall -%}
     {{ return(sql) }}
 {% endmacro %}
@@ -38,11 +38,11 @@
     {{ return('') }}
 {% endmacro %}
 
-{% macro seed_rows(model, agate_table) -%}
+{% macro spark__seed_rows(model, agate_table) -%}
     {%- set types = model.config.get('column_types', {}) -%}
     select
     {%- for name in agate_table.column_names %}
-        cast({{ name }} as {{ spark_type(
+        cast({{ name }} as {{ spark__type(
             types.get(name, adapter.convert_type(agate_table, loop.index0))
         ) }}) as {{ name }}{{ ',' if not loop.last }}
     {%- endfor %}

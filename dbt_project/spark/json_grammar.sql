@@ -1,21 +1,5 @@
 {#- Whether a text is JSON. -#}
 
-{#- Whether a text is JSON. The engine lets a trailing comma, NaN and Infinity pass; a look
-    at what stands outside the strings does not. -#}
-{% macro is_json_text(text) -%}
-    {{ return(adapter.dispatch('is_json_text')(text)) }}
-{%- endmacro %}
-
-{% macro default__is_json_text(text) -%}
-    (
-        json_valid({{ text }})
-        and not regexp_matches(
-            regexp_replace({{ text }}, '"(?:[^"\\]|\\.)*"', '""', 'g'),
-            ',\s*[}\]]|(?i)nan|inf'
-        )
-    )
-{%- endmacro %}
-
 {#- By the grammar: scalars become a letter, then the innermost lists and objects of letters
     do, as often as there are brackets. -#}
 {% macro spark__is_json_text(text) -%}

@@ -1,0 +1,151 @@
+{#- Numbers. -#}
+
+{#- Spark's own would round the shortest decimal that reads as the number. -#}
+{% macro spark__rounded(number, digits) -%}
+    round(({{ number }}) * 1e{{ digits }}) / 1e{{ digits }}
+{%- endmacro %}
+
+{#- As C's printf: the double itself is rounded, a tie to the even digit, and a zero keeps
+    its sign. `tenths` is the number with one digit more than asked for, `rest` what it lacks,
+    exact, as each half of the number's bits is multiplied by itself. -#}
+{% macro spark__fixed_decimals(number, digits) -%}
+    {%- set power = '1e' ~ (digits + 1) -%}
+    {%- set unit = '1e' ~ digits -%}
+    transform(
+        array(cast({{ number }} as double)),
+        x -> transform(
+            transform(
+                array(struct(
+                    abs(x) * 134217729e0 - (abs(x) * 134217729e0 - abs(x)) as high,
+                    round(abs(x) * {{ power }}) as tenths
+                )),
+                parts -> struct(
+                    parts.tenths % 10 as last_digit,
+                    (parts.tenths - parts.tenths % 10) / 10 as whole,
+                    (parts.high * {{ power }} - parts.tenths)
+                    + (abs(x) - parts.high) * {{ power }} as rest
+                )
+            ),
+            parts -> transform(
+                array(
+                    parts.whole + case
+                        when parts.last_digit <> 5
+                            then case when parts.last_digit > 5 then 1e0 else 0e0 end
+                        when parts.rest <> 0
+                            then case when parts.rest > 0 then 1e0 else 0e0 end
+                        else parts.whole % 2
+                    end
+                ),
+                result -> case when left(cast(x as string), 1) = '-' then '-' else '' end
+                    || cast(
+                        cast((result - result % {{ unit }}) / {{ unit }} as decimal(38, 0)) as string
+                    )
+                    {%- if digits %}
+                    || '.' || lpad(cast(cast(result % {{ unit }} as int) as string), {{ digits }}, '0')
+                    {%- endif %}
+            )[0]
+        )[0]
+    )[0]
+{%- endmacro %}
+
+{#- Java writes an exponent below 1e-3 and from 1e7, DuckDB below 1e-4 and from 1e16. -#}
+{% macro spark__double_text(number) -%}
+    {%- set text = 'cast(cast(' ~ number ~ ' as double) as string)' -%}
+    case
+        when {{ text }} not like '%E%' then {{ text }}
+        when {{ text }} rlike 'E(-4|[7-9]|1[0-5])$' then regexp_replace(
+            regexp_replace(cast(try_cast({{ text }} as decimal(38, 21)) as string), '0+$', ''),
+            '\.$', '.0'
+        )
+        else regexp_replace(
+            regexp_replace(
+                regexp_replace({{ text }}, 'E(-?)(?=[0-9]$)', 'E$10'),
+                '(\.0)?E(?=[0-9])', 'e+'
+            ),
+            '(\.0)?E-', 'e-'
+        )
+    end
+{%- endmacro %}
+
+{#- Up to 18 digits as bigints; longer ones in groups of 14 digits, whose differences are
+    added up from the left: exact as long as it matters. -#}
+{% macro spark__integers_within(actual, expected, tolerance) -%}
+    case
+        when length({{ actual }}) < 19 and length({{ expected }}) < 19
+            then abs(try_cast({{ actual }} as bigint) - try_cast({{ expected }} as bigint))
+                <= floor({{ tolerance }})
+        else transform(
+            array(struct(
+                ceil(greatest(length({{ actual }}), length({{ expected }})) / 14e0) as n_groups,
+                case when left({{ actual }}, 1) = '-' then -1 else 1 end as actual_sign,
+                case when left({{ expected }}, 1) = '-' then -1 else 1 end as expected_sign
+            )),
+            n -> abs(aggregate(
+                sequence(0, cast(n.n_groups as int) - 1),
+                0e0,
+                (difference, group_no) -> difference * 1e14 + cast(
+                    n.actual_sign * cast(substr(
+                        lpad(replace({{ actual }}, '-', ''), cast(n.n_groups as int) * 14, '0'),
+                        group_no * 14 + 1, 14
+                    ) as bigint)
+                    - n.expected_sign * cast(substr(
+                        lpad(replace({{ expected }}, '-', ''), cast(n.n_groups as int) * 14, '0'),
+                        group_no * 14 + 1, 14
+                    ) as bigint) as double
+                )
+            )) <= floor({{ tolerance }})
+        )[0]
+    end
+{%- endmacro %}
+
+{% macro spark__trimmed_mean_of(column, trim) -%}
+    {%- set n_cut = n_trimmed('count(' ~ column ~ ')', trim) -%}
+    aggregate(
+        slice(
+            array_sort(collect_list({{ column }})),
+            {{ n_cut }} + 1, count({{ column }}) - 2 * {{ n_cut }}
+        ),
+        0e0, (total, k) -> total + k
+    ) / nullif(count({{ column }}) - 2 * {{ n_cut }}, 0)
+{%- endmacro %}
+
+{% macro spark__exact_squared_spread(column) -%}
+    {%- set whole = 'cast(' ~ column ~ ' as decimal(18, 0))' -%}
+    (
+        count({{ column }}) * sum({{ whole }} * {{ whole }})
+        - sum({{ whole }}) * sum({{ whole }})
+    )
+{%- endmacro %}
+
+{#- A sequence that would be empty runs backwards here. -#}
+{% macro spark__sum_of_series(expression, first, end, step) -%}
+    case
+        when {{ first }} < {{ end }} then aggregate(
+            sequence(
+                cast({{ first }} as bigint), cast({{ end }} as bigint) - 1,
+                cast({{ step }} as bigint)
+            ),
+            0e0,
+            (total, k) -> total + {{ expression }}
+        )
+        else 0e0
+    end
+{%- endmacro %}
+
+{#- Whole numbers up to 20 by their factorials, others by Stirling's series: it is right to
+    1e-14 from 8.5 upwards, so it is taken 8 further up. -#}
+{% macro spark__ln_factorial(n) -%}
+    transform(
+        array(({{ n }}) + 9e0),
+        w -> case
+            when w <= 29 and w = floor(w) then ln(factorial(cast(w as int) - 9))
+            else (w - 0.5e0) * ln(w) - w + 0.9189385332046727e0
+            + (1 / 12e0 - (1 / 360e0 - (1 / 1260e0 - (1 / 1680e0 - (1 / 1188e0 - (
+                691 / 360360e0 - 1 / 156e0 / (w * w)
+            ) / (w * w)) / (w * w)) / (w * w)) / (w * w)) / (w * w)) / w
+            - ln(
+                (w - 1) * (w - 2) * (w - 3) * (w - 4) * (w - 5) * (w - 6) * (w - 7) * (w - 8)
+            )
+        end
+    )[0]
+{%- endmacro %}
