@@ -49,10 +49,16 @@ class Envelope:
     to: Sequence[str] = ()
     subject: str | None = None
     """Instead of ours."""
-    attach: Attach = "none"
-    """The full report: not at all, as HTML, zipped, or only linked."""
+    attach: Attach | None = None
+    """The full report: not at all, as HTML, zipped, or only linked; when not said,
+    linked where there is an address, else as HTML."""
     report_url: str | None = None
     """Address below which the reports stand, as in the output folder."""
+
+    @property
+    def attached(self) -> Attach:
+        """How the full report comes along."""
+        return self.attach or ("link" if self.report_url else "html")
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ def to_message(
             result, lang=lang, templates=templates, with_script=False
         ).encode()
         _attach(
-            message, page, place.attachment, result, zipped=envelope.attach == "zip"
+            message, page, place.attachment, result, zipped=envelope.attached == "zip"
         )
     # Last: making a multipart hands every Content-… header to the first part.
     message["Content-Language"] = "en" if lang == "en" else "zh-CN"
@@ -187,7 +193,7 @@ def _bodies(
 def _place(result: AnalysisResult, envelope: Envelope) -> Place:
     folder = folder_name(result.task.task_id)
     base = envelope.report_url
-    if envelope.attach == "link" and base is None:
+    if envelope.attached == "link" and base is None:
         raise UsageError(
             "attach: a link needs the address of the reports; set `report_url`"
         )
@@ -196,7 +202,7 @@ def _place(result: AnalysisResult, envelope: Envelope) -> Place:
             f"report_url: {base!r} does not begin with https:// or http://"
         )
     link = None if base is None else f"{base.rstrip('/')}/{quote(folder)}/{_PAGE}"
-    suffix = {"html": "html", "zip": "zip"}.get(envelope.attach)
+    suffix = {"html": "html", "zip": "zip"}.get(envelope.attached)
     return Place(link, None if suffix is None else f"{folder}.{suffix}", folder)
 
 

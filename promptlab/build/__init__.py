@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from promptlab.build.execution import OnNode
+    from promptlab.build.plan import Plan
     from promptlab.warehouse_file import WarehouseFile
 
 Request = Callable[["duckdb.DuckDBPyConnection"], None]
@@ -52,6 +53,7 @@ def build(
         return
     from ingest import raw
     from promptlab.build import plan
+    from promptlab.build.broken_contract import BrokenContract, plan_that_names_rows
     from promptlab.build.execution import execute
 
     # what is there decides before dbt might have to compile: no file, held, too new
@@ -61,12 +63,21 @@ def build(
     with warehouse.writable() as con:
         raw.check_not_views(con, _NO_REQUESTS if request else _WITH_RAW)
         con.execute("set preserve_insertion_order = false")
-        con.begin()
+
+        def run(plan: Plan) -> None:
+            con.begin()
+            try:
+                if request is not None:
+                    request(con)
+                execute(con, plan, full_refresh=full_refresh, on_node=on_node)
+            except BaseException:
+                con.rollback()
+                raise
+
         try:
-            if request is not None:
-                request(con)
-            execute(con, compiled, full_refresh=full_refresh, on_node=on_node)
-        except BaseException:
+            run(compiled)
+        except BrokenContract as broken:
+            run(plan_that_names_rows(compiled, broken.node))
             con.rollback()
             raise
         con.commit()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from promptlab.build.broken_contract import BrokenContract
 from promptlab.database.connection import is_of_the_file
 from promptlab.errors import BuildError
 from promptlab.version import __version__
@@ -43,6 +44,8 @@ def execute(
     Raises:
         BuildError: names the model or test that failed, with its first rows; or what
             is stored was computed by other logic.
+        BrokenContract: a row broke a rule of a model's contract; nothing more can be
+            asked in this transaction.
     """
     there = _relations(con)
     anew = full_refresh or _is_first(con, plan, there)
@@ -59,6 +62,8 @@ def execute(
                 _test(con, node)
             else:
                 _write(con, node, there.get(node.relation), anew=anew)
+        except duckdb.ConstraintException as error:
+            raise BrokenContract(node, str(error)) from None
         except duckdb.Error as error:
             if is_of_the_file(error):
                 raise

@@ -19,7 +19,7 @@ from promptlab.cli.report import report_options
     "--attach",
     type=click.Choice(("none", "html", "zip", "link")),
     help="The full report: not at all, as HTML, zipped, or linked below the setting"
-    " report_url [default: link where that is set, else none].",
+    " report_url [default: link where that is set, else html].",
 )
 @click.option(
     "--dry-run", is_flag=True, help="Write report.eml below --out and send nothing."
@@ -63,7 +63,6 @@ def command(
         )
     server = None if dry_run else server_from(settings)
     sender = settings.mail_from or NO_REPLY
-    chosen = attach or ("link" if settings.report_url else "none")
     with Warehouse(settings.db, settings=settings).built() as con:
         task_id = resolve_task(con, task)
         message = task_message(
@@ -73,7 +72,7 @@ def command(
                 sender=sender,
                 to=to,
                 subject=subject,
-                attach=chosen,  # type: ignore[arg-type]  # click has checked it
+                attach=attach,  # type: ignore[arg-type]  # click has checked it
                 report_url=settings.report_url,
             ),
             lang=call.settings.lang,

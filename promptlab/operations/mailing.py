@@ -29,6 +29,7 @@ PASSWORD = "PROMPTLAB_SMTP_PASSWORD"
 ATTEMPTS = 4
 _FIRST_PAUSE_S = 2.0  # then twice as long each time
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
+_LOGIN_REQUIRED = 530
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -221,7 +222,7 @@ def _hand_over(
             raise _Transient(_answer(server, error), recipients) from None
         raise SettingsError(
             f"{_name(server)} refuses {sender!r} as sender ({_text(error)});"
-            " check mail_from"
+            f" {_advice(server, error)}"
         ) from None
     except smtplib.SMTPResponseException as error:
         if _is_transient(error.smtp_code):
@@ -243,6 +244,17 @@ def _hand_over(
     with contextlib.suppress(smtplib.SMTPException, OSError):
         smtp.quit()
     return {to: f"{code} {_decoded(why)}" for to, (code, why) in answers.items()}
+
+
+def _advice(server: Server, error: smtplib.SMTPResponseException) -> str:
+    """What to mend where a server refuses a sender: 530 is about who we are."""
+    if error.smtp_code != _LOGIN_REQUIRED:
+        return "check mail_from"
+    if "STARTTLS" in _text(error).upper():
+        return "it wants encryption first: set smtp_security to `starttls` or `tls`"
+    if server.user is None:
+        return f"it wants a login: set smtp_user, and its password in {PASSWORD}"
+    return f"check that {server.user!r} may send as mail_from"
 
 
 def _context(server: Server) -> ssl.SSLContext:

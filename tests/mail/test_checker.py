@@ -109,7 +109,11 @@ def test_hostile_texts_are_shown_as_text_escaped_once(start, lang, check, tmp_pa
         }
     )
     message = to_message(
-        hostile(texts), lang=lang, history=runs(4), comparison=compared
+        hostile(texts),
+        lang=lang,
+        history=runs(4),
+        comparison=compared,
+        envelope=Envelope(attach="none"),  # tests/reports has its own hostile texts
     )
     told = check(message.as_bytes(), tmp_path / "mail.eml")
     assert [f for f in told["findings"] if f["sev"] == "ERROR"] == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import email
 import email.policy
 import io
+import re
 import sys
 import zipfile
 from datetime import timedelta
@@ -170,7 +171,7 @@ def test_the_text_part_is_a_report_of_its_own():
         "[失败] case-000001 · 25.0（基线 90.0，−20.0）",
         '期望："refund"',
         '实际："refuse"',
-        "run-1/report.html",
+        "run-1.html",
     ):
         assert told in text
 
@@ -286,6 +287,42 @@ def test_a_trend_without_change_is_drawn_inside_its_box(score):
     drawn = trend(past)
     assert 0 <= drawn.floor < drawn.top <= 1
     assert 'y1="-' not in drawn.svg()
+
+
+@pytest.mark.parametrize(
+    ("own", "names"),
+    [
+        (Envelope(), ["run-1.html"]),
+        (Envelope(report_url="https://r.example.com"), []),
+        (Envelope(attach="none"), []),
+        (Envelope(attach="html", report_url="https://r.example.com"), ["run-1.html"]),
+    ],
+)
+def test_the_report_comes_along_unless_it_is_linked_or_not_wanted(own, names):
+    message = reread(to_message(result(), envelope=own))
+    assert [part.get_filename() for part in message.iter_attachments()] == names
+    assert ("https://r.example.com" in body(message)) == (own.report_url is not None)
+
+
+def test_the_button_is_drawn_by_outlook_and_is_a_link_everywhere_else():
+    own = Envelope(report_url='https://r.example.com/?a="b"&c')
+    html = body(to_message(result(), envelope=own))
+    outlook, others = re.findall(
+        r"<!--\[if (?:!)?mso\]>(.*?)<!\[endif\]-->", html, re.S
+    )[1:]
+    link = "https://r.example.com/?a=&#34;b&#34;&amp;c/run-1/report.html"
+    assert '<v:roundrect xmlns:v="urn:schemas-microsoft-com:vml"' in outlook
+    assert f'href="{link}"' in outlook
+    assert f'<a href="{link}"' in others
+
+
+def test_every_colour_that_is_hard_to_read_in_the_dark_is_replaced_there():
+    html = body(to_message(result(), history=runs(), comparison=comparison()))
+    assert '<meta name="color-scheme" content="light dark">' in html
+    dark = html.split("prefers-color-scheme: dark", 1)[1].split("</style>")[0]
+    text = set(re.findall(r'(?:;|")color:(#[0-9A-F]{6})', html.split("</style>")[-1]))
+    on_a_ground_of_its_own = {"#FFFFFF", "#6B5200", "#7A2E00", "#0B4A82"}
+    assert {c for c in text - on_a_ground_of_its_own if c not in dark} == set()
 
 
 def test_attached_html_is_the_full_report():

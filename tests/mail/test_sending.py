@@ -188,6 +188,22 @@ def test_a_refused_recipient_is_named_with_those_that_were_served(start, message
     assert running.recipients() == ["a@example.com"]
 
 
+def test_a_server_that_wants_a_login_says_which_settings(start, message):
+    server = replace(start("starttls").server, user=None, password=None)
+    with pytest.raises(
+        SettingsError, match=r"530.*wants a login: set smtp_user"
+    ) as told:
+        send(message, SENDER, TO, server)
+    assert "PROMPTLAB_SMTP_PASSWORD" in str(told.value)
+    assert "mail_from" not in str(told.value)
+
+
+def test_a_server_that_wants_encryption_first_says_which_setting(start, message):
+    server = replace(start("starttls").server, security="none", user=None)
+    with pytest.raises(SettingsError, match=r"530.*smtp_security to `starttls`"):
+        send(message, SENDER, TO, server)
+
+
 def test_a_server_without_login_is_told_apart(start, message):
     running = start("none")
     server = replace(running.server, user="ci", password="x")

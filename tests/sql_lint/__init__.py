@@ -10,7 +10,9 @@ from collections.abc import Callable
 
 def _as_sql(argument: object) -> str:
     """An argument as SQL; a list is its elements, an empty one a null."""
-    return ", ".join(argument or ["null"]) if isinstance(argument, list) else str(argument)
+    return (
+        ", ".join(argument or ["null"]) if isinstance(argument, list) else str(argument)
+    )
 
 
 class _Adapter:

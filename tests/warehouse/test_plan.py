@@ -138,24 +138,39 @@ def test_a_failed_data_test_says_which_rows_and_changes_nothing(
     assert state(writable_example_db) == before
 
 
-def test_a_broken_constraint_says_model_and_rule_and_changes_nothing(
-    writable_example_db, monkeypatch
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ("check (latency_ms < 1000)", "`latency_ms < 1000`"),
+        ("constraint rounds_are_quick check (latency_ms < 1000)", "rounds_are_quick"),
+        ("latency_ms double check (latency_ms < 1000)", "`latency_ms < 1000`"),
+        ("error_code varchar not null", "`error_code is not null`"),
+    ],
+)
+def test_a_broken_contract_says_model_rule_and_rows_and_changes_nothing(
+    writable_example_db, monkeypatch, line, rule
 ):
-    compiled = plan.load()
-    nodes = [
-        msgspec.structs.replace(
-            node, contract=[*node.contract, "check (latency_ms < 1000)"]
-        )
-        if node.name == "fct_rounds"
-        else node
-        for node in compiled.nodes
-    ]
-    stricter = msgspec.structs.replace(compiled, nodes=nodes)
-    monkeypatch.setattr(plan, "load", lambda: stricter)
+    compiled = stricter(line)
+    monkeypatch.setattr(plan, "load", lambda: compiled)
     before = state(writable_example_db)
-    with pytest.raises(BuildError, match=r"^incremental fct_rounds: .*latency_ms"):
+    with pytest.raises(BuildError) as caught:
         Warehouse(writable_example_db).build(full_refresh=True)
+    said = str(caught.value)
+    assert f"{rule} of fct_rounds fails for " in said
+    assert re.search(r"row\(s\)\n\{'task_id': '", said), said
     assert state(writable_example_db) == before
+
+
+def stricter(line: str) -> plan.Plan:
+    """The plan with a line more, or another for a column, in the contract of rounds."""
+    compiled = plan.load()
+    place = next(i for i, n in enumerate(compiled.nodes) if n.name == "fct_rounds")
+    rounds = compiled.nodes[place]
+    column = line.split()[0]
+    kept = [other for other in rounds.contract if other.split()[0] != column]
+    nodes = list(compiled.nodes)
+    nodes[place] = msgspec.structs.replace(rounds, contract=[*kept, line])
+    return msgspec.structs.replace(compiled, nodes=nodes)
 
 
 def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):

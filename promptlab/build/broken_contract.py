@@ -1,0 +1,61 @@
+"""Which rows broke the contract of a model: DuckDB names the rule and no row.
+
+It ends the transaction there, so what the model is made of is computed once more, and
+each rule of its contract asked as a data test that names the rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from promptlab.build.plan import Node
+from promptlab.errors import BuildError
+
+if TYPE_CHECKING:
+    from promptlab.build.plan import Plan
+
+_OF_A_ROW = re.compile(r"(?:constraint (?P<name>\w+) )?check \((?P<rule>.*)\)")
+_OF_A_COLUMN = re.compile(
+    r"(?P<column>\w+) .*?(?P<not_null> not null)?(?: check \((?P<rule>.*)\))?"
+)
+
+
+class BrokenContract(BuildError):
+    """A row of a model broke a rule of its contract."""
+
+    def __init__(self, node: Node, message: str) -> None:
+        """Say which model, and what DuckDB says."""
+        super().__init__(f"{node.kind} {node.name}: {message}")
+        self.node = node
+
+
+def plan_that_names_rows(plan: Plan, node: Node) -> Plan:
+    """The plan up to a model, and each rule of its contract as a data test."""
+    before = plan.nodes[: plan.nodes.index(node)]
+    return msgspec.structs.replace(plan, nodes=[*before, *_rules_as_tests(node)])
+
+
+def _rules_as_tests(node: Node) -> Iterator[Node]:
+    for name, rule in _rules(node.contract):
+        yield Node(
+            name=f"{name} of {node.name}",
+            kind="test",
+            sql=["select * from (", *node.sql, f") where not ({rule})"],
+        )
+
+
+def _rules(contract: list[str]) -> Iterator[tuple[str, str]]:
+    """Name and condition of each rule; one without a name is called as it reads."""
+    for line in contract:
+        if found := _OF_A_ROW.fullmatch(line):
+            yield found["name"] or f"`{found['rule']}`", found["rule"]
+        elif found := _OF_A_COLUMN.fullmatch(line):
+            if found["not_null"]:
+                rule = f"{found['column']} is not null"
+                yield f"`{rule}`", rule
+            if found["rule"]:
+                yield f"`{found['rule']}`", found["rule"]
