@@ -1,6 +1,6 @@
 """Marts to the numbers that a gate looks at: the only SQL of the gate.
 
-All tasks are read at once, so that an index of hundreds costs eight queries.
+All tasks are read at once, so that an index of hundreds costs nine queries.
 """
 
 from __future__ import annotations
@@ -65,6 +65,14 @@ select task_id, code, severity, dimension_ids
 from marts.fct_alerts
 where task_id in (select unnest($tasks))
 order by alert_position
+"""
+
+_PARTIAL = """
+select task_id, n_rows_held, n_rows_claimed
+from marts.dim_tasks
+where
+    is_partial
+    and (task_id in (select unnest($tasks)) or task_id in (select unnest($baselines)))
 """
 
 # What broke is a passing case that does not pass any more, or a must-have lost: one
@@ -172,6 +180,9 @@ class GateNumbers:
     """Names of the dimensions that missed their target."""
     changes: Changes | None
     """Against the baseline asked for, if the marts hold that comparison."""
+    partial: list[Row]
+    """Of the task and its baseline those whose files hold fewer rows than they claim:
+    ``task_id``, ``n_rows_held``, ``n_rows_claimed`` (``None``: not told)."""
 
 
 @dataclass
@@ -229,8 +240,16 @@ def gate_numbers(
         for task, each in found.items()
     }
     scores = score_comparisons(con, pairs, lang=lang, names=names)
+    used = {name: values[name] for name in ("tasks", "baselines")}
+    partial = {row["task_id"]: row for row in rows(con, _PARTIAL, used)}
     return {
-        task: _numbers(each, names[task], baselines.get(task), scores.get(task))
+        task: _numbers(
+            each,
+            names[task],
+            baselines.get(task),
+            scores.get(task),
+            [partial[t] for t in (task, baselines.get(task)) if t in partial],
+        )
         for task, each in found.items()
     }
 
@@ -240,6 +259,7 @@ def _numbers(
     names: Names,
     baseline: str | None,
     scores: Sequence[ScoreComparison] | None,
+    partial: list[Row],
 ) -> GateNumbers:
     task = found.rows["task"][0]
     dimensions = {
@@ -276,6 +296,7 @@ def _numbers(
         changes=None
         if baseline is None or not scores
         else _changes(found.rows["changes"], baseline, scores),
+        partial=partial,
     )
 
 

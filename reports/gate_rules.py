@@ -22,6 +22,7 @@ from promptlab.contracts.gate import (
 from reports.catalogue import Catalogue
 from reports.filters import Filters
 from reports.gate_queries import GateNumbers, TagCases
+from reports.rows import Row
 
 _MOST_NAMED = 5
 
@@ -50,6 +51,8 @@ class Gate:
     def rules(self) -> Iterator[GateRule]:
         """Judge every rule that the policy asks for, in the order of its file."""
         policy = self.policy
+        for row in self.numbers.partial:
+            yield self._partial(row)
         for name in ("min_score", "min_pass_rate", "min_coverage"):
             yield from self._at_least(name, getattr(policy, name), _MEASURES[name])
         yield from self._at_most(
@@ -77,6 +80,16 @@ class Gate:
             yield from self._at_most(f"{table}.{key}", limit, _CEILINGS[table, key])
         for dimension_id in policy.dimensions:
             yield from self._dimension(dimension_id)
+
+    def _partial(self, row: Row) -> GateRule:
+        """Of some of the rows nothing can be said for all of them."""
+        note = self.texts.text(
+            "gate_note.partial",
+            task=row["task_id"],
+            n=row["n_rows_held"],
+            total="–" if row["n_rows_claimed"] is None else row["n_rows_claimed"],
+        )
+        return _rule("all_rows", None, None, "inconclusive", note)
 
     def _at_least(
         self, rule: str, limit: float | None, measure: str

@@ -23,6 +23,7 @@ _TOLD_BY_CASES = frozenset(
     {"regression.allow_must_have_lost", "regression.allow_newly_failing"}
 )
 _TOLD_BY_CHANGE = "regression.max_drop"
+_TOLD_BY_NOTE = "all_rows"
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         n = int(rule.value or 0)
         yield texts.text("headline.missed_targets", n=n, names=rule.note)
         return
-    if rule.rule in _TOLD_BY_CASES or rule.rule == _TOLD_BY_CHANGE:
+    if rule.rule in {*_TOLD_BY_CASES, _TOLD_BY_CHANGE, _TOLD_BY_NOTE}:
         yield _clause(rule.note or "")
         return
     name = _name(rule, filters)

@@ -13,16 +13,18 @@ from promptlab.cli.titles import nothing_titled, titled
 _LEADERBOARD = """
     select
         title, score_rank as rank, model, prompt_version, overall_score, ci_low,
-        ci_high, overlaps_leader, pass_rate, pass_rate_low, pass_rate_high, n_cases,
-        n_tasks, task_id, testset_id
+        ci_high, overlaps_leader, is_partial, pass_rate, pass_rate_low, pass_rate_high,
+        n_cases, n_tasks, task_id, testset_id
     from marts.fct_leaderboard
     where $title is null or title = $title
-    order by title, testset_id, score_rank, model, prompt_version
+    order by title, testset_id, score_rank nulls last, model, prompt_version
 """
 
 
-def _against_leader(rank: int, overlaps: bool | None) -> Cell:
+def _against_leader(rank: int | None, overlaps: bool | None) -> Cell:
     """Whether the order may be chance; unknown where there is no interval."""
+    if rank is None:
+        return Cell(spoken("not ranked: a part of its rows"))
     if rank == 1:
         return Cell(spoken("leads"))
     return Cell(spoken({None: "–", True: "? may be chance", False: "behind"}[overlaps]))

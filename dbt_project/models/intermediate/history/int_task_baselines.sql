@@ -5,19 +5,48 @@ with
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 named as (select * from {{ ref('int_named_baselines') }}),
+partial as (select * from {{ ref('int_partial_tasks') }}),
 
-ordered as (
+numbered as (
 
     select
         tasks.task_id,
         tasks.title,
         resolved.testset_id,
-        lag(tasks.task_id) over (
+        partial.n_rows_held is null as is_whole,
+        row_number() over (
             partition by tasks.title order by tasks.created_at nulls last, tasks.task_id
-        ) as previous_task_id
+        ) as place
 
     from tasks
     inner join resolved using (task_id)
+    left join partial using (task_id)
+
+),
+
+-- the newest before it of which all rows are there
+placed as (
+
+    select
+        *,
+        max(case when is_whole then place end) over (
+            partition by title order by place
+            rows between unbounded preceding and 1 preceding
+        ) as previous_place
+
+    from numbered
+
+),
+
+ordered as (
+
+    select
+        placed.*,
+        previous.task_id as previous_task_id
+
+    from placed
+    left join numbered as previous
+        on placed.title = previous.title and placed.previous_place = previous.place
 
 ),
 

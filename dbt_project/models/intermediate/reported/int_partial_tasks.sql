@@ -2,42 +2,37 @@
 
 with
 
-totals as (
-    select * from {{ ref('int_reported_totals') }} where reason in ('fewer_rows', 'no_rows')
-),
+totals as (select * from {{ ref('stg_reported__totals') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+rounds as (select * from {{ ref('stg_tasks__rounds') }}),
 
--- the rows of a total: counts say them, by status too; others are over as many
+-- a count by status claims its part of the rows
 claims as (
 
     select
         task_id,
         total_scope,
-        total_rule,
-        case
-            when total_rule in ('count_rounds', 'count_cases') then sum(reported)
-            else max(n_reported)
-        end as n_rows_claimed,
-        case
-            when total_rule in ('count_rounds', 'count_cases') then sum(computed)
-            else max(n_computed)
-        end as n_rows_held
+        cast(
+            sum(case when total_rule = 'count_rounds' then reported_value end) as bigint
+        ) as n_rounds,
+        cast(max(case when total_rule = 'count_cases' then reported_value end) as bigint)
+            as n_cases,
+        max(n_reported) as n_values
 
     from totals
-    group by task_id, total_scope, total_rule
+    group by task_id, total_scope
 
 ),
 
-partial as (
+-- what is claimed of a run is claimed of each of its tasks
+in_scope as (
 
     select
-        tasks.task_id,
-        cast(max(claims.n_rows_claimed) as bigint) as n_rows_claimed,
-        cast(max(claims.n_rows_held) as bigint) as n_rows_held
+        claims.*,
+        tasks.task_id as member_id
 
     from claims
     inner join tasks as told on claims.task_id = told.task_id
-    -- what is missing of a run may be missing of each of its tasks
     inner join tasks
         on
             told.task_id = tasks.task_id
@@ -46,7 +41,65 @@ partial as (
                 and told.load_id = tasks.load_id
                 and told.run_id = tasks.run_id
             )
-    group by tasks.task_id
+
+),
+
+held as (
+
+    select
+        task_id,
+        count(*) as n_rounds,
+        count(distinct case_id) as n_cases
+
+    from rounds
+    where task_id in (select in_scope.member_id from in_scope)
+    group by task_id
+
+),
+
+compared as (
+
+    select
+        in_scope.task_id,
+        in_scope.total_scope,
+        case
+            when in_scope.n_rounds is not null then in_scope.n_rounds
+            when in_scope.n_cases is not null then in_scope.n_cases
+            else in_scope.n_values
+        end as n_rows_claimed,
+        cast(coalesce(sum(
+            case
+                when in_scope.n_rounds is null and in_scope.n_cases is not null
+                    then held.n_cases
+                else held.n_rounds
+            end
+        ), 0) as bigint) as n_rows_held
+
+    from in_scope
+    left join held on in_scope.member_id = held.task_id
+    group by
+        in_scope.task_id,
+        in_scope.total_scope,
+        in_scope.n_rounds,
+        in_scope.n_cases,
+        in_scope.n_values
+
+),
+
+partial as (
+
+    select
+        in_scope.member_id as task_id,
+        max(compared.n_rows_claimed) as n_rows_claimed,
+        max(compared.n_rows_held) as n_rows_held
+
+    from compared
+    inner join in_scope
+        on
+            compared.task_id = in_scope.task_id
+            and compared.total_scope = in_scope.total_scope
+    where compared.n_rows_held = 0 or compared.n_rows_held < compared.n_rows_claimed
+    group by in_scope.member_id
 
 )
 

@@ -7,6 +7,7 @@ task_sums as (select * from {{ ref('int_reported_task_sums') }}),
 dimension_sums as (select * from {{ ref('int_reported_dimension_sums') }}),
 statistics as (select * from {{ ref('int_reported_statistics') }}),
 rules as (select * from {{ ref('total_rules') }}),
+partial as (select * from {{ ref('int_partial_tasks') }}),
 
 -- a total of a run is over all tasks that its file brought
 scoped as (
@@ -113,34 +114,12 @@ recomputed as (
 
 ),
 
--- the file holds fewer rows than its totals are over
-counted as (
-
-    select
-        task_id,
-        total_scope,
-        sum(reported_value) > sum(computed_value) as has_fewer_rows
-
-    from recomputed
-    where total_rule in ('count_rounds', 'count_cases')
-    group by task_id, total_scope, total_rule
-
-),
-
-partial as (
-
-    select distinct task_id
-    from counted
-    where has_fewer_rows
-
-),
-
 compared as (
 
     select
         recomputed.*,
         recomputed.computed_value - recomputed.reported_value as difference,
-        partial.task_id is not null as is_partial,
+        partial.n_rows_held is not null as is_partial,
         case
             when recomputed.reported_value is null or recomputed.computed_value is null
                 then null

@@ -4,6 +4,7 @@ with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
+partial as (select * from {{ ref('int_partial_tasks') }}),
 
 final as (
 
@@ -23,6 +24,13 @@ final as (
         tasks.triggered_by,
         resolved.testset_source,
 
+        ---------- numerics
+        partial.n_rows_claimed,
+        partial.n_rows_held,
+
+        ---------- booleans
+        partial.n_rows_held is not null as is_partial,
+
         ---------- timestamps
         tasks.created_at,
 
@@ -32,6 +40,7 @@ final as (
 
     from tasks
     inner join resolved using (task_id)
+    left join partial using (task_id)
 
 )
 

@@ -10,6 +10,7 @@ dimensions as (
 ),
 unscored_cases as (select * from {{ ref('int_cases_compared') }} where reason like 'no%'),
 templates as (select * from {{ ref('comparison_notes') }}),
+partial as (select * from {{ ref('int_partial_tasks') }}),
 
 unscored as (
 
@@ -29,12 +30,18 @@ described as (
         pairs.*,
         unscored.n_unscored,
         task_pairs.is_baseline_changed,
+        cast(of_baselines.n_rows_held as string)
+        || coalesce(' / ' || cast(of_baselines.n_rows_claimed as string), '') as baseline_rows,
+        cast(of_candidates.n_rows_held as string)
+        || coalesce(' / ' || cast(of_candidates.n_rows_claimed as string), '') as candidate_rows,
         coalesce(pairs.baseline_testset_id, '–') as baseline_testset,
         coalesce(pairs.candidate_testset_id, '–') as candidate_testset
 
     from pairs
     inner join task_pairs using (baseline_task_id, candidate_task_id)
     left join unscored using (baseline_task_id, candidate_task_id)
+    left join partial as of_baselines on pairs.baseline_task_id = of_baselines.task_id
+    left join partial as of_candidates on pairs.candidate_task_id = of_candidates.task_id
 
 ),
 
@@ -54,11 +61,15 @@ of_pairs as (
             when 'cases_added' then described.n_added
         end as n,
         case templates.note
+            when 'baseline_partial' then described.baseline_rows
+            when 'candidate_partial' then described.candidate_rows
             when 'baseline_changed' then described.baseline_task_id
             when 'testset_differs'
                 then described.baseline_testset || ' → ' || described.candidate_testset
         end as detail,
         case templates.note
+            when 'baseline_partial' then described.baseline_rows is not null
+            when 'candidate_partial' then described.candidate_rows is not null
             when 'baseline_changed' then described.is_baseline_changed
             when 'testset_differs' then described.baseline_testset <> described.candidate_testset
             when 'weights_differ' then described.has_other_weights

@@ -42,10 +42,10 @@ ranked as (
     select
         *,
         rank() over (
-            partition by title, testset_id order by overall_score desc nulls last
+            partition by title, testset_id, is_partial order by overall_score desc nulls last
         ) as score_rank,
         first_value(ci_low) over (
-            partition by title, testset_id
+            partition by title, testset_id, is_partial
             order by
                 overall_score desc nulls last, created_at desc nulls last, task_id desc
         ) as leader_ci_low
@@ -70,7 +70,8 @@ final as (
         grade,
 
         ---------- numerics
-        cast(score_rank as bigint) as score_rank,
+        -- scores of some of the rows are no match for those of all
+        cast(case when not is_partial then score_rank end as bigint) as score_rank,
         overall_score,
         ci_low,
         ci_high,
@@ -83,7 +84,8 @@ final as (
         highest_score,
 
         ---------- booleans
-        ci_high >= leader_ci_low as overlaps_leader,
+        case when not is_partial then ci_high >= leader_ci_low end as overlaps_leader,
+        is_partial,
 
         ---------- timestamps
         created_at

@@ -12,10 +12,10 @@ faulty_cases as (
         task_id,
         case_id,
         'low_coverage' as code,
-        n_rounds - n_rounds_scored as n_rounds
+        n_rounds - n_rounds_scored - n_rounds_unanswered as n_rounds
 
     from case_results
-    where n_rounds_scored < n_rounds
+    where n_rounds_scored + n_rounds_unanswered < n_rounds
 
     union all
 
@@ -44,6 +44,18 @@ counted as (
 
 ),
 
+-- a round in error is no gap of the scorers: an alert of its own counts it
+answered as (
+
+    select
+        task_id,
+        cast(sum(n_rounds - n_rounds_unanswered) as bigint) as n_answered
+
+    from case_results
+    group by task_id
+
+),
+
 measured as (
 
     select
@@ -51,7 +63,8 @@ measured as (
         cast(null as string) as dimension_id,
         counted.code,
         case
-            when counted.code = 'low_coverage' then results.coverage
+            when counted.code = 'low_coverage'
+                then {{ rounded('cast(results.n_scored_rounds as double) / answered.n_answered') }}
             else {{ rounded('cast(counted.n_rounds as double) / results.n_rounds') }}
         end as value,
         policy.threshold as limit_value,
@@ -60,7 +73,8 @@ measured as (
             when counted.code = 'low_coverage' then results.n_scored_rounds
             else counted.n_rounds
         end as n,
-        results.n_rounds as n_total,
+        case when counted.code = 'low_coverage' then answered.n_answered else results.n_rounds end
+            as n_total,
         cast(null as string) as detail,
         cast(null as string) as detail_en,
         counted.n_cases,
@@ -68,6 +82,7 @@ measured as (
 
     from counted
     inner join results using (task_id)
+    inner join answered using (task_id)
     inner join policy using (code)
 
 ),

@@ -22,6 +22,10 @@ facts as (
 
     select * from {{ ref('int_alerts_of_cases') }}
 
+    union all
+
+    select * from {{ ref('int_alerts_of_files') }}
+
 ),
 
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),

@@ -32,6 +32,10 @@ counted as (
         count(*) filter (where rounds.status = 'fail') as n_rounds_failed,
         count(*) filter (where rounds.status = 'error') as n_rounds_in_error,
         count(*) filter (where rounds.status = 'unevaluated') as n_rounds_unevaluated,
+        -- what gave no answer; where an error scores 0, it is scored
+        count(*) filter (
+            where rounds.status = 'error' and scored_rounds.round_id is null
+        ) as n_rounds_unanswered,
         bool_and(rounds.must_have_pass) as must_have_pass,
         bool_and(rounds.reported_must_have_pass) as reported_must_have_pass
 
@@ -87,6 +91,7 @@ results as (
         coalesce(counted.n_rounds_failed, 0) as n_rounds_failed,
         coalesce(counted.n_rounds_in_error, 0) as n_rounds_in_error,
         coalesce(counted.n_rounds_unevaluated, 0) as n_rounds_unevaluated,
+        coalesce(counted.n_rounds_unanswered, 0) as n_rounds_unanswered,
 
         ---------- booleans
         counted.must_have_pass,

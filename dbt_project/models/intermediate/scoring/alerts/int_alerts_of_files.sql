@@ -1,0 +1,67 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+partial as (select * from {{ ref('int_partial_tasks') }} where {{ in_this_build() }}),
+totals as (select * from {{ ref('int_reported_totals') }} where {{ in_this_build() }}),
+
+incomplete as (
+
+    select
+        task_id,
+        case when n_rows_held = 0 then 'totals_only' else 'partial_task' end as code,
+        n_rows_held as n,
+        n_rows_claimed as n_total,
+        cast(null as string) as detail
+
+    from partial
+
+),
+
+different as (
+
+    select
+        task_id,
+        'totals_differ' as code,
+        count(case when reason = 'differs' then 1 end) as n,
+        count(agrees) as n_total,
+        {{ joined("case when reason = 'differs' then total_name end", "', '", 'total_position') }}
+            as detail
+
+    from totals
+    group by task_id
+    having count(case when reason = 'differs' then 1 end) > 0
+
+),
+
+facts as (
+
+    select * from incomplete
+
+    union all
+
+    select * from different
+
+),
+
+alerts as (
+
+    select
+        task_id,
+        cast(null as string) as dimension_id,
+        code,
+        cast(null as double) as value,
+        cast(null as double) as limit_value,
+        cast(null as string) as unit,
+        n,
+        n_total,
+        detail,
+        detail as detail_en,
+        cast(0 as bigint) as n_cases,
+        {{ as_json("'[]'") }} as case_ids
+
+    from facts
+
+)
+
+select * from alerts
