@@ -4,7 +4,25 @@ with
 
 results as (select * from {{ ref('int_task_results') }}),
 case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
 policy as (select * from {{ ref('alert_policy') }}),
+
+-- other tools score no round in error: that is no gap of their scorers
+cases as (
+
+    select
+        case_results.task_id,
+        case_results.case_id,
+        case_results.n_rounds_in_error,
+        case_results.n_rounds_scored,
+        case_results.n_rounds
+        - case when tasks.run_id is null then 0 else case_results.n_rounds_unanswered end
+            as n_rounds_to_score
+
+    from case_results
+    inner join tasks using (task_id)
+
+),
 
 faulty_cases as (
 
@@ -12,10 +30,10 @@ faulty_cases as (
         task_id,
         case_id,
         'low_coverage' as code,
-        n_rounds - n_rounds_scored - n_rounds_unanswered as n_rounds
+        n_rounds_to_score - n_rounds_scored as n_rounds
 
-    from case_results
-    where n_rounds_scored + n_rounds_unanswered < n_rounds
+    from cases
+    where n_rounds_scored < n_rounds_to_score
 
     union all
 
@@ -25,7 +43,7 @@ faulty_cases as (
         'high_error_share' as code,
         n_rounds_in_error as n_rounds
 
-    from case_results
+    from cases
     where n_rounds_in_error > 0
 
 ),
@@ -44,14 +62,13 @@ counted as (
 
 ),
 
--- a round in error is no gap of the scorers: an alert of its own counts it
-answered as (
+to_score as (
 
     select
         task_id,
-        cast(sum(n_rounds - n_rounds_unanswered) as bigint) as n_answered
+        cast(sum(n_rounds_to_score) as bigint) as n_rounds
 
-    from case_results
+    from cases
     group by task_id
 
 ),
@@ -64,7 +81,7 @@ measured as (
         counted.code,
         case
             when counted.code = 'low_coverage'
-                then {{ rounded('cast(results.n_scored_rounds as double) / answered.n_answered') }}
+                then {{ rounded('cast(results.n_scored_rounds as double) / to_score.n_rounds') }}
             else {{ rounded('cast(counted.n_rounds as double) / results.n_rounds') }}
         end as value,
         policy.threshold as limit_value,
@@ -73,7 +90,7 @@ measured as (
             when counted.code = 'low_coverage' then results.n_scored_rounds
             else counted.n_rounds
         end as n,
-        case when counted.code = 'low_coverage' then answered.n_answered else results.n_rounds end
+        case when counted.code = 'low_coverage' then to_score.n_rounds else results.n_rounds end
             as n_total,
         cast(null as string) as detail,
         cast(null as string) as detail_en,
@@ -82,7 +99,7 @@ measured as (
 
     from counted
     inner join results using (task_id)
-    inner join answered using (task_id)
+    inner join to_score using (task_id)
     inner join policy using (code)
 
 ),
