@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, cast
 
 import polars as pl
+from pydantic import BaseModel
 
 from ingest.files.blocks import Block
 from ingest.raw.rows import Columns, Key, Reading, Reference, joined
@@ -56,11 +58,8 @@ def score_batches(
         with no_garbage_collection():
             table = records.build(_columns)
             twins = _twins(table, seen)
-            for row in twins:
-                _note_twin(records, row)
             if twins:
-                records.refused += len(twins)
-                records.drop(twins)
+                records.leave_out({row: _twin(records.structs[row]) for row in twins})
                 table = records.build(_columns)
             if not records.is_last:
                 for each in _ids(table):
@@ -113,17 +112,21 @@ def _ids(table: Table) -> list[tuple[str, ...]]:
     return pl.DataFrame([table[key].alias(key) for key in _KEY]).rows()
 
 
-def _note_twin(records: StructRecords, row: int) -> None:
-    twin = records.structs[row]
+def _twin(twin: Any) -> Fault:
     message = (
         f"{twin.scorer} scored round {shown(twin.round_id)} on"
         f" {shown(twin.dimension_id)} before in this file: the first score counts"
     )
-    records.note(row, Fault((), "duplicate_score", message), "reject")
+    return Fault((), "duplicate_score", message)
 
 
-def _advice(key: str, _score: Any) -> str:
-    near = nearest(key, list(ScoreRecord.model_fields))
+def _advice(model: type[BaseModel], key: str, _score: Any) -> str:
+    return _said(model, key)
+
+
+@lru_cache(maxsize=1024)
+def _said(model: type[BaseModel], key: str) -> str:
+    near = nearest(key, list(model.model_fields))
     return f"is not stored{near or '; put it into `payload`'}"
 
 

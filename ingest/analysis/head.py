@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ingest.raw.rows import Columns, Rows
 from ingest.reading.contract_faults import Fault, faults
-from ingest.reading.json_places import NOT_JSON, flaws, keys_at
+from ingest.reading.json_places import NOT_JSON, SpanIndex, flaws
 from ingest.reading.limits import DEFAULT, Limits
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.contracts.times import read_time
@@ -58,9 +58,10 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
         if excess is not None:
             found.append(Fault((key,), excess.code, excess.message))
             continue
+        index = SpanIndex(text)
         for place, code, message in flaws(text):
             if is_stored or code in NOT_JSON:
-                found.append(Fault((key, *keys_at(text, 0, place)), code, message))
+                found.append(Fault((key, *index.keys_at(place)), code, message))
         try:
             values[key] = json.loads(text) if is_stored else None
         except (RecursionError, ValueError):

@@ -1,29 +1,29 @@
 """Analysis inputs (analysis-contract.md section 3): one task per JSON file.
 
-A file without a fault is decoded in one go into structs derived from the contract,
-and checked by column. Anything unusual sends it down the careful road: its cases are
-decoded one by one, and the contract says what is wrong with those that are refused. A
-fault in the task or its dimensions rejects the file, one in a case that case alone
+A fault in the task or its dimensions rejects the file, one in a case that case alone
 (semantics section 4).
 """
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable
+from dataclasses import replace
+from json import JSONDecodeError
 from typing import Any
 
-import msgspec
-
-from ingest.analysis.careful import read_carefully
+from ingest.analysis.document import AnalysisDocument
 from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
-from ingest.analysis.rows import DoubtfulCases, Twins, task_reading
-from ingest.analysis.warnings import Members, UnknownTaskKeys, placed, placed_references
+from ingest.analysis.rows import task_rows
+from ingest.analysis.warnings import head_warnings, testset_references, unknown_keys
 from ingest.raw.rows import Reading
+from ingest.reading.checked_columns import zone_message
+from ingest.reading.contract_faults import Fault, shown
 from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.json_syntax import syntax_problem
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem
-from ingest.reading.structs import EMPTY, struct_of
-from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
+from ingest.reading.struct_records import StructRecords
+from promptlab.contracts.analysis_input import TestCaseBundle
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -40,67 +40,89 @@ def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
         ``dimension_configs``, in columns; every fault with JSON Pointer, line and
         column.
     """
-    data = data.removeprefix(_BOM)
+    document = AnalysisDocument(data.removeprefix(_BOM))
+    cases = StructRecords(TestCaseBundle, "case_id", limits)
     with no_garbage_collection():
         try:
-            return _read_at_once(data, limits)
-        except (
-            msgspec.DecodeError,
-            UnicodeDecodeError,
-            RecursionError,
-            HeadFaults,
-            DoubtfulCases,
-            Twins,
-        ):
-            return read_carefully(data, limits)
+            parts = document.read(cases)
+            head = read_head(parts, limits)
+        except JSONDecodeError as error:
+            return _rejected([syntax_problem(error, error.doc)])
+        except HeadFaults as error:
+            problems = [document.problem(each, error.task_id) for each in error.faults]
+            cases.judge_all()
+            _leave_out_twins(cases)
+            found = [*problems, *cases.sorted_problems()]
+            return _rejected(found, cases.refused + len(cases.structs))
+        return _read_cases(document, parts, head, cases, limits)
 
 
-def _read_at_once(data: bytes, limits: Limits) -> Reading:
-    is_closed = True
-    try:
-        file = _decoder(closed=True).decode(data)
-    except msgspec.ValidationError:
-        # Perhaps only for a key that the contract does not know.
-        file = _decoder(closed=False).decode(data)
-        is_closed = False
-    parts = {
-        "task": str(file.task, "utf-8"),
-        "cases": "[]",
-        "dimensions": str(file.dimensions, "utf-8"),
-        "extras": str(file.extras, "utf-8"),
-    }
-    head = read_head(parts, limits)
-    reading = task_reading(head, file.cases, range(len(file.cases)), limits)
-    reading.problems = [
-        *_unknown_keys(head, None if is_closed else data),
-        *reading.problems,
+def _read_cases(
+    document: AnalysisDocument,
+    parts: Iterable[str],
+    head: AnalysisHead,
+    cases: StructRecords,
+    limits: Limits,
+) -> Reading:
+    _leave_out_twins(cases)
+    _drop_twin_rounds(cases)
+    zoneless: list[tuple[int, int]] = []
+    rows = cases.build(lambda good: task_rows(head, good, limits, zoneless))
+    warnings = [
+        *unknown_keys(document, parts, head, cases),
+        *head_warnings(document, head),
     ]
-    if reading.problems or reading.references:
-        text = data.decode("utf-8", "surrogateescape")
-        reading.problems = placed(reading.problems, text)
-        reading.references = placed_references(reading.references, text)
-    return reading
+    if zoneless:
+        (row, place), message = zoneless[0], zone_message(len(zoneless))
+        fault = Fault(("rounds", place, "executed_at"), "time_without_zone", message)
+        warnings.append(replace(cases.problem(row, fault), record_id=head.task_id))
+    return Reading(
+        rows=head.rows | rows,
+        problems=[*cases.sorted_problems(), *warnings],
+        records_loaded=len(cases.structs),
+        records_rejected=cases.refused,
+        keys=[("task", head.task_id)],
+        references=testset_references(document, head),
+    )
 
 
-def _unknown_keys(head: AnalysisHead, data: bytes | None) -> list[Problem]:
-    """Return the warnings of the head and, unless there are none, of the cases."""
-    unknown = UnknownTaskKeys()
-    top = {} if data is None else msgspec.json.decode(data, type=Members)
-    unknown.see_head(top, head)
-    cases = msgspec.json.decode(top.get("cases", b"[]"), type=list[msgspec.Raw])
-    for position, case in enumerate(cases):
-        unknown.see_case(position, case)
-    return unknown.problems()
+def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
+    return Reading(rows={}, problems=problems, records_rejected=cases, rejected=True)
 
 
-@cache
-def _decoder(*, closed: bool) -> msgspec.json.Decoder[Any]:
-    case = struct_of(TestCaseBundle, closed=closed)
-    kinds = {"cases": list[case]}  # type: ignore[valid-type]  # built from the contract
-    defaults = {"dimensions": msgspec.Raw(b"[]"), "extras": EMPTY}
-    fields = [
-        (name, kinds.get(name, msgspec.Raw), defaults.get(name, msgspec.NODEFAULT))
-        for name in AnalysisInput.model_fields
-    ]
-    file = msgspec.defstruct("AnalysisFile", fields, forbid_unknown_fields=closed)
-    return msgspec.json.Decoder(file)
+def _leave_out_twins(cases: StructRecords) -> None:
+    """Of cases with one id keep the first."""
+    if len({case.case_id for case in cases.structs}) == len(cases.structs):
+        return
+    first: dict[str, int] = {}
+    twins = {}
+    for row, case in enumerate(cases.structs):
+        other = first.setdefault(case.case_id, row)
+        if other != row:
+            message = (
+                f"case_id {shown(case.case_id)} stands twice, first at"
+                f" /cases/{cases.position(other)}: rounds of one case belong into one"
+                " `rounds`"
+            )
+            twins[row] = Fault(("case_id",), "duplicate_case", message)
+    cases.leave_out(twins)
+
+
+def _drop_twin_rounds(cases: StructRecords) -> None:
+    """Of rounds of one case with one id keep the first, and report the others."""
+    ids = [one.round_id for case in cases.structs for one in case.rounds]
+    if len(set(ids)) == len(ids):  # unique in the task, as they mostly are
+        return
+    for row, case in enumerate(cases.structs):
+        if len({one.round_id for one in case.rounds}) == len(case.rounds):
+            continue
+        kept: dict[str, Any] = {}
+        for place, one in enumerate(case.rounds):
+            if kept.setdefault(one.round_id, one) is not one:
+                message = (
+                    f"round_id {shown(one.round_id)} stands twice in the case:"
+                    " the first is kept, this one is left out"
+                )
+                keys = ("rounds", place, "round_id")
+                cases.note(row, Fault(keys, "duplicate_round", message))
+        case.rounds = list(kept.values())

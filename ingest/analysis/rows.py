@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, cast
 
@@ -11,14 +12,9 @@ import polars as pl
 
 from ingest.analysis.head import AnalysisHead
 from ingest.analysis.payload_patterns import spellings
-from ingest.analysis.warnings import (
-    dimension_warnings,
-    testset_references,
-    zone_warnings,
-)
 from ingest.checks import ExpectationTooLargeError
 from ingest.golden_checks import MATCH_RULE, GoldenAnswer, golden_checks
-from ingest.raw.rows import Columns, Reading, Rows, height
+from ingest.raw.rows import Columns, Rows, height
 from ingest.reading.checked_columns import (
     Doubtful,
     doubles,
@@ -29,120 +25,59 @@ from ingest.reading.checked_columns import (
     texts,
     times,
 )
-from ingest.reading.json_places import pointer
-from ingest.reading.limits import DEFAULT, Limits
-
-Table = dict[str, pl.Series]
+from ingest.reading.limits import Limits
+from ingest.reading.struct_records import StructRecords, Table
 
 
-class DoubtfulCases(Exception):
-    """Some cases hold a value that only the contract can judge."""
-
-    def __init__(
-        self, places: Sequence[int], reason: str = "a value that cannot be stored"
-    ) -> None:
-        super().__init__(f"{len(places)} cases need a closer look")
-        self.places = places
-        self.reason = reason
-        """What is wrong where the contract finds nothing."""
-
-
-class Twins(Exception):
-    """Two cases, or two rounds of one case, share an id."""
-
-
-def task_reading(
+def task_rows(
     head: AnalysisHead,
-    cases: Sequence[Any],
-    positions: Sequence[int],
-    limits: Limits = DEFAULT,
-) -> Reading:
-    """Turn a task and its cases into columns, without a Python object per row.
+    cases: StructRecords,
+    limits: Limits,
+    zoneless: list[tuple[int, int]],
+) -> Rows:
+    """Turn the cases of a task into columns, without a Python object per row.
 
     Args:
         head: The task, its dimensions, its extras.
-        cases: Structs of ``TestCaseBundle``.
-        positions: The place of each case in the file.
+        cases: The good cases; their ids are unique, and those of a case's rounds are.
         limits: How large a value may be.
+        zoneless: Takes the rounds whose time names no zone, as (case, position in it).
 
     Raises:
-        DoubtfulCases: Their places in *cases*.
-        Twins: Ids are not unique.
+        Doubtful: Some cases hold a value that only the contract can judge.
     """
-    zoneless: list[int] = []
-    try:
-        case_ids = names(_each("case_id", cases))
-    except Doubtful as error:
-        raise DoubtfulCases(error.rows) from error
-    tables = {
-        "cases": _Parts(cases, lambda case: [case], limits).build(
+    structs = cases.structs
+    case_ids = names(_each("case_id", structs))
+    positions = integers([cases.position(row) for row in range(len(structs))])
+    rounds = _Parts(structs, attrgetter("rounds"), limits)
+    without_zone: list[int] = []
+    tables: dict[str, Table] = {
+        "cases": _Parts(structs, lambda case: [case], limits).build(
             lambda _: {
                 "case_id": case_ids,
-                "position": integers(positions),
-                **_cases(cases),
+                "position": positions,
+                **_cases(structs),
             }
         ),
-        "rounds": _Parts(cases, attrgetter("rounds"), limits).build(
-            lambda rounds: _rounds(rounds, zoneless), case_ids
-        ),
-        "baselines": _Parts(cases, attrgetter("baselines"), limits).build(
+        "rounds": rounds.build(lambda parts: _rounds(parts, without_zone), case_ids),
+        "baselines": _Parts(structs, attrgetter("baselines"), limits).build(
             _baselines, case_ids
         ),
     }
-    _refuse_twins(tables)
+    zoneless[:] = [rounds.place(row) for row in without_zone]
     baselines = tables["baselines"]
+    rules = [each.parameters.get("match_rule") for each in head.contract.dimensions]
     baselines["patterns"] = spellings(
-        baselines["type"],
-        baselines["payload"],
-        are_answers_patterns=any(
-            each.parameters.get("match_rule") == "regex"
-            for each in head.contract.dimensions
-        ),
+        baselines["type"], baselines["payload"], are_answers_patterns="regex" in rules
     )
-    rows: Rows = {name: _of_task(head.task_id, each) for name, each in tables.items()}
-    if any(
-        each.parameters.get("match_rule") == MATCH_RULE
-        for each in head.contract.dimensions
-    ):
+    rows: Rows = {
+        name: _of_task(head.task_id, cast("Columns", each))
+        for name, each in tables.items()
+    }
+    if MATCH_RULE in rules:
         checks = _golden_checks(case_ids, baselines)
-        rows["golden_checks"] = {
-            "task_id": [head.task_id] * height(checks),
-            **checks,
-        }
-    return Reading(
-        rows=head.rows | rows,
-        problems=[
-            *dimension_warnings(head),
-            *zone_warnings(
-                head, len(zoneless), _first_time(cases, positions, zoneless)
-            ),
-        ],
-        records_loaded=len(cases),
-        keys=[("task", head.task_id)],
-        references=testset_references(head),
-    )
-
-
-def _refuse_twins(tables: Mapping[str, Table]) -> None:
-    cases, rounds = tables["cases"], tables["rounds"]
-    keys = pl.DataFrame([rounds["case_id"].alias("a"), rounds["round_id"].alias("b")])
-    # Unique in the task is unique in the case, and quicker to see.
-    if cases["case_id"].n_unique() < len(cases["case_id"]) or (
-        rounds["round_id"].n_unique() < keys.height and keys.n_unique() < keys.height
-    ):
-        raise Twins
-
-
-def _first_time(
-    cases: Sequence[Any], positions: Sequence[int], rounds: Sequence[int]
-) -> str | None:
-    """Point to the time of the first of *rounds*, counted over all cases."""
-    before = rounds[0] if rounds else 0
-    for case, position in zip(cases, positions, strict=True):
-        if before < len(case.rounds):
-            return pointer(("cases", position, "rounds", before, "executed_at"))
-        before -= len(case.rounds)
-    return None
+        rows["golden_checks"] = _of_task(head.task_id, checks)
+    return rows
 
 
 class _Parts:
@@ -156,6 +91,15 @@ class _Parts:
     ) -> None:
         self._limits = limits
         self._lists = list(map(parts_of, cases))
+        self._owners = [n for n, each in enumerate(self._lists) for _ in each]
+
+    @cached_property
+    def _places(self) -> list[int]:
+        return [n for each in self._lists for n in range(len(each))]
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Return the case of a part, and the part's position in it."""
+        return self._owners[row], self._places[row]
 
     def build(
         self,
@@ -165,20 +109,19 @@ class _Parts:
         """Build the columns of all parts; doubts are about the cases they belong to.
 
         Raises:
-            DoubtfulCases: Their places.
+            Doubtful: Their places.
         """
         parts = [part for each in self._lists for part in each]
-        owners = [n for n, each in enumerate(self._lists) for _ in each]
         try:
             table = columns(parts)
             _see_limits(table, self._limits)
         except Doubtful as error:
-            raise DoubtfulCases(sorted({owners[row] for row in error.rows})) from error
+            cases = sorted({self._owners[row] for row in error.rows})
+            raise Doubtful(cases, error.reason) from error
         if case_ids is None:
             return table
-        places = [n for each in self._lists for n in range(len(each))]
-        ids = case_ids.gather(integers(owners))
-        return {"case_id": ids, "position": integers(places), **table}
+        ids = case_ids.gather(integers(self._owners))
+        return {"case_id": ids, "position": integers(self._places), **table}
 
 
 _JSON = frozenset({"context", "tags", "parsed_output", "metadata", "payload"})
@@ -246,7 +189,7 @@ def _golden_checks(case_ids: pl.Series, baselines: Table) -> Columns:
         return golden_checks(answers)
     except ExpectationTooLargeError as error:
         longest = max(answers, key=lambda answer: len(answer.payload))
-        raise DoubtfulCases(
+        raise Doubtful(
             (case_ids == longest.case_id).arg_true().to_list(),
             "flattened, its golden answers are far larger than they are written."
             " Nest them less deeply.",
@@ -257,8 +200,7 @@ def _each(name: str, structs: Sequence[Any]) -> list[Any]:
     return list(map(attrgetter(name), structs))
 
 
-def _of_task(task_id: str, table: Table) -> Columns:
+def _of_task(task_id: str, table: Columns) -> Columns:
     """Add the task's id to every row."""
-    height = len(next(iter(table.values())))
-    ids = texts([task_id]).new_from_index(0, height)
-    return cast("Columns", {"task_id": ids, **table})
+    ids = texts([task_id]).new_from_index(0, height(table))
+    return {"task_id": cast("Sequence[str]", ids), **table}

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import msgspec
 
-from ingest.reading.json_places import (
-    Key,
-    Lines,
-    after_space,
-    pointer,
-    spans,
-)
+from ingest.reading.json_places import Key, SpanIndex, pointer
 from ingest.reading.problems import Problem
 
 Keys = tuple[Key, ...]
@@ -102,7 +95,7 @@ class Findings:
         record_id: str | None,
         raw_text: str | None,
     ) -> None:
-        line, column = self._places.place(keys)
+        line, column = self._index.line_column(self._index.find(keys))
         self.problems.append(
             Problem(
                 code=code,
@@ -117,31 +110,5 @@ class Findings:
         )
 
     @cached_property
-    def _places(self) -> _Places:
-        return _Places(self.data.decode("utf-8-sig", "surrogateescape"))
-
-
-class _Places:
-    """Finds values in a JSON text; remembers what it has walked through."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._lines = Lines(text)
-        self._inside: dict[int, dict[Key, int]] = {}
-
-    def place(self, keys: Sequence[Key]) -> tuple[int, int]:
-        """Return (line, column) of the value, or of the deepest one on the way."""
-        start = after_space(self._text, 0)
-        for key in keys:
-            inside = self._walk(start)
-            if key not in inside:
-                break
-            start = inside[key]
-        return self._lines.place(start)
-
-    def _walk(self, start: int) -> dict[Key, int]:
-        if start not in self._inside:
-            is_container = self._text.startswith(("{", "["), start)
-            found = spans(self._text, start)[0] if is_container else []
-            self._inside[start] = {span.key: span.start for span in found}
-        return self._inside[start]
+    def _index(self) -> SpanIndex:
+        return SpanIndex(self.data.decode("utf-8-sig", "surrogateescape"))

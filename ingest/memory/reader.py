@@ -20,8 +20,7 @@ from ingest.memory.rounds import Rounds
 from ingest.memory.timings import TIMING_COLUMNS, snapshots_by_round, timing_rows
 from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from ingest.reading.contract_faults import shown
-from ingest.reading.json_reader import JsonReader
-from ingest.reading.json_text import depth
+from ingest.reading.json_text import JsonTextError, depth, parse
 from ingest.reading.limits import DEFAULT, Limits, problem_of
 from ingest.reading.problems import Problem
 from promptlab.contracts.memory import RoundHead
@@ -70,15 +69,16 @@ def _decode(data: bytes, findings: Findings) -> Any:
         return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    reader = JsonReader()
-    for line in data.decode("utf-8-sig", "surrogateescape").split("\n"):
-        if not reader.broken:
-            reader.feed(line)
-    reader.finish()
-    # A key twice is a fault of testsets; here, as in the good case, one of them counts.
-    faulty = [each for each in reader.problems if each.code != "duplicate_key"]
-    findings.problems.extend(faulty or [Problem("not_json", "not a JSON value.")])
+    try:
+        parse(data)
+    except JsonTextError as error:
+        # A key twice is no fault here: as in the good case, one of them counts.
+        findings.problems += [p for p in error.problems if p.code != "duplicate_key"]
+    findings.problems += [] if findings.problems else [_NOT_JSON]
     return None
+
+
+_NOT_JSON = Problem("not_json", "not a JSON value.")
 
 
 def _is_result(document: Any, findings: Findings) -> bool:

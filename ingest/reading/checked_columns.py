@@ -28,9 +28,13 @@ _UTC = pl.Datetime("us", "UTC")
 class Doubtful(Exception):
     """Some rows of a column need a closer look."""
 
-    def __init__(self, rows: Sequence[int]) -> None:
+    def __init__(
+        self, rows: Sequence[int], reason: str = "a value that cannot be stored"
+    ) -> None:
         super().__init__(f"{len(rows)} rows need a closer look")
         self.rows = rows
+        self.reason = reason
+        """What is wrong with them where their contract finds nothing."""
 
 
 def texts(values: Sequence[str | None]) -> pl.Series:

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 from ingest.reading.contract_fields import asked_for
 from ingest.reading.json_messages import printable
-from ingest.reading.json_places import Key, flaws, keys_at, locate, value_end
+from ingest.reading.json_places import Key, SpanIndex, flaws, value_end
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -79,8 +79,9 @@ def judge(model: type[BaseModel], text: str) -> list[Fault]:
         model: The contract.
         text: The record's JSON, decoded with `surrogateescape`; its grammar is right.
     """
+    index = SpanIndex(text)
     found = [
-        Fault(tuple(keys_at(text, 0, place)), code, message)
+        Fault(tuple(index.keys_at(place)), code, message)
         for place, code, message in flaws(text)
     ]
     try:
@@ -97,12 +98,12 @@ def judge(model: type[BaseModel], text: str) -> list[Fault]:
     return found
 
 
-def text_member(text: str, key: str) -> str | None:
-    """Return a member of the object in *text*, if there is one and it is a text."""
-    place = locate(text, 0, (key,))
-    if place == 0 or not text.startswith('"', place):
+def text_member(index: SpanIndex, key: str) -> str | None:
+    """Return a member of an object, if there is one and it is a text."""
+    place = index.find((key,))
+    if place == index.start or not index.text.startswith('"', place):
         return None
-    return printable(str(json.loads(text[place : value_end(text, place)])))
+    return printable(str(json.loads(index.text[place : value_end(index.text, place)])))
 
 
 def shown(value: Any) -> str:

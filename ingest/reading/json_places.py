@@ -1,4 +1,4 @@
-"""Where things stand in a JSON text: spans of values, lines, columns, and flaws.
+"""Where things stand in a JSON text: the index of its spans, lines, columns, and flaws.
 
 Used only once something is wrong: the good case never pays for it. Places are indices
 into the text; a text from bytes that are not UTF-8 is decoded with `surrogateescape`,
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from json import JSONDecodeError
+from operator import attrgetter
 from typing import Literal
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -78,48 +79,24 @@ def spans(
     Raises:
         JSONDecodeError: The text is broken, around the values inside or in them.
     """
-    ends: list[int] = []
-    starts = list(inside(text, start, step, ends))
-    if not ends:
-        return [], value_end(text, start)
-    found = zip(starts, ends[:-1], strict=True)
-    return [Span(key, at, end) for (key, at), end in found], ends[-1]
-
-
-def inside(
-    text: str,
-    start: int,
-    step: Callable[[Key, int], int] | None = None,
-    ends: list[int] | None = None,
-) -> Iterator[tuple[Key, int]]:
-    """Yield key and start of every value in the object or array at *start*.
-
-    Nothing is read further than asked for. The other arguments are those of `spans`;
-    *ends* takes the end of every value inside, and last that of the whole.
-
-    Raises:
-        JSONDecodeError: As `spans`.
-    """
     closing = {"{": "}", "[": "]"}.get(text[start : start + 1])
     if closing is None:
-        return
-    ends = [] if ends is None else ends
-    count = 0
+        return [], value_end(text, start)
+    found: list[Span] = []
     at = after_space(text, start + 1)
-    while count or not text.startswith(closing, at):
-        key: Key = count
+    while found or not text.startswith(closing, at):
+        key: Key = len(found)
         if closing == "}":
             key, at = _key(text, at)
-        yield key, at
-        ends.append(step(key, at) if step else value_end(text, at))
-        count += 1
-        at = after_space(text, ends[-1])
+        end = step(key, at) if step else value_end(text, at)
+        found.append(Span(key, at, end))
+        at = after_space(text, end)
         if text.startswith(closing, at):
             break
         if not text.startswith(",", at):
             raise JSONDecodeError("Expecting ',' delimiter", text, at)
         at = after_space(text, at + 1)
-    ends.append(at + 1)
+    return found, at + 1
 
 
 def _key(text: str, at: int) -> tuple[str, int]:
@@ -140,33 +117,6 @@ def after_space(text: str, start: int) -> int:
     return start if match is None else match.end()
 
 
-def locate(text: str, start: int, keys: Sequence[Key]) -> int:
-    """Return where the value below *keys* starts, or the deepest one on the way."""
-    for wanted in keys:
-        found = next(
-            (at for key, at in inside(text, start) if str(key) == str(wanted)), None
-        )
-        if found is None:
-            break
-        start = found
-    return start
-
-
-def keys_at(text: str, start: int, place: int) -> list[Key]:
-    """Return the keys on the way from the value at *start* to the one at *place*."""
-    keys: list[Key] = []
-    while True:
-        before = None
-        for key, at in inside(text, start):
-            if at > place:
-                break
-            before = key, at
-        if before is None:
-            return keys
-        keys.append(before[0])
-        start = before[1]
-
-
 def line_column(text: str, place: int) -> tuple[int, int]:
     """Return line and column, both from 1 and in characters, of one place."""
     line = text.count("\n", 0, place) + 1
@@ -185,21 +135,83 @@ def keys(pointer: str) -> list[str]:
     ]
 
 
-class Lines:
-    """Finds line and column of many places, as `line_column` does of one."""
+class SpanIndex:
+    """Where the values of a JSON text stand; each container is walked through once.
+
+    Nothing is walked through before it is asked for.
+
+    Args:
+        text: The text; its grammar is right as far as it is asked about.
+    """
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self.text = text
+        self.start = after_space(text, 0)
+        """Where the outermost value stands."""
+        self._inside: dict[int, list[Span]] = {}
+        self._starts: dict[int, dict[str, int]] = {}
+
+    def inside(self, start: int) -> list[Span]:
+        """Return what is in the object or array at *start*; any other holds nothing."""
+        if start not in self._inside:
+            is_container = self.text.startswith(("{", "["), start)
+            self._inside[start] = spans(self.text, start)[0] if is_container else []
+        return self._inside[start]
+
+    def walk(self, start: int, also: Key) -> int:
+        """Walk through a container and, on the way, through the list below *also*.
+
+        Returns:
+            Where the container ends.
+
+        Raises:
+            JSONDecodeError: The text is broken there.
+        """
+
+        def step(key: Key, at: int) -> int:
+            if key != also or not self.text.startswith("[", at):
+                return value_end(self.text, at)
+            self._inside[at], end = spans(self.text, at)
+            return end
+
+        self._inside[start], end = spans(self.text, start, step)
+        return end
+
+    def find(self, way: Iterable[Key]) -> int:
+        """Return where the value at the end of *way* starts, or the deepest on it."""
+        start = self.start
+        for key in way:
+            named = self._named(start)
+            if str(key) not in named:
+                break
+            start = named[str(key)]
+        return start
+
+    def keys_at(self, place: int) -> list[Key]:
+        """Return the keys on the way to the value at *place*."""
+        way: list[Key] = []
+        start = self.start
+        while inside := self.inside(start):
+            before = bisect_right(inside, place, key=attrgetter("start")) - 1
+            if before < 0:
+                break
+            way.append(inside[before].key)
+            start = inside[before].start
+        return way
+
+    def line_column(self, place: int) -> tuple[int, int]:
+        """Return line and column of a place, as `line_column` does."""
+        line = bisect_left(self._breaks, place)
+        return line + 1, place - (self._breaks[line - 1] if line else -1)
 
     @cached_property
     def _breaks(self) -> list[int]:
-        return [match.start() for match in re.finditer("\n", self._text)]
+        return [match.start() for match in re.finditer("\n", self.text)]
 
-    def place(self, index: int) -> tuple[int, int]:
-        """Return (line, column) of the character at *index*."""
-        line = bisect_left(self._breaks, index)
-        before = self._breaks[line - 1] if line else -1
-        return line + 1, index - before
+    def _named(self, start: int) -> dict[str, int]:
+        if start not in self._starts:
+            self._starts[start] = {str(s.key): s.start for s in self.inside(start)}
+        return self._starts[start]
 
 
 def flaws(text: str) -> Iterator[tuple[int, FlawCode, str]]:

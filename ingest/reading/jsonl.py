@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 from ingest.files.blocks import Block, TooLong
 from ingest.reading.json_messages import printable
-from ingest.reading.json_places import keys, line_column, locate
+from ingest.reading.json_places import SpanIndex, keys, line_column
 from ingest.reading.json_reader import JsonReader, LineSpan
 from ingest.reading.json_text import parse_fast
 from ingest.reading.limits import DEFAULT, Limits, problem_of
@@ -71,7 +71,7 @@ class Record(NamedTuple):
         Args:
             pointer: JSON Pointer inside the record.
         """
-        line, column = line_column(self.text, locate(self.text, 0, keys(pointer)))
+        line, column = line_column(self.text, SpanIndex(self.text).find(keys(pointer)))
         number = self.lines[line - 1] if self.lines else self.line
         return number, column + (self.indent if line == 1 else 0)
 

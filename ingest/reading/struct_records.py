@@ -1,11 +1,15 @@
-"""Records of one contract, from JSONL or a JSON list, as structs with their places."""
+"""The road of a record: decoded fast into a struct, else judged by its contract.
+
+Records come from JSONL, from a JSON list, or from a list inside a document. Where one
+stands is found out only when something is said of it.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cache
 from json import JSONDecodeError
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -18,15 +22,21 @@ from ingest.files.blocks import Block
 from ingest.reading.checked_columns import Doubtful
 from ingest.reading.contract_faults import Fault, judge, text_member
 from ingest.reading.json_messages import printable
-from ingest.reading.json_places import after_space, line_column, locate, pointer, spans
+from ingest.reading.json_places import (
+    Key,
+    Span,
+    SpanIndex,
+    after_space,
+    pointer,
+    spans,
+)
 from ingest.reading.json_syntax import syntax_problem
 from ingest.reading.jsonl import Record, Rejected, read_records, shortened
 from ingest.reading.limits import DEFAULT, Limits, problem_of
 from ingest.reading.problems import Problem, Severity
-from ingest.reading.structs import struct_of
+from ingest.reading.structs import Members, UnknownKey, struct_of, unknown_keys
 
 Table = dict[str, pl.Series]
-Members = dict[str, msgspec.Raw]
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -34,6 +44,8 @@ BATCH_CHARACTERS = 8 << 20
 """Size of a batch of records that are read one by one: about that of a block."""
 
 T = TypeVar("T")
+
+_MEMBERS = msgspec.json.Decoder(Members)
 
 
 class RecordPlace(NamedTuple):
@@ -43,9 +55,18 @@ class RecordPlace(NamedTuple):
     """Its first line, from 1."""
     column: int
     """Where it starts in that line, from 1 and in characters."""
-    text: str
-    way: tuple[int, ...] = ()
-    """Its position inside a JSON list; empty for JSONL."""
+    document: str
+    """What it is part of; of JSONL itself alone."""
+    start: int = 0
+    """Where it starts and ends in there."""
+    end: int | None = None
+    way: tuple[Key, ...] = ()
+    """The way to it inside a JSON document, its position last; empty for JSONL."""
+
+    @property
+    def text(self) -> str:
+        """The record as it is written."""
+        return self.document[self.start : self.end]
 
 
 def record_batches(
@@ -120,15 +141,12 @@ class StructRecords:
         self._limits = limits
         self._closed = msgspec.json.Decoder(struct_of(model, closed=True))
         self._open = msgspec.json.Decoder(struct_of(model))
-        self._data = b""
-        self._first_line = 1
-        self._places: list[
-            RecordPlace | int
-        ] = []  # of each struct; or the line it fills
+        # Of each struct; or the number from which its place is found.
+        self._places: list[RecordPlace | int] = []
+        self._find: Callable[[int], RecordPlace]
         self.structs: list[Any] = []
         """The good records."""
-        self.unknown: list[Members] = []
-        """For each struct: the keys that its contract does not know."""
+        self._is_open: list[bool] = []  # of each struct: it has keys that are unknown
         self.problems: list[Problem] = []
         self.refused = 0
         self.broken = False
@@ -180,12 +198,36 @@ class StructRecords:
             return False
         if len(structs) != lines:
             return False
-        self._data = data
-        self._first_line = line
-        self._places = list(range(line, line + lines))
-        self.structs = structs
-        self.unknown = [{}] * lines
+        written = cache(lambda: data.split(b"\n"))
+        self.take(
+            structs,
+            range(line, line + lines),
+            lambda number: RecordPlace(
+                number, 1, written()[number - line].decode("utf-8", "surrogateescape")
+            ),
+        )
         return True
+
+    def take(
+        self,
+        structs: list[Any],
+        numbers: Iterable[int],
+        find: Callable[[int], RecordPlace],
+        *,
+        is_open: bool = False,
+    ) -> None:
+        """Take records that were decoded in one go.
+
+        Args:
+            structs: All good.
+            numbers: One for each: its line in JSONL, its position in a list.
+            find: Says of a number where its record stands.
+            is_open: Some may have keys that their contract does not know.
+        """
+        self.structs = structs
+        self._is_open = [is_open] * len(structs)
+        self._places = list(numbers)
+        self._find = find
 
     def _is_within_limits(self, data: bytes) -> bool:
         limits = self._limits
@@ -208,60 +250,94 @@ class StructRecords:
             self.problems.append(syntax_problem(error, text))
             self.broken = True
             return
-        line, before = 1, 0
-        for number, span in enumerate(found):
-            line += text.count("\n", before, span.start)
-            before = span.start
-            column = before - text.rfind("\n", 0, before)
-            self._take(RecordPlace(line, column, text[before : span.end], (number,)))
+        self.take_list(text, found)
+
+    def take_list(
+        self, text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
+    ) -> None:
+        """Read the records of a list one by one.
+
+        Args:
+            text: The document.
+            found: Where each stands in it.
+            way: The way to the list.
+        """
+        for place in list_places(text, found, way):
+            self._take(place)
 
     def _take(self, place: RecordPlace) -> None:
-        excess = self._limits.excess(place.text)
-        if excess is not None:
-            problem = problem_of(
-                excess, place.text, line=place.line, column=place.column
-            )
-            raw_text = shortened(printable(place.text))
-            self.problems.append(replace(problem, raw_text=raw_text))
-            self.refused += 1
+        text = place.text
+        if self._limits.excess(text):
+            self._refuse(place, "")
             return
         try:
-            self._keep(place, self._parse(place.text))
+            self._keep(place, self._parse(text))
         except (ValueError, RecursionError) as error:
             self._refuse(place, str(error))
 
     def _keep(self, place: RecordPlace, parsed: _Parsed) -> None:
         self._places.append(place)
         self.structs.append(parsed.struct)
-        self.unknown.append(parsed.unknown)
+        self._is_open.append(parsed.is_open)
 
     def _parse(self, text: str) -> _Parsed:
         try:
-            return _Parsed(self._closed.decode(text), {})
+            return _Parsed(self._closed.decode(text), is_open=False)
         except msgspec.ValidationError:
             pass  # perhaps only for a key that the contract does not know
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from error
         try:
-            struct = self._open.decode(text)
+            return _Parsed(self._open.decode(text), is_open=True)
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from error
-        members = msgspec.json.decode(text, type=Members)
-        fields = self._model.model_fields
-        return _Parsed(struct, {k: v for k, v in members.items() if k not in fields})
+
+    def unknown(self) -> Iterator[tuple[int, list[UnknownKey]]]:
+        """Yield the good records with keys that their contract does not know."""
+        for row, is_open in enumerate(self._is_open):
+            if is_open:
+                members = _MEMBERS.decode(self._place(row).text)
+                found = list(unknown_keys(self._model, members))
+                if found:
+                    yield row, found
 
     def _refuse(self, place: RecordPlace, reason: str) -> None:
         """Name every fault of a record; *reason* is the last resort."""
         self.refused += 1
-        for fault in judge(self._model, place.text) or [
-            Fault((), "unreadable", reason)
-        ]:
-            self.problems.append(self._problem(place, fault, "reject"))
+        text = place.text
+        excess = self._limits.excess(text)
+        if excess is not None:
+            fault = Fault((), excess.code, excess.message)
+            where = problem_of(excess, text, line=place.line, column=place.column)
+            problem = self._problems(place, [fault], "reject")[0]
+            self.problems.append(replace(problem, line=where.line, column=where.column))
+            return
+        found = judge(self._model, text) or [Fault((), "unreadable", reason)]
+        self.problems += self._problems(place, found, "reject")
+
+    def judge_all(self) -> None:
+        """Ask the contract about every good record; refuse those that it refuses."""
+        refused = [
+            row
+            for row in range(len(self.structs))
+            if judge(self._model, self._place(row).text)
+        ]
+        self._refuse_rows(refused, "")
+
+    def _refuse_rows(self, rows: Iterable[int], reason: str) -> None:
+        for row in rows:
+            self._refuse(self._place(row), reason)
+        self.drop(rows)
 
     def line(self, row: int) -> int:
         """Return the first line of a good record."""
         place = self._places[row]
         return place if isinstance(place, int) else place.line
+
+    def position(self, row: int) -> int:
+        """Return the position of a good record in its list, from 0."""
+        place = self._places[row]
+        return place if isinstance(place, int) else int(place.way[-1])
 
     def note(self, row: int, fault: Fault, severity: Severity = "warning") -> None:
         """Add a problem of a good record."""
@@ -271,35 +347,42 @@ class StructRecords:
         self, row: int, fault: Fault, severity: Severity = "warning"
     ) -> Problem:
         """Return a problem of a good record, with its place."""
-        return self._problem(self._place(row), fault, severity)
+        return self._problems(self._place(row), [fault], severity)[0]
 
-    @cached_property
-    def _lines(self) -> list[bytes]:
-        return self._data.split(b"\n")
+    def leave_out(self, faults: Mapping[int, Fault]) -> None:
+        """Reject good records for what only the whole file shows."""
+        for row, fault in faults.items():
+            self.note(row, fault, "reject")
+        self.refused += len(faults)
+        self.drop(faults)
 
     def _place(self, row: int) -> RecordPlace:
         place = self._places[row]
-        if isinstance(place, int):
-            text = self._lines[place - self._first_line].decode(
-                "utf-8", "surrogateescape"
-            )
-            return RecordPlace(place, 1, text)
-        return place
+        return self._find(place) if isinstance(place, int) else place
 
-    def _problem(self, at: RecordPlace, fault: Fault, severity: Severity) -> Problem:
-        line, column = line_column(at.text, locate(at.text, 0, fault.keys))
+    def _problems(
+        self, at: RecordPlace, faults: Iterable[Fault], severity: Severity
+    ) -> list[Problem]:
+        index = SpanIndex(at.text)
         is_reject = severity == "reject"
-        raw_text = shortened(printable(at.text)) if is_reject else None
-        return Problem(
-            code=fault.code,
-            message=printable(fault.message),
-            severity=severity,
-            line=at.line + line - 1,
-            column=column + (at.column - 1 if line == 1 else 0),
-            record_id=text_member(at.text, self._id_field),
-            pointer=printable(pointer((*at.way, *fault.keys))),
-            raw_text=raw_text,
-        )
+        raw_text = shortened(printable(index.text)) if is_reject else None
+        record_id = text_member(index, self._id_field)
+        found = []
+        for fault in faults:
+            line, column = index.line_column(index.find(fault.keys))
+            found.append(
+                Problem(
+                    code=fault.code,
+                    message=printable(fault.message),
+                    severity=severity,
+                    line=at.line + line - 1,
+                    column=column + (at.column - 1 if line == 1 else 0),
+                    record_id=record_id,
+                    pointer=printable(pointer((*at.way, *fault.keys))),
+                    raw_text=raw_text,
+                )
+            )
+        return found
 
     def drop(self, rows: Iterable[int]) -> None:
         """Leave out good records; why is noted elsewhere."""
@@ -307,7 +390,7 @@ class StructRecords:
         kept = [row for row in range(len(self.structs)) if row not in left_out]
         self._places = [self._places[row] for row in kept]
         self.structs = [self.structs[row] for row in kept]
-        self.unknown = [self.unknown[row] for row in kept]
+        self._is_open = [self._is_open[row] for row in kept]
 
     def build(self, columns: Callable[[StructRecords], T]) -> T:
         """Build columns of the good records, refusing those that do not fit.
@@ -319,9 +402,7 @@ class StructRecords:
             try:
                 return columns(self)
             except Doubtful as error:
-                for row in error.rows:
-                    self._refuse(self._place(row), "a value that cannot be stored")
-                self.drop(error.rows)
+                self._refuse_rows(error.rows, error.reason)
 
     def each(self, name: str) -> list[Any]:
         """Return one field of all good records."""
@@ -329,9 +410,31 @@ class StructRecords:
 
     def sorted_problems(self) -> list[Problem]:
         """Return all problems in the order of the file."""
-        return sorted(self.problems, key=lambda each: each.line or 0)
+        return sorted(self.problems, key=lambda p: (p.line or 0, p.column or 0))
+
+
+def list_places(
+    text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
+) -> Iterator[RecordPlace]:
+    """Yield where each record of a list stands.
+
+    Args:
+        text: The document.
+        found: The records, in their order.
+        way: The way to the list.
+    """
+    line, line_start, before = 1, 0, 0
+    for span in found:
+        breaks = text.count("\n", before, span.start)
+        if breaks:
+            line += breaks
+            line_start = text.rindex("\n", before, span.start) + 1
+        before = span.start
+        column = before - line_start + 1
+        yield RecordPlace(line, column, text, before, span.end, (*way, span.key))
 
 
 class _Parsed(NamedTuple):
     struct: Any
-    unknown: Members
+    is_open: bool
+    """It has keys that its contract does not know."""

@@ -10,21 +10,35 @@ reader checks by column; whatever fails any of these is judged by the contract i
 from __future__ import annotations
 
 import types
+from collections.abc import Iterator
 from datetime import datetime
 from functools import cache
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 import msgspec
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from ingest.reading.json_places import Key
 from promptlab.contracts.base import JsonObject
 
 EMPTY = msgspec.Raw(b"{}")
 NULL = msgspec.Raw(b"null")
 
 Structs = type[msgspec.Struct]
+Members = dict[str, msgspec.Raw]
+"""An object whose values stay as they are written."""
+
+
+class UnknownKey(NamedTuple):
+    """A key of a record that its contract does not know."""
+
+    way: tuple[Key, ...]
+    """From the top of the record, the key itself last."""
+    model: type[BaseModel]
+    """The contract of the object that has it."""
+    value: msgspec.Raw
 
 
 @cache
@@ -49,6 +63,47 @@ def struct_of(model: type[BaseModel], *, closed: bool = False) -> Structs:
         gc=False,
         forbid_unknown_fields=closed,
     )
+
+
+def unknown_keys(
+    model: type[BaseModel], members: Members, way: tuple[Key, ...] = ()
+) -> Iterator[UnknownKey]:
+    """Yield the keys that *model* does not know, and those of the models it lists.
+
+    Args:
+        model: The contract; its struct decoded the object.
+        members: The object.
+        way: Where the object stands in its record.
+    """
+    known = _names(model)
+    for key, value in members.items():
+        if key not in known:
+            yield UnknownKey((*way, key), model, value)
+    for name, part in _listed(model).items():
+        for place, each in enumerate(_LIST.decode(members.get(name, _NOTHING))):
+            if not _names(part).issuperset(each):
+                yield from unknown_keys(part, each, (*way, name, place))
+
+
+_LIST = msgspec.json.Decoder(list[Members])
+_NOTHING = msgspec.Raw(b"[]")
+
+
+@cache
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    return frozenset(model.model_fields)
+
+
+@cache
+def _listed(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
+    """Fields that are lists of models."""
+    listed = {}
+    for name, field in model.model_fields.items():
+        (inner,) = get_args(field.annotation)[:1] or (None,)
+        is_list = get_origin(field.annotation) is list
+        if is_list and isinstance(inner, type) and issubclass(inner, BaseModel):
+            listed[name] = inner
+    return listed
 
 
 def _default(field: FieldInfo) -> Any:
@@ -87,7 +142,7 @@ def _kind(annotation: Any, metadata: tuple[Any, ...], closed: bool) -> Any:
     if origin in (dict, Literal) or annotation in (str, int, float, bool, type(None)):
         limits = _limits(metadata)
         return Annotated[annotation, msgspec.Meta(**limits)] if limits else annotation
-    message = f"no fast form for {annotation!r}: add it to ingest/fast_structs.py"
+    message = f"no fast form for {annotation!r}: add it to ingest/reading/structs.py"
     raise TypeError(message)
 
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, cast
 
 import msgspec
+from pydantic import BaseModel
 
 from ingest.files.blocks import Block
 from ingest.raw.rows import Reading, Rows, joined
@@ -19,7 +21,8 @@ from ingest.reading.contract_faults import Fault, shown
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem
-from ingest.reading.struct_records import Members, StructRecords, record_batches
+from ingest.reading.struct_records import StructRecords, record_batches
+from ingest.reading.structs import Members
 from ingest.reading.unknown_keys import UnknownKeys
 from ingest.results.rows import TASK_FIELDS, ResultRows, case_columns, task_columns
 from ingest.results.so_far import ResultsSoFar, TaskSoFar
@@ -107,12 +110,9 @@ _OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion
 """What others call the final output."""
 
 
-def _advice(key: str, result: Any) -> str:
+def _advice(model: type[BaseModel], key: str, result: Any) -> str:
     """Say what a key was probably meant to be; most are just kept in ``metadata``."""
-    meant = next(
-        iter(get_close_matches(key, EvaluationRecord.model_fields, n=1, cutoff=0.85)),
-        "final_output" if key in _OUTPUTS else None,
-    )
+    meant = _meant(model, key)
     is_given = meant == "final_output" and (
         bytes(result.final_output) != b"null" or result.raw_output is not None
     )
@@ -121,12 +121,20 @@ def _advice(key: str, result: Any) -> str:
     return f"is only kept in metadata; did you mean {shown(meant)}?"
 
 
+@lru_cache(maxsize=1024)
+def _meant(model: type[BaseModel], key: str) -> str | None:
+    close = get_close_matches(key, model.model_fields, n=1, cutoff=0.85)
+    return next(iter(close), "final_output" if key in _OUTPUTS else None)
+
+
 def _keep_unknown_keys(records: StructRecords) -> None:
     """Put what the contract does not know into ``metadata``, so that it is kept."""
-    for one, unknown in zip(records.structs, records.unknown, strict=True):
-        if unknown and bytes(one.metadata).startswith(b"{"):
+    for row, unknown in records.unknown():
+        one = records.structs[row]
+        if bytes(one.metadata).startswith(b"{"):
             known = msgspec.json.decode(one.metadata, type=Members)
-            one.metadata = msgspec.Raw(msgspec.json.encode({**unknown, **known}))
+            added = {str(each.way[0]): each.value for each in unknown}
+            one.metadata = msgspec.Raw(msgspec.json.encode({**added, **known}))
 
 
 def _drop_twins(records: StructRecords, rows: list[int]) -> None:

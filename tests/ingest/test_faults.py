@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from ingest.reading.contract_faults import judge, text_member
+from ingest.reading.json_places import SpanIndex
 from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
 from promptlab.contracts.evaluation import EvaluationRecord
 from promptlab.contracts.scores import ScoreRecord
@@ -113,4 +114,4 @@ def test_a_rule_over_several_fields_points_to_the_one_to_change():
     ],
 )
 def test_a_text_member_is_read_without_its_neighbours(text, member):
-    assert text_member(text, "id") == member
+    assert text_member(SpanIndex(text), "id") == member

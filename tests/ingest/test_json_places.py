@@ -8,13 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.reading.json_places import (
-    Lines,
+    SpanIndex,
     flaws,
-    inside,
     keys,
-    keys_at,
     line_column,
-    locate,
     pointer,
     spans,
     value_end,
@@ -44,10 +41,11 @@ def ways(value: Any, way: tuple[Any, ...] = ()) -> list[tuple[tuple[Any, ...], A
 @given(JSON, st.sampled_from([None, 1]), st.booleans())
 def test_every_value_is_found_where_it_stands(value, indent, ascii_):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_)
+    index = SpanIndex(text)
     for way, each in ways(value):
-        start = locate(text, 0, way)
+        start = index.find(way)
         assert json.loads(text[start : value_end(text, start)]) == each
-        assert keys_at(text, 0, start) == list(way)
+        assert index.keys_at(start) == list(way)
 
 
 @given(st.lists(st.text(max_size=4), max_size=4))
@@ -65,16 +63,17 @@ def test_a_pointer_is_written_as_rfc_6901_says(way, written):
 
 def test_the_deepest_value_on_the_way_is_found_where_the_last_is_missing():
     text = '{"a": {"b": [1, 2]}}'
-    assert text[locate(text, 0, ("a", "c")) :] == '{"b": [1, 2]}}'
-    assert text[locate(text, 0, ("a", "b", 5)) :] == "[1, 2]}}"
-    assert text[locate(text, 0, ("a", "b", 1, "x")) :] == "2]}}"
+    index = SpanIndex(text)
+    assert text[index.find(("a", "c")) :] == '{"b": [1, 2]}}'
+    assert text[index.find(("a", "b", 5)) :] == "[1, 2]}}"
+    assert text[index.find(("a", "b", 1, "x")) :] == "2]}}"
 
 
 @given(st.text("ab好\n", max_size=30))
 def test_lines_and_columns_count_from_one_in_characters(text):
-    lines = Lines(text)
+    index = SpanIndex(text)
     for place in range(len(text)):
-        line, column = lines.place(place)
+        line, column = index.line_column(place)
         assert text.split("\n")[line - 1][column - 1 : column] == text[place].strip(
             "\n"
         )
@@ -84,7 +83,8 @@ def test_lines_and_columns_count_from_one_in_characters(text):
 def test_values_deeper_than_python_recurses_have_an_end():
     deep = "[" * 50_000 + '"]"' + "]" * 50_000
     assert value_end(deep, 0) == len(deep)
-    assert next(inside(f'{{"a": {deep}}}', 0)) == ("a", 6)
+    [span] = spans(f'{{"a": {deep}}}', 0)[0]
+    assert (span.key, span.start) == ("a", 6)
 
 
 @pytest.mark.parametrize(
