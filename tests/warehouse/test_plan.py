@@ -134,7 +134,8 @@ def test_a_failed_data_test_says_which_rows_and_changes_nothing(
     with pytest.raises(BuildError) as caught:
         warehouse.build()
     said = str(caught.value)
-    assert re.match(r"data test \w+ fails for \d+ row\(s\)\n\{'", said), said
+    assert re.match(r"data test keys_of_\w+ fails for \d+ row\(s\)\n", said), said
+    assert "{'broken_rule': 'more than one row of task_id, case_id', 'task_id'" in said
     assert state(writable_example_db) == before
 
 
