@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 
+from ingest.json_tokens import STRING
+
 HEAD_BYTES = 1 << 20
 """As much of a file as is looked at."""
 
-_KEY = re.compile(rb'\s*"((?:[^"\\]|\\.)*)"\s*:')
+_KEY = re.compile(rf"\s*({STRING})\s*:".encode())
 _NOT_A_RECORD = re.compile(rb"\s*(?://[^\n]*\n\s*)*")
 _PIPELINE = re.compile(rb"^steps[ \t]*:", re.MULTILINE)
 # Each says the kind by itself, so that what follows it need not be read.
 _TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
 # Every byte that matters to nesting, and strings as wholes.
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
+_STRUCTURE = re.compile(rf"{STRING}|[][{{}},]".encode())
 
 
 def recognise(head: bytes) -> str | None:
@@ -55,8 +57,8 @@ def _keys_of_first_object(head: bytes, start: int) -> set[str]:
         if depth == 1 and expects_key:
             key = _KEY.match(head, position)
             if key is not None:
-                keys.add(key[1].decode("utf-8", "replace"))
-                if key[1] in _TELLING:
+                keys.add(key[1][1:-1].decode("utf-8", "replace"))
+                if key[1][1:-1] in _TELLING:
                     break
                 position = key.end()
             expects_key = False

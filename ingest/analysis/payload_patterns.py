@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import msgspec
 import polars as pl
 
+from ingest.json_tokens import STRINGS
 from ingest.reading.checked_columns import texts
 from promptlab.patterns import translate
 
@@ -21,9 +22,6 @@ from promptlab.patterns import translate
 # backslash.
 _SUSPECT = r"\\|\(\?<"
 _SUSPECTED = re.compile(_SUSPECT)
-
-# A whole string. Possessive, so that one of any length takes one step.
-_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 def spellings(
@@ -66,7 +64,7 @@ def _spelled(
 
 def _candidates(payload: str) -> Iterator[str]:
     """Yield the texts that may be patterns, as SQL trims them."""
-    for string in _STRING.findall(payload):
+    for string in STRINGS.findall(payload):
         if not _SUSPECTED.search(string):
             continue
         try:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from ingest.json_tokens import STRING
 from ingest.reading.problems import Problem
 from promptlab.contracts.times import in_utc, read_time
 
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"
 # A string as a whole, so that a NaN inside it is left alone; then what JSON has not.
-_NOT_JSON = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")|-?\b(?:NaN|Infinity)\b', re.S)
+_NOT_JSON = re.compile(rf"({STRING})|-?\b(?:NaN|Infinity)\b".encode(), re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """Stands for a member that is not there."""
 _encode = msgspec.json.Encoder().encode

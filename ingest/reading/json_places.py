@@ -17,11 +17,9 @@ from json import JSONDecodeError
 from operator import attrgetter
 from typing import Literal
 
+from ingest.json_tokens import STRINGS_AND_BRACKETS, STRINGS_AND_NUMBERS
+
 _SPACE = re.compile(r"[ \t\n\r]*")
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}]', re.DOTALL)
-_TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*"|-?(?:NaN|Infinity)|-?[0-9][0-9.eE+-]*', re.DOTALL
-)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 # Numbers are only stepped over: one with a million digits need not become an int.
@@ -56,7 +54,7 @@ def value_end(text: str, start: int) -> int:
 
 def _end_by_brackets(text: str, start: int) -> int:
     depth = 0
-    for match in _BRACKET.finditer(text, start):
+    for match in STRINGS_AND_BRACKETS.finditer(text, start):
         if match[0] in "[{":
             depth += 1
         elif match[0] in "]}":
@@ -220,7 +218,7 @@ def flaws(text: str) -> Iterator[tuple[int, FlawCode, str]]:
     Yields:
         Place, code and a sentence of each.
     """
-    for match in _TOKEN.finditer(text):
+    for match in STRINGS_AND_NUMBERS.finditer(text):
         token = match[0]
         if token[0] == '"':
             yield from _text_flaws(token, match.start())

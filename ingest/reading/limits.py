@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ingest.json_tokens import STRINGS_AND_BRACKETS
 from ingest.reading.json_places import line_column
 from ingest.reading.problems import Problem
 
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
     from promptlab.settings import Settings
 
 MB = 1_000_000
-
-# A whole string, or one bracket. Possessive, so that a string of any length takes one
-# step and no memory.
-_TOKEN = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +75,7 @@ class Limits:
     def _look_through(self, text: str) -> Excess | None:
         depth = deepest = 0
         first = None  # place that is too deep
-        for match in _TOKEN.finditer(text):
+        for match in STRINGS_AND_BRACKETS.finditer(text):
             at = match.start()
             if text[at] == '"':
                 if match.end() - at > self.max_string // 4:
