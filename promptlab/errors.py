@@ -57,6 +57,10 @@ class DatabaseLocked(WarehouseError):
     """Another process holds the database file."""
 
 
+class MailError(PromptlabError):
+    """The mail server could not be reached, or did not take the mail."""
+
+
 class BuildError(PromptlabError):
     """Dbt did not finish; the message names the nodes that failed."""
 

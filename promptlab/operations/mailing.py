@@ -20,7 +20,7 @@ from email.policy import SMTP
 from pathlib import Path
 from typing import Literal
 
-from promptlab.errors import PromptlabError, SettingsError
+from promptlab.errors import MailError, SettingsError
 from promptlab.settings import Settings
 
 PASSWORD = "PROMPTLAB_SMTP_PASSWORD"
@@ -31,10 +31,6 @@ _FIRST_PAUSE_S = 2.0  # then twice as long each time
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _LOGIN_REQUIRED = 530
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-class MailError(PromptlabError):
-    """The mail server could not be reached, or did not take the mail."""
 
 
 class _Transient(Exception):
