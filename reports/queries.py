@@ -1,4 +1,4 @@
-"""Marts to AnalysisResult. Everything comes from ``marts``; no number is made here."""
+"""Marts to AnalysisResult. Everything comes from ``marts``; no score is made here."""
 
 from __future__ import annotations
 
