@@ -15,7 +15,8 @@ from ingest.reading.json_messages import printable
 from ingest.reading.json_places import Key, Span, SpanIndex, after_space, pointer
 from ingest.reading.jsonl import shortened
 from ingest.reading.problems import Problem, Severity
-from ingest.reading.struct_records import RecordPlace, StructRecords, list_places
+from ingest.reading.record_places import RecordPlace, list_places
+from ingest.reading.struct_records import StructRecords
 from ingest.reading.structs import EMPTY, struct_of
 from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
 

@@ -34,6 +34,7 @@ from ingest.reading.json_syntax import syntax_problem
 from ingest.reading.jsonl import Record, Rejected, read_records, shortened
 from ingest.reading.limits import DEFAULT, Limits, problem_of
 from ingest.reading.problems import Problem, Severity
+from ingest.reading.record_places import RecordPlace, list_places
 from ingest.reading.structs import Members, UnknownKey, struct_of, unknown_keys
 
 Table = dict[str, pl.Series]
@@ -46,27 +47,6 @@ BATCH_CHARACTERS = 8 << 20
 T = TypeVar("T")
 
 _MEMBERS = msgspec.json.Decoder(Members)
-
-
-class RecordPlace(NamedTuple):
-    """Where a record stands, and how it is written."""
-
-    line: int
-    """Its first line, from 1."""
-    column: int
-    """Where it starts in that line, from 1 and in characters."""
-    document: str
-    """What it is part of; of JSONL itself alone."""
-    start: int = 0
-    """Where it starts and ends in there."""
-    end: int | None = None
-    way: tuple[Key, ...] = ()
-    """The way to it inside a JSON document, its position last; empty for JSONL."""
-
-    @property
-    def text(self) -> str:
-        """The record as it is written."""
-        return self.document[self.start : self.end]
 
 
 def record_batches(
@@ -411,27 +391,6 @@ class StructRecords:
     def sorted_problems(self) -> list[Problem]:
         """Return all problems in the order of the file."""
         return sorted(self.problems, key=lambda p: (p.line or 0, p.column or 0))
-
-
-def list_places(
-    text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
-) -> Iterator[RecordPlace]:
-    """Yield where each record of a list stands.
-
-    Args:
-        text: The document.
-        found: The records, in their order.
-        way: The way to the list.
-    """
-    line, line_start, before = 1, 0, 0
-    for span in found:
-        breaks = text.count("\n", before, span.start)
-        if breaks:
-            line += breaks
-            line_start = text.rindex("\n", before, span.start) + 1
-        before = span.start
-        column = before - line_start + 1
-        yield RecordPlace(line, column, text, before, span.end, (*way, span.key))
 
 
 class _Parsed(NamedTuple):
