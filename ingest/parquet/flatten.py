@@ -57,11 +57,11 @@ class Flattened:
     """A shard after it was read: its loads, and what was written of them."""
 
     loads: list[FileLoad]
-    """One per file."""
+    """One load per file."""
     written: list[tuple[int, ReadBatch]]
     """Load id and file, without its rows and problems, of each that was written."""
     pipelines: list[Pipeline]
-    """Those known before the shard, then those read in it."""
+    """Pipelines known before the shard, then those that were read in it."""
 
 
 def shards_of(

@@ -66,7 +66,7 @@ class Reading:
     """
 
     references: list[Reference] = field(default_factory=list)
-    """What it names that other files have to bring."""
+    """Ids that the file names and other files define."""
 
     runs: dict[str, str] = field(default_factory=dict)
     """Task → hash of its run, of a file of another tool: equal for copies of one run.

@@ -57,7 +57,7 @@ class Record(NamedTuple):
     """As written, without skipped lines and outer white space."""
 
     value: Any
-    """What it holds; any JSON value."""
+    """The decoded value; a line may hold any JSON value."""
 
     lines: Sequence[int] = ()
     """Numbers of its lines; skipped ones (comments) are not among them."""

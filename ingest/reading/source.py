@@ -30,7 +30,7 @@ class Source:
     modified_at: datetime
     """When the file was last written; UTC."""
     pipelines: Sequence[Pipeline] = ()
-    """Those read before this file; testsets are checked against their steps."""
+    """Pipelines read before this file: testsets are checked against their steps."""
     blocks: Iterable[Block] | None = None
     """The file in blocks of whole lines, to be read once; `None`: it is one block."""
     size: int = 0

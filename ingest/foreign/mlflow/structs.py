@@ -123,7 +123,7 @@ class Written(msgspec.Struct):
     data: Spans = msgspec.field(default_factory=Spans)
 
     def trace(self) -> Trace:
-        """The same in the shape of a table's row."""
+        """The trace as a row of an MLflow table would hold it."""
         info, spans = self.info, self.data.spans
         root = next((each for each in spans if each.parent_span_id is None), Span())
         about, own = info.trace_metadata, root.attributes
