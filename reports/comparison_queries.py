@@ -20,9 +20,10 @@ from promptlab.contracts.comparison import (
     ScoreComparison,
 )
 from promptlab.errors import NothingToDo
+from reports import sentences
 from reports.catalogue import catalogue
-from reports.names import Names
-from reports.rows import Row, moment, rows
+from reports.rows import Row, from_json, moment, rows
+from reports.sentences import Speech
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,8 +52,7 @@ where task_id = $task_id
 _NUMBERS = """
     verdict, reason, n_pairs, n_better, n_worse, n_same, baseline_score,
     candidate_score, delta, ci_low, ci_high, p_value, p_adjusted,
-    smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p,
-    case $lang when 'en' then conclusion_en else conclusion end as conclusion
+    smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p, margin
 """
 
 _SCORES = f"""
@@ -72,21 +72,21 @@ with asked as (
 
 )
 
-select candidate_task_id, dimension_id as subject, name, {_NUMBERS}
+select candidate_task_id, level, dimension_id as subject, name, {_NUMBERS}
 from marts.fct_task_comparisons
 inner join asked using (candidate_task_id, baseline_task_id)
 order by candidate_task_id, level desc, dimension_position, dimension_id
 """
 
 _TAGS = f"""
-select tag as subject, tag as name, {_NUMBERS}
+select 'tag' as level, tag as subject, tag as name, {_NUMBERS}
 from marts.fct_tag_comparisons
 where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by delta nulls last, tag
 """
 
 _NOTES = """
-select case $lang when 'en' then message_en else message end as message
+select baseline_task_id, note, n, facts
 from marts.fct_comparison_notes
 where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by note_position
@@ -96,8 +96,7 @@ _CASES = """
 select
     case_id, change, severity, reason, status_change, baseline_status,
     candidate_status, baseline_score, candidate_score, delta, must_have_lost,
-    must_have_gained,
-    case $lang when 'en' then reason_text_en else reason_text end as reason_text
+    must_have_gained
 from marts.fct_case_changes
 where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by
@@ -162,7 +161,6 @@ def comparison(
     values: dict[str, Any] = {
         "baseline": baseline,
         "candidate": candidate,
-        "lang": language,
         "most": _EVERYTHING if cases is None else cases,
     }
 
@@ -177,11 +175,11 @@ def comparison(
         )
     pair = pairs[0]
     tasks = {task_id: _task(con, task_id) for task_id in (baseline, candidate)}
-    names = Names(tasks[candidate].pop("source_kind"), language)
+    speech = Speech.of(language, tasks[candidate].pop("source_kind"))
     tasks[baseline].pop("source_kind")
     scores: dict[str, list[ScoreComparison]] = defaultdict(list)
     for row in every(_SCORES):
-        scores[row.pop("level")].append(_score(row, names))
+        scores[row["level"]].append(_score(row, speech))
     overall = scores["overall"][0]
     listed = every(_CASES)
     values["cases"] = [row["case_id"] for row in listed]
@@ -192,14 +190,14 @@ def comparison(
         baseline_set_at=None if pair["set_at"] is None else moment(pair["set_at"]),
         verdict=overall.verdict,
         conclusion=overall.conclusion,
-        notes=[names.sentence(row["message"]) for row in every(_NOTES)],
+        notes=[_note(row, speech) for row in every(_NOTES)],
         counts=CaseCounts(
             **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
         ),
         overall=overall,
         dimensions=scores["dimension"],
-        tags=[ScoreComparison(**row) for row in every(_TAGS)],
-        cases=_cases(listed, every(_CASE_SCORES)),
+        tags=[_score(row, speech) for row in every(_TAGS)],
+        cases=_cases(listed, every(_CASE_SCORES), speech),
         lang=language,
         version=COMPARISON_FORMAT_VERSION,
     )
@@ -215,26 +213,23 @@ def score_comparisons(
     con: duckdb.DuckDBPyConnection,
     pairs: Sequence[tuple[str, str]],
     *,
-    lang: str,
-    names: Mapping[str, Names],
+    speech: Mapping[str, Speech],
 ) -> dict[str, list[ScoreComparison]]:
     """Return the scores of many comparisons, by candidate, the overall one first.
 
     Args:
         con: An open connection to a built warehouse.
         pairs: Candidate and baseline, whole ids; a candidate has one baseline.
-        lang: Language of the sentences, ``zh`` or ``en``.
-        names: Names of the dimensions, by candidate.
+        speech: Words and names, by candidate.
     """
     scores: dict[str, list[ScoreComparison]] = defaultdict(list)
     values = {
         "candidates": [candidate for candidate, _ in pairs],
         "baselines": [baseline for _, baseline in pairs],
-        "lang": lang,
     }
     for row in rows(con, _SCORES_OF_PAIRS, values) if pairs else []:
         candidate = row.pop("candidate_task_id")
-        scores[candidate].append(_score(row, names[candidate]))
+        scores[candidate].append(_score(row, speech[candidate]))
     return scores
 
 
@@ -248,18 +243,26 @@ def _task(con: duckdb.DuckDBPyConnection, task_id: str) -> Row:
     return row | {"created_at": moment(row["created_at"])}
 
 
-def _score(row: Row, names: Names) -> ScoreComparison:
-    name = row["name"]
-    row["name"] = None if name is None else names.name(name)
-    row["conclusion"] = names.sentence(row["conclusion"])
-    return ScoreComparison(**row)
+def _score(row: Row, speech: Speech) -> ScoreComparison:
+    conclusion = sentences.comparison(speech, row)
+    if row["level"] == "dimension":
+        row["name"] = speech.dimension(row["subject"], row["name"])
+    del row["level"], row["margin"]
+    return ScoreComparison(**row, conclusion=conclusion)
 
 
-def _cases(listed: list[Row], score_rows: list[Row]) -> list[CaseChange]:
+def _note(row: Row, speech: Speech) -> str:
+    return sentences.note(speech, row | {"facts": from_json(row["facts"])})
+
+
+def _cases(
+    listed: list[Row], score_rows: list[Row], speech: Speech
+) -> list[CaseChange]:
     scores: dict[str, list[Row]] = defaultdict(list)
     for row in score_rows:
         scores[row.pop("case_id")].append(row)
     for case in listed:
         case["dimensions"] = scores[case["case_id"]]
+        case["reason_text"] = speech.label("comparison_reason", case["reason"])
     # All at once: many times quicker than one object after the other.
     return _CHANGES.validate_python(listed)

@@ -68,13 +68,13 @@ class Filters:
             return self._missing("no_interval")
         return f"{self.score(low)}–{self.score(high)}"
 
-    def delta(self, difference: float | None) -> str:
+    def delta(self, difference: float | None, digits: int = 1) -> str:
         """A difference of shares in points, with its sign: ``+1.2``, ``−3.4``."""
         if difference is None:
             return self._missing("not_comparable")
-        shown = _rounded(difference, 1, scale=100)
+        shown = _rounded(difference, digits, scale=100)
         if shown == 0:
-            return "±0.0"
+            return f"±{abs(shown)}"
         return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
 
     def points(self, difference: float | None) -> str:

@@ -15,8 +15,8 @@ from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import NothingToDo
 from reports.comparison_queries import score_comparisons
-from reports.names import Names
 from reports.rows import Row, from_json, moment, rows
+from reports.sentences import Speech
 from reports.targets import MISSED
 
 if TYPE_CHECKING:
@@ -235,17 +235,17 @@ def gate_numbers(
     missing = [task for task in task_ids if not found[task].rows["task"]]
     if missing:
         raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
-    names = {
-        task: Names(each.rows["task"][0]["source_kind"], "en" if lang == "en" else "zh")
+    speech = {
+        task: Speech.of(lang, each.rows["task"][0]["source_kind"])
         for task, each in found.items()
     }
-    scores = score_comparisons(con, pairs, lang=lang, names=names)
+    scores = score_comparisons(con, pairs, speech=speech)
     used = {name: values[name] for name in ("tasks", "baselines")}
     partial = {row["task_id"]: row for row in rows(con, _PARTIAL, used)}
     return {
         task: _numbers(
             each,
-            names[task],
+            speech[task],
             baselines.get(task),
             scores.get(task),
             [partial[t] for t in (task, baselines.get(task)) if t in partial],
@@ -256,7 +256,7 @@ def gate_numbers(
 
 def _numbers(
     found: _TaskRows,
-    names: Names,
+    speech: Speech,
     baseline: str | None,
     scores: Sequence[ScoreComparison] | None,
     partial: list[Row],
@@ -265,7 +265,7 @@ def _numbers(
     dimensions = {
         row["dimension_id"]: row
         | {
-            "name": names.name(row["name"]),
+            "name": speech.dimension(row["dimension_id"], row["name"]),
             "parameters": from_json(row["parameters"]) or {},
         }
         for row in found.rows["dimensions"]

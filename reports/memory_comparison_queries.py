@@ -10,8 +10,9 @@ from promptlab.contracts.memory_result import (
     MemoryScoreComparison,
     QuestionCounts,
 )
-from reports.catalogue import catalogue
+from reports import sentences
 from reports.rows import Row, from_json, rows
+from reports.sentences import Speech, category_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,15 +40,14 @@ order by pairs.pair_source desc
 _SCORES = """
 select
     scores.metric, scores.category as subject, scores.n_tasks, scores.is_right_metric,
-    case $lang when 'en' then categories.name_en else categories.name_zh end as name,
+    categories.kind, runs.dataset,
     scores.verdict, scores.reason, scores.n_pairs, scores.n_better, scores.n_worse,
     scores.n_same, scores.baseline_score, scores.candidate_score, scores.delta,
     scores.ci_low, scores.ci_high, scores.p_value, scores.p_adjusted,
     scores.smallest_detectable, scores.n_judged, scores.n_lost, scores.n_gained,
-    scores.mcnemar_p,
-    case $lang when 'en' then scores.conclusion_en else scores.conclusion end
-        as conclusion
+    scores.mcnemar_p, scores.margin
 from marts.fct_memory_comparisons as scores
+inner join marts.dim_memory_runs as runs on scores.candidate_run_id = runs.run_id
 inner join marts.dim_memory_categories as categories
     on
         scores.candidate_run_id = categories.run_id
@@ -80,9 +80,7 @@ answers as (
 select
     changes.task_id, changes.category, changes.change, changes.status_change,
     changes.baseline_status, changes.candidate_status, changes.baseline_score,
-    changes.candidate_score, changes.delta,
-    case $lang when 'en' then changes.reason_text_en else changes.reason_text end
-        as reason_text,
+    changes.candidate_score, changes.delta, changes.reason,
     coalesce(after.question_index, before.question_index) as question_index,
     coalesce(after.question_text, before.question_text) as question_text,
     coalesce(after.reference_answer, before.reference_answer) as reference_answer,
@@ -128,20 +126,19 @@ def memory_comparisons(
     Raises:
         UsageError: there is no such language.
     """
-    language = catalogue(lang).lang
+    speech = Speech.of(lang)
     pairs = rows(con, _PAIRS, {"candidate": candidate, "baseline": baseline})
-    return [_comparison(con, pair, language) for pair in pairs]
+    return [_comparison(con, pair, speech) for pair in pairs]
 
 
 def _comparison(
-    con: duckdb.DuckDBPyConnection, pair: Row, lang: str
+    con: duckdb.DuckDBPyConnection, pair: Row, speech: Speech
 ) -> MemoryComparison:
     values: dict[str, Any] = {
         "baseline": pair["baseline_run_id"],
         "candidate": pair["candidate_run_id"],
-        "lang": lang,
     }
-    scores = [MemoryScoreComparison(**row) for row in rows(con, _SCORES, values)]
+    scores = [_score(row, speech) for row in rows(con, _SCORES, values)]
     overall = next(s for s in scores if s.subject == "all" and s.is_right_metric)
     return MemoryComparison(
         baseline_run_id=pair["baseline_run_id"],
@@ -156,10 +153,19 @@ def _comparison(
             **{name: pair[f"n_{name}"] for name in QuestionCounts.model_fields}
         ),
         scores=scores,
-        questions=[
-            ComparedQuestion(
-                **row | {"reference_answer": from_json(row["reference_answer"])}
-            )
-            for row in rows(con, _QUESTIONS, values)
-        ],
+        questions=[_question(row, speech) for row in rows(con, _QUESTIONS, values)],
     )
+
+
+def _score(row: Row, speech: Speech) -> MemoryScoreComparison:
+    kind, margin, dataset = (row.pop(name) for name in ("kind", "margin", "dataset"))
+    name = category_name(speech, dataset, row["subject"])
+    facts = row | {"margin": margin, "kind": kind, "name": name}
+    conclusion = sentences.memory_comparison(speech, facts)
+    return MemoryScoreComparison(**row, name=name, conclusion=conclusion)
+
+
+def _question(row: Row, speech: Speech) -> ComparedQuestion:
+    row["reason_text"] = speech.label("comparison_reason", row.pop("reason"))
+    row["reference_answer"] = from_json(row["reference_answer"])
+    return ComparedQuestion(**row)

@@ -25,6 +25,7 @@ from promptlab.version import __version__
 from reports.catalogue import catalogue
 from reports.memory_comparison_queries import memory_comparisons
 from reports.rows import Row, from_json, moment, rows
+from reports.sentences import Speech, category_name
 
 if TYPE_CHECKING:
     import duckdb
@@ -44,9 +45,7 @@ where run_id = $run_id
 """
 
 _CATEGORIES = """
-select
-    category, kind,
-    case $lang when 'en' then name_en else name_zh end as name
+select category, kind
 from marts.dim_memory_categories
 where run_id = $run_id
 order by case kind when 'all' then 0 when 'group' then 1 else 2 end, category
@@ -187,10 +186,10 @@ def memory_result(
         NothingToDo: the marts hold no such run.
     """
     language = catalogue(lang).lang
+    speech = Speech.of(language)
 
     def found(sql: str, of: str = run_id) -> list[Row]:
-        values = {"run_id": of, "lang": language}
-        return rows(con, sql, {k: v for k, v in values.items() if f"${k}" in sql})
+        return rows(con, sql, {"run_id": of})
 
     runs = found(_RUN)
     if not runs:
@@ -202,7 +201,12 @@ def memory_result(
     wrong, forgotten = found(_WRONG), found(_FORGOTTEN)
     return MemoryResult(
         run=run,
-        categories=[MemoryCategory(**row) for row in found(_CATEGORIES)],
+        categories=[
+            MemoryCategory(
+                **row, name=category_name(speech, run.dataset, row["category"])
+            )
+            for row in found(_CATEGORIES)
+        ],
         scores=[MemoryScore(**row) for row in found(_SCORES)],
         previous_headline=[
             MemoryScore(**row)

@@ -1,8 +1,7 @@
 """Names of the default dimensions in the language of the report.
 
 A dimension that a file configures keeps the name it was given, in every language. The
-dimensions that an evaluation result gets of itself are named by us, and the marts hold
-those names in Chinese only, also inside their English sentences.
+dimensions that an evaluation result gets of itself are named by us.
 """
 
 from __future__ import annotations
@@ -16,27 +15,17 @@ _GIVEN_DEFAULTS = "results"  # tasks of this kind have the default dimensions, o
 class Names:
     """The names of one task's dimensions."""
 
-    def __init__(self, source_kind: str, lang: Lang) -> None:
+    def __init__(self, source_kind: str | None, lang: Lang) -> None:
         """Know whether the names of a task are ours.
 
         Args:
-            source_kind: As in ``dim_tasks``.
+            source_kind: As in ``dim_tasks``; ``None`` where no task is told of.
             lang: Language of the report.
         """
-        ours = catalogue("zh").entries if source_kind == _GIVEN_DEFAULTS else {}
-        here = catalogue(lang).entries
-        self._names = {
-            str(name): str(here[key])
-            for key, name in ours.items()
-            if key.startswith(_GROUP) and name != here[key]
-        }
+        is_ours = source_kind == _GIVEN_DEFAULTS
+        self._ours = catalogue(lang).entries if is_ours else {}
 
-    def name(self, name: str) -> str:
-        """Return a dimension's name."""
-        return self._names.get(name, name)
-
-    def sentence(self, text: str) -> str:
-        """Return a sentence of ours; it has the names of dimensions in “quotes”."""
-        for stored, shown in self._names.items():
-            text = text.replace(f"“{stored}”", f"“{shown}”")
-        return text
+    def name(self, dimension_id: str | None, name: str | None) -> str | None:
+        """Return a dimension's name: ours, or *name* as somebody wrote it."""
+        ours = self._ours.get(f"{_GROUP}{dimension_id}", name)
+        return ours if ours is None else str(ours)

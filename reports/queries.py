@@ -23,14 +23,14 @@ from promptlab.contracts.analysis_result import (
 )
 from promptlab.errors import NothingToDo
 from promptlab.version import __version__
-from reports import case_sql, task_sql
+from reports import case_sql, sentences, task_sql
 from reports.case_queries import add_contents, prompt_of, round_row
 from reports.catalogue import Lang, catalogue
 from reports.comparison_queries import baseline_of, comparison
 from reports.gate import gate_result
 from reports.limits import WHOLE, ListLimits
-from reports.names import Names
 from reports.rows import Row, from_json, moment, rows
+from reports.sentences import Speech
 from reports.targets import target_status
 
 if TYPE_CHECKING:
@@ -72,15 +72,14 @@ def analysis_result(
     """
     language = catalogue(lang).lang
     before = baseline or baseline_of(con, task_id)
-    reader = _Reader(con, task_id, before, language, limits)
+    reader = _Reader(con, task_id, before, limits)
     task = reader.task()
-    names = Names(task["source_kind"], language)
-    summary = reader.summary()
-    summary["conclusion"] = names.sentence(summary["conclusion"])
-    alerts = [_alert(row, names) for row in reader.all(task_sql.ALERTS)]
+    speech = Speech.of(language, task["source_kind"])
+    summary = _summary(reader.summary(), speech)
+    alerts = [_alert(row, speech) for row in reader.all(task_sql.ALERTS)]
     dimension_rows = reader.all(task_sql.DIMENSIONS)
     histograms = reader.histograms([row["dimension_id"] for row in dimension_rows])
-    evidence = [_evidence(row) for row in reader.all(task_sql.EVIDENCE)]
+    evidence = [_evidence(row, speech) for row in reader.all(task_sql.EVIDENCE)]
     return AnalysisResult(
         task=ResultTask(
             task_id=task["task_id"],
@@ -93,10 +92,10 @@ def analysis_result(
         ),
         summary=ResultSummary(alerts=alerts, **summary),
         dimensions=[
-            _dimension(row, alerts, evidence, histograms, names)
+            _dimension(row, alerts, evidence, histograms, speech)
             for row in dimension_rows
         ],
-        case_results=_cases(reader, evidence),
+        case_results=_cases(reader, evidence, speech),
         generated_at=generated_at,
         version=FORMAT_VERSION,
         extras=_extras(task, dimension_rows, language, package_version),
@@ -116,14 +115,12 @@ class _Reader:
         con: duckdb.DuckDBPyConnection,
         task_id: str,
         baseline: str | None,
-        lang: Lang,
         limits: ListLimits,
     ) -> None:
         self._con = con
         self._values: dict[str, Any] = {
             "task_id": task_id,
             "baseline": baseline,
-            "lang": lang,
         }
         self._limits = {
             name: _EVERYTHING if limit is None else limit
@@ -177,19 +174,36 @@ class _Reader:
         return found[0]
 
 
-def _alert(row: Row, names: Names) -> AlertItem:
+def _alert(row: Row, speech: Speech) -> AlertItem:
+    for column in ("dimension_ids", "case_ids", "facts"):
+        row[column] = from_json(row[column])
     return AlertItem(
         severity=row["severity"],
-        message=names.sentence(row["message"]),
-        dimension_ids=from_json(row["dimension_ids"]) or [],
-        case_ids=from_json(row["case_ids"]) or [],
+        message=sentences.alert(speech, row),
+        dimension_ids=row["dimension_ids"],
+        case_ids=row["case_ids"],
         code=row["code"],
         n_cases=row["n_cases"],
     )
 
 
-def _evidence(row: Row) -> EvidenceLink:
-    return EvidenceLink(**row | {"payload": from_json(row["payload"]) or {}})
+def _summary(row: Row, speech: Speech) -> Row:
+    kept = {k: v for k, v in row.items() if k in ResultSummary.model_fields}
+    return kept | {"conclusion": sentences.conclusion(speech, row)}
+
+
+def _evidence(row: Row, speech: Speech) -> EvidenceLink:
+    payload = from_json(row["payload"])
+    row |= {"payload": payload, "facts": from_json(row["facts"])}
+    summary = sentences.evidence(speech, row)
+    payload["actual"] = sentences.measured(speech, row) or payload["actual"]
+    return EvidenceLink(
+        dimension_id=row["dimension_id"],
+        case_id=row["case_id"],
+        round_id=row["round_id"],
+        summary=summary,
+        payload=payload,
+    )
 
 
 def _pointer(key: str) -> str:
@@ -202,19 +216,21 @@ def _dimension(
     alerts: Sequence[AlertItem],
     evidence: Sequence[EvidenceLink],
     histograms: Mapping[str, list[int]],
-    names: Names,
+    speech: Speech,
 ) -> DimensionResult:
     dimension_id = row["dimension_id"]
-    target = from_json(row["target"]) or {}
+    for column in ("raw_metrics", "target", "diagnosis"):
+        row[column] = from_json(row[column]) or {}
+    target = row["target"]
     codes = {alert.code for alert in alerts if dimension_id in alert.dimension_ids}
     return DimensionResult(
         dimension_id=dimension_id,
-        name=names.name(row["name"]),
+        name=speech.dimension(dimension_id, row["name"]),
         score=row["score"],
-        raw_metrics=from_json(row["raw_metrics"]) or {},
+        raw_metrics=row["raw_metrics"],
         weight=row["weight_used"],
         contributions=[e for e in evidence if e.dimension_id == dimension_id],
-        diagnosis=names.sentence(row["diagnosis"]),
+        diagnosis=sentences.diagnosis(speech, row),
         weight_configured=row["weight_configured"],
         ci_low=row["ci_low"],
         ci_high=row["ci_high"],
@@ -230,7 +246,9 @@ def _dimension(
     )
 
 
-def _cases(reader: _Reader, evidence: Iterable[EvidenceLink]) -> list[CaseResult]:
+def _cases(
+    reader: _Reader, evidence: Iterable[EvidenceLink], speech: Speech
+) -> list[CaseResult]:
     cases = reader.cases()
     rounds = reader.by_case(task_sql.ROUNDS)
     scopes = reader.by_case(task_sql.SCOPES)
@@ -249,13 +267,18 @@ def _cases(reader: _Reader, evidence: Iterable[EvidenceLink]) -> list[CaseResult
             context=from_json(case["context"]) or {},
             evidences=evidence_of.get(case_id, []),
             rounds=[round_row(row) for row in rounds.get(case_id, [])],
-            scopes=scopes.get(case_id, []),
+            scopes=[_scope(row, speech) for row in scopes.get(case_id, [])],
             n_differences=counts[0] if counts else 0,
             differences=found,
         )
     add_contents(cases, reader.by_case)
     # All at once: many times quicker than one object after the other.
     return _CASES.validate_python(cases)
+
+
+def _scope(row: Row, speech: Speech) -> Row:
+    row["details"] = from_json(row["details"])
+    return row | {"details": sentences.details(speech, row)}
 
 
 def _extras(
@@ -277,7 +300,7 @@ def _extras(
                 scorer=row["scorer"],
                 scoring_mode=row["scoring_mode"],
                 parameters=from_json(row["parameters"]) or {},
-                target=from_json(row["target"]) or {},
+                target=row["target"],
             )
             for row in dimensions
         ],

@@ -17,17 +17,19 @@ where task_id = $task_id
 
 SUMMARY = """
 select
-    overall_score, grade, ci_low, ci_high, coverage, pass_rate, n_cases, n_pass,
-    n_fail, n_error, n_unevaluated, n_rounds, n_scored_rounds,
-    case $lang when 'en' then conclusion_en else conclusion end as conclusion
-from marts.fct_task_summaries
-where task_id = $task_id
+    summaries.* exclude (task_id),
+    weakest.name as weakest_name, weakest.score as weakest_score
+from marts.fct_task_summaries as summaries
+left join marts.fct_dimension_scores as weakest
+    on
+        summaries.task_id = weakest.task_id
+        and summaries.weakest_dimension_id = weakest.dimension_id
+where summaries.task_id = $task_id
 """
 
 ALERTS = """
 select
-    code, severity, dimension_ids, case_ids, n_cases,
-    case $lang when 'en' then message_en else message end as message
+    task_id, code, severity, dimension_ids, case_ids, n_cases, facts
 from marts.fct_alerts
 where task_id = $task_id
 order by alert_position
@@ -37,8 +39,7 @@ DIMENSIONS = """
 select
     dimension_id, name, scorer, scoring_mode, score, weight_configured, weight_used,
     ci_low, ci_high, ci_method, ci_reason, n_cases, n_rounds, raw_metrics, target,
-    parameters,
-    case $lang when 'en' then diagnosis_en else diagnosis end as diagnosis
+    parameters, diagnosis
 from marts.fct_dimension_scores
 where task_id = $task_id
 order by dimension_position, dimension_id
@@ -68,8 +69,7 @@ group by all
 
 EVIDENCE = """
 select
-    dimension_id, case_id, round_id, payload,
-    case $lang when 'en' then summary_en else summary end as summary
+    dimension_id, case_id, round_id, code, payload, facts
 from marts.fct_evidence
 where task_id = $task_id
 order by dimension_id, evidence_rank, case_id, round_id
@@ -160,8 +160,7 @@ with numbered as (
 
 select
     case_id, round_id, scope, step_id, status, checks_total, checks_failed,
-    checks_unevaluated, actual_source,
-    case $lang when 'en' then details_en else details end as details
+    checks_unevaluated, actual_source, details
 from numbered
 where scope_no <= {checks}
 order by case_id, round_id, scope_no

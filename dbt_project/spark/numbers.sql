@@ -5,49 +5,6 @@
     round(({{ number }}) * 1e{{ digits }}) / 1e{{ digits }}
 {%- endmacro %}
 
-{#- As C's printf: the double itself is rounded, a tie to the even digit, and a zero keeps
-    its sign. `tenths` is the number with one digit more than asked for, `rest` what it lacks,
-    exact, as each half of the number's bits is multiplied by itself. -#}
-{% macro spark__fixed_decimals(number, digits) -%}
-    {%- set power = '1e' ~ (digits + 1) -%}
-    {%- set unit = '1e' ~ digits -%}
-    transform(
-        array(cast({{ number }} as double)),
-        x -> transform(
-            transform(
-                array(struct(
-                    abs(x) * 134217729e0 - (abs(x) * 134217729e0 - abs(x)) as high,
-                    round(abs(x) * {{ power }}) as tenths
-                )),
-                parts -> struct(
-                    parts.tenths % 10 as last_digit,
-                    (parts.tenths - parts.tenths % 10) / 10 as whole,
-                    (parts.high * {{ power }} - parts.tenths)
-                    + (abs(x) - parts.high) * {{ power }} as rest
-                )
-            ),
-            parts -> transform(
-                array(
-                    parts.whole + case
-                        when parts.last_digit <> 5
-                            then case when parts.last_digit > 5 then 1e0 else 0e0 end
-                        when parts.rest <> 0
-                            then case when parts.rest > 0 then 1e0 else 0e0 end
-                        else parts.whole % 2
-                    end
-                ),
-                result -> case when left(cast(x as string), 1) = '-' then '-' else '' end
-                    || cast(
-                        cast((result - result % {{ unit }}) / {{ unit }} as decimal(38, 0)) as string
-                    )
-                    {%- if digits %}
-                    || '.' || lpad(cast(cast(result % {{ unit }} as int) as string), {{ digits }}, '0')
-                    {%- endif %}
-            )[0]
-        )[0]
-    )[0]
-{%- endmacro %}
-
 {#- Java writes an exponent below 1e-3 and from 1e7, DuckDB below 1e-4 and from 1e16. -#}
 {% macro spark__double_text(number) -%}
     {%- set text = 'cast(cast(' ~ number ~ ' as double) as string)' -%}

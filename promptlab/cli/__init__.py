@@ -26,6 +26,7 @@ COMMANDS = {
     "report": "report",
     "runs": "runs",
     "show": "show",
+    "sentences": "sentences",
     "compare": "compare",
     "baseline": "baseline",
     "gate": "gate",

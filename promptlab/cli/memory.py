@@ -35,7 +35,7 @@ _SCORES = """
         select
             scores.run_id,
             scores.category,
-            if($lang = 'zh', categories.name_zh, categories.name_en) as name,
+            runs.dataset as name, -- it names its categories
             scores.metric,
             scores.score,
             max(scores.n_questions) over (
@@ -45,7 +45,7 @@ _SCORES = """
                 partition by scores.run_id, scores.category
             ) as n_failed
         from marts.fct_memory_scores as scores
-        left join marts.dim_memory_categories as categories using (run_id, category)
+        inner join marts.dim_memory_runs as runs using (run_id)
         where
             scores.run_id = $run
             and scores.view = $view
@@ -150,13 +150,8 @@ def command(
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         chosen = [_resolve(con, run) for run in runs] or [_newest(con)]
         lang = call.settings.lang
-        values = {
-            "view": view,
-            "failed_calls": failed_calls,
-            "average": average,
-            "lang": lang,
-        }
-        figures = _side_by_side(con, chosen, values)
+        values = {"view": view, "failed_calls": failed_calls, "average": average}
+        figures = _side_by_side(con, chosen, values, lang)
         timings = _read(con, _TIMINGS, chosen, {})
         comparison = _comparison(con, chosen, lang) if len(chosen) == 2 else None
     if show in (None, "figures"):
@@ -326,11 +321,21 @@ def _questions(comparison: MemoryComparison | None) -> list[Sequence[Any]]:
 
 
 def _side_by_side(
-    con: duckdb.DuckDBPyConnection, runs: Sequence[str], values: dict[str, str]
+    con: duckdb.DuckDBPyConnection,
+    runs: Sequence[str],
+    values: dict[str, str],
+    lang: str,
 ) -> Rows:
+    from reports.sentences import Speech, category_name
+
     columns, found = _read(con, _SCORES, runs, values)
+    category, name = columns.index("category"), columns.index("name")
+    speech = Speech.of(lang)
+    found = [
+        (*row[:name], category_name(speech, row[name], row[category]), *row[name + 1 :])
+        for row in found
+    ]
     if len(runs) == 2:
-        category = columns.index("category")
         found.sort(key=lambda row: (row[category] or "", runs.index(row[0])))
     return columns, found
 

@@ -24,9 +24,7 @@ from promptlab.cli.titles import nothing_titled, titled
 if TYPE_CHECKING:
     import duckdb
 
-_MEASURES = (
-    "from policy.trend_measures select measure, unit, label, label_en order by measure"
-)
+_MEASURES = "from policy.trend_measures select measure, unit order by measure"
 
 # The newest tasks of the title, in the order of time; one row per task and subject.
 _TRENDS = """
@@ -95,7 +93,7 @@ def command(
 
     with Warehouse(call.settings.db, settings=call.settings).built() as con:
         title = title or _latest_title(con)
-        unit, label = _measure(con, measure, call.settings.lang)
+        unit = _unit(con, measure)
         result = con.execute(
             _TRENDS,
             {"title": title, "measure": measure, "subject": subject, "last": last},
@@ -105,6 +103,9 @@ def command(
         if not rows and call.format == "table":
             raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
     if call.format == "table":
+        from reports.catalogue import catalogue
+
+        label = catalogue(call.settings.lang).label("trend_measure", measure)
         print_text(spoken("{title}: {label}", title=title, label=label))
     print_rows(columns, rows, call.format, _table(unit), wide=call.wide)
     return 0
@@ -122,16 +123,11 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     return str(row[0])
 
 
-def _measure(
-    con: duckdb.DuckDBPyConnection, measure: str, lang: str
-) -> tuple[str, str]:
-    """The unit of a measure, and its name for people."""
+def _unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
+    """The unit of a measure."""
     from promptlab.errors import UsageError, did_you_mean
 
-    measures = {
-        name: (unit, chinese if lang == "zh" else english)
-        for name, unit, chinese, english in con.execute(_MEASURES).fetchall()
-    }
+    measures: dict[str, str] = dict(con.execute(_MEASURES).fetchall())
     if measure not in measures:
         hint = did_you_mean(measure, measures) or f"; there are {', '.join(measures)}"
         raise UsageError(f"trends: there is no measure {measure!r}{hint}")

@@ -104,8 +104,8 @@ this page as one HTML file.
 | `staging`, `intermediate` | the way from raw to marts | no |
 
 Scores, shares and ends of intervals are 0 to 1, 1 best. Missing is null, never 0. Times
-are UTC. Lists and maps are JSON; `->>` takes a text out of them. Texts for people stand
-twice: `message` in Chinese, `message_en` in English. What the numbers mean is in
+are UTC. Lists and maps are JSON; `->>` takes a text out of them. Marts hold codes
+and facts; `promptlab sentences` writes them out. What the numbers mean is in
 [numbers.md](numbers.md).
 """
 

@@ -15,6 +15,7 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.cli.init import task_example
 from promptlab.dictionary import tables as dictionary
+from reports.catalogue import catalogue
 from tests.docs import command_line, markdown, tables
 
 ROOT = tables.ROOT
@@ -93,18 +94,19 @@ def test_every_command_is_in_the_table_of_the_readme(readme, name):
 # ---------- what has a name in the code has its line in the docs
 
 
-NUMBERS = {"docs/numbers.md": "_en", "docs/numbers.zh.md": ""}
-"""Page → suffix of the columns that hold the texts of its language."""
+NUMBERS = {"docs/numbers.md": "en", "docs/numbers.zh.md": "zh"}
+"""Page → its language."""
 
 
-@pytest.mark.parametrize(("path", "suffix"), NUMBERS.items())
-def test_the_pages_of_numbers_list_every_alert_and_reason(path, suffix, page):
+@pytest.mark.parametrize(("path", "lang"), NUMBERS.items())
+def test_the_pages_of_numbers_list_every_alert_and_reason(path, lang, page):
+    texts = catalogue(lang).entries
     alerts = [
-        f"| `{row['code']}` | {row['severity']} | {row[f'message{suffix}']} |"
+        f"| `{row['code']}` | {row['severity']} | {texts['alert.' + row['code']]} |"
         for row in seed("alert_policy.csv")
     ]
     reasons = [
-        f"| `{row['reason']}` | {row[f'reason_text{suffix}']} |"
+        f"| `{row['reason']}` | {texts['score_reason.' + row['reason']]} |"
         for row in seed("score_reasons.csv")
     ]
     parts = {

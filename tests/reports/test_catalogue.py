@@ -28,7 +28,8 @@ GROUPS = set(re.findall(r"""label\((?:[^()"']+, )?["'](\w+)["']\)""", TEXT)) | s
 )
 GROUPS |= set(re.findall(r"""["'](\w+)\.["'] ~""", TEXT))
 GROUPS |= set(re.findall(r"""field_list\([\w.]+, ["'](\w+)["']\)""", TEXT))
-GROUPS |= set(re.findall(r"""text\(\s*f["'](\w+)\.\{""", TEXT))
+GROUPS |= set(re.findall(r"""\bf["'](\w+)\.\{""", TEXT))
+GROUPS |= set(re.findall(r"""\.label\(["'](\w+)["']""", TEXT))
 GROUPS |= set(re.findall(r"""_GROUP = ["'](\w+)\.["']""", TEXT))
 PREFIXES = tuple(set(re.findall(r"""["']([a-z]+\.\w+_)["'] ~""", TEXT)))
 

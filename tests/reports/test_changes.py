@@ -75,7 +75,7 @@ def test_the_verdict_comes_first_then_why_this_baseline(result_of):
     shown = words(section(to_html(result_of("en"))))
     assert shown.startswith(
         "Against the baseline ● inconclusive The overall score is inconclusive:"
-        " 10 paired cases went from 86.4% to 70.5%, -15.9 points on average"
+        " 10 paired cases went from 86.4% to 70.5%, −15.9 points on average"
     )
     assert (
         "Baseline: v3.1 (run-20241017-001, 2024-10-17 12:30 UTC),"

@@ -200,10 +200,10 @@ def test_hostile_answers_are_only_text(memory_of, marts):
     )
     marts.execute(
         "update marts.fct_memory_question_changes set task_id = $1, category = $1,"
-        " reason_text = $1",
+        " reason = $1",
         [hostile],
     )
-    marts.execute("update marts.fct_memory_comparisons set conclusion = $1", [hostile])
+    marts.execute("update marts.fct_memory_comparisons set reason = $1", [hostile])
     page = to_memory_html(memory_of())
     assert "<script" not in page
     assert "\x1b" not in page

@@ -18,20 +18,22 @@ def evaluated(marts, result_of):
             " where dimension_id = 'accuracy'"
         )
     marts.execute(
-        "update marts.fct_dimension_scores set diagnosis_en = 'Of “期望匹配”.'"
+        "update marts.fct_task_summaries set weakest_dimension_id = 'expectations'"
     )
     marts.execute(
-        "update marts.fct_task_summaries set conclusion_en = '“期望匹配” it is'"
+        "update marts.fct_alerts set dimension_ids = '[\"expectations\"]',"
+        " facts = replace(facts, '准确性', '期望匹配')"
     )
     return result_of
 
 
-def test_a_default_dimension_has_an_english_name_and_sentence(evaluated):
+def test_a_default_dimension_has_an_english_name_in_every_sentence(evaluated):
     result = evaluated("en")
     assert result.dimensions[0].name == "Expectations"
-    assert result.dimensions[0].diagnosis == "Of “Expectations”."
-    assert result.summary.conclusion == "“Expectations” it is"
+    assert "the weakest dimension is “Expectations”" in result.summary.conclusion
+    assert result.summary.alerts[1].message.startswith("“Expectations” scored")
     assert result.comparison.dimensions[0].name == "Expectations"
+    assert result.comparison.dimensions[0].conclusion.startswith("“Expectations”")
     assert "期望匹配" not in to_html(result)
 
 
@@ -41,10 +43,5 @@ def test_a_default_dimension_keeps_its_chinese_name_in_chinese(evaluated):
 
 def test_a_dimension_that_a_file_names_keeps_its_name(result_of):
     assert result_of("en").dimensions[0].name == "准确性"
-    assert Names("analysis", "en").name("期望匹配") == "期望匹配"
-    assert Names("analysis", "en").sentence("“时延”") == "“时延”"
-
-
-def test_only_a_quoted_name_is_one():
-    names = Names("results", "en")
-    assert names.sentence("“时延” was 时延") == "“Latency” was 时延"
+    assert Names("analysis", "en").name("expectations", "期望匹配") == "期望匹配"
+    assert Names("results", "en").name("mine", "期望匹配") == "期望匹配"

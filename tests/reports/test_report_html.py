@@ -130,7 +130,7 @@ def test_the_first_screen_has_the_verdict(result_of):
         "D Grade",
         "77.4 / 100",
         "95% interval 56.1–95.5",
-        "accuracy is below its target of 85.0",
+        "the weakest dimension is “准确性” (68.2%)",
         "54.5% 6 of 11 passed",
         "95.8% 23 of 24 rounds scored",
     ):

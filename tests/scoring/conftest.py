@@ -10,8 +10,16 @@ import duckdb
 import pytest
 
 from promptlab.warehouse import Warehouse
+from reports import sentences
 
 Row = dict[str, Any]
+
+WRITERS = {
+    "fct_alerts": sentences.alert,
+    "fct_dimension_scores": sentences.diagnosis,
+    "fct_evidence": sentences.evidence,
+    "fct_task_summaries": sentences.conclusion,
+}
 
 
 class Scored:
@@ -69,6 +77,17 @@ class Scored:
                 rounds, key=lambda each: (each["case_id"], each["round_id"])
             )
         ]
+
+    def sentence(self, mart: str, row: Row, lang: str = "en") -> str:
+        """What a row of a mart says in words."""
+        if row.get("weakest_dimension_id"):
+            weakest = self.dimension(row["task_id"], row["weakest_dimension_id"])
+            row |= {f"weakest_{name}": weakest[name] for name in ("name", "score")}
+        return WRITERS[mart](sentences.Speech.of(lang), row)
+
+    def message(self, task_id: str, code: str, lang: str = "en") -> str:
+        """What an alert says; of several with this code the worst."""
+        return self.sentence("fct_alerts", self.alerts(task_id)[code], lang)
 
     def alerts(self, task_id: str) -> dict[str, Row]:
         """Alerts by their code; of several the worst."""

@@ -134,7 +134,7 @@ def test_an_alert_says_why_there_is_no_score(scored, name, dimension_id, code, s
     found = scored.dimension(name, dimension_id)
     assert (found["score"], found["ci_low"], found["weight_used"]) == (None, None, 0)
     assert set(scored.scores(name, dimension_id)) <= {None}
-    assert said in scored.alerts(name)[code]["message_en"]
+    assert said in scored.message(name, code)
     summary = scored.summary(name)
     assert (summary["overall_score"], summary["grade"]) == (None, "n/a")
 
@@ -142,13 +142,13 @@ def test_an_alert_says_why_there_is_no_score(scored, name, dimension_id, code, s
 def test_a_case_of_failed_rounds_is_wrong_and_told(scored):
     assert scored.scores("all-failed", "accuracy") == [0, 0]
     assert scored.dimension("all-failed", "accuracy")["score"] == 0
-    message = scored.alerts("all-failed")["high_error_share"]["message_en"]
+    message = scored.message("all-failed", "high_error_share")
     assert message.startswith("2 of 2 rounds ended in an error (100.0%)")
 
 
 def test_a_threshold_that_is_no_number_raises_an_alert_and_costs_no_score(scored):
     assert scored.dimension("bad-threshold", "accuracy")["score"] == 1
-    message = scored.alerts("bad-threshold")["invalid_target"]["message_en"]
+    message = scored.message("bad-threshold", "invalid_target")
     assert "a limit is not a number" in message
 
 

@@ -169,7 +169,7 @@ def test_the_order_of_cases_rounds_and_dimensions_changes_nothing(scored, task_i
             "fct_evidence",
             ["dimension_id", "evidence_rank", "case_id", "round_id", "payload"],
         ),
-        ("fct_alerts", ["code", "message", "dimension_ids", "case_ids"]),
+        ("fct_alerts", ["code", "facts", "dimension_ids", "case_ids"]),
     ):
         ours, theirs = (
             sorted(

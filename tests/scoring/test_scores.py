@@ -225,7 +225,7 @@ def test_other_aggregations_leave_confidence_aside_and_say_so(scored):
 def test_without_any_confidence_there_is_no_score(scored):
     found = scored.dimension("without-confidence", "accuracy")
     assert found["score"] is None
-    assert "置信度" in found["diagnosis"]
+    assert found["diagnosis"]["unscored_reason"] == "no_confidence"
 
 
 def test_raw_metrics_describe_the_scored_rounds(scored):

@@ -125,10 +125,10 @@ def test_an_alert_names_its_cases_and_counts(scored):
     assert (found["code"], found["severity"]) == ("below_min_score", "major")
     assert found["case_ids"] == ["c2"]
     assert (
-        found["message"]
+        scored.sentence("fct_alerts", found, "zh")
         == "“accuracy”得分 50.0%，低于目标 100.0%：2 个有分数的用例中有 1 个低于目标。"
     )
-    assert found["message_en"] == (
+    assert scored.sentence("fct_alerts", found) == (
         "“accuracy” scored 50.0%, below its target of 100.0%:"
         " 1 of 2 scored cases are below it."
     )
@@ -152,10 +152,10 @@ def test_under_half_of_the_weight_there_is_no_grade(scored):
 def test_coverage_and_error_share_count_rounds(scored):
     found, alerts = scored.summary("gaps"), scored.alerts("gaps")
     assert (found["coverage"], found["n_scored_rounds"]) == (0.5, 3)
-    assert alerts["low_coverage"]["message_en"] == (
+    assert scored.message("gaps", "low_coverage") == (
         "Only 3 of 6 rounds were scored (50.0%), below 80.0%."
     )
-    assert alerts["high_error_share"]["message_en"] == (
+    assert scored.message("gaps", "high_error_share") == (
         "2 of 6 rounds ended in an error (33.3%), above 5.0%."
     )
     assert alerts["case_without_rounds"]["case_ids"] == ["c3"]
@@ -166,7 +166,7 @@ def test_coverage_and_error_share_count_rounds(scored):
 def test_variance_within_cases_is_held_against_its_limit(scored):
     found = scored.alerts("unsteady")["max_variance_exceeded"]
     # 0.25 and 0 over the two cases with several rounds
-    assert "0.1250" in found["message_en"]
+    assert found["facts"]["value"] == 0.125
     assert found["case_ids"] == ["c1"]
 
 
@@ -176,15 +176,15 @@ def test_outside_scores_that_are_not_used_are_told(scored):
     assert alerts["scores_without_dimension"]["dimension_ids"] == ["unasked"]
     assert alerts["several_scorers"]["dimension_ids"] == ["judge"]
     assert alerts["unknown_scorer"]["severity"] == "major"
-    semantic = alerts["semantic_without_scores"]
-    for message in (semantic["message"], semantic["message_en"]):
+    for lang in ("zh", "en"):
+        message = scored.message("ignored", "semantic_without_scores", lang)
         assert "promptlab score ignored --dimension fuzzy --build" in message
     assert scored.summary("ignored")["overall_score"] == 0.75
 
 
 def test_what_ingest_refused_is_told_with_the_task(scored):
     alerts = scored.alerts("faulty")
-    assert alerts["rejected_case"]["message_en"] == (
+    assert scored.message("faulty", "rejected_case") == (
         "1 of 3 cases are faulty and were rejected: c1."
     )
     assert alerts["duplicate_round"]["case_ids"] == ["c3"]
@@ -221,7 +221,7 @@ def test_evidence_shows_where_to_look(scored):
     ((start, end),) = payload["offsets"]
     assert payload["snippet"][start:end] == "设置页面。"
     assert payload["expected"] == "您好，请前往首页。"
-    assert first["summary"] == (
+    assert scored.sentence("fct_evidence", first, "zh") == (
         "与参考答案不符（0.0%）：期望“您好，请前往首页。”，实际“您好，请前往设置页面。”"
     )
     keyword = scored.rows("fct_evidence", "evident", dimension_id="keywords")[0]
@@ -232,15 +232,11 @@ def test_evidence_shows_where_to_look(scored):
 def test_every_sentence_is_whole_in_both_languages(scored):
     chinese = re.compile(r"[\u4e00-\u9fff]")
     for name in ("capped", "gaps", "evident", "ignored", "mostly-unscored"):
-        summary = scored.summary(name)
-        texts = [(summary["conclusion"], summary["conclusion_en"])]
-        for mart, column in (
-            ("fct_dimension_scores", "diagnosis"),
-            ("fct_alerts", "message"),
-        ):
-            texts += [
-                (each[column], each[f"{column}_en"]) for each in scored.rows(mart, name)
-            ]
+        texts = [
+            [scored.sentence(mart, each, lang) for lang in ("zh", "en")]
+            for mart in ("fct_task_summaries", "fct_dimension_scores", "fct_alerts")
+            for each in scored.rows(mart, name)
+        ]
         for zh, en in texts:
             assert zh.endswith("。") and en.endswith("."), (zh, en)
             assert chinese.search(zh) and not chinese.search(en), (zh, en)
@@ -249,10 +245,11 @@ def test_every_sentence_is_whole_in_both_languages(scored):
 
 
 def test_a_diagnosis_says_what_is_wrong_where_and_how_sure(scored):
-    found = scored.dimension("evident", "accuracy")
-    assert found["diagnosis"].startswith(
+    mart = "fct_dimension_scores"
+    found = scored.sentence(mart, scored.dimension("evident", "accuracy"), "zh")
+    assert found.startswith(
         "得分 85.7%（95% 区间 60.1%–96.0%；14 个用例中 14 个有分数）。"
     )
-    assert "2 个用例不是满分，最低的是 c1（0.0%）、c2（0.0%）。" in found["diagnosis"]
-    silent = scored.dimension("evident", "latency")
-    assert silent["diagnosis"] == "没有分数：没有测得该数值（25 轮中有 0 轮得到评分）。"
+    assert "2 个用例不是满分，最低的是 c1（0.0%）、c2（0.0%）。" in found
+    silent = scored.sentence(mart, scored.dimension("evident", "latency"), "zh")
+    assert silent == "没有分数：没有测得该数值（25 轮中有 0 轮得到评分）。"

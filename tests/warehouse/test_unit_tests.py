@@ -11,8 +11,8 @@ import yaml
 from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
-from promptlab.pipeline import Warehouse
 from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import task, write
 
 

@@ -9,15 +9,6 @@
     round({{ number }}, {{ digits }})
 {%- endmacro %}
 
-{#- A number with a fixed count of decimals, as text. -#}
-{% macro fixed_decimals(number, digits) -%}
-    {{ return(adapter.dispatch('fixed_decimals')(number, digits)) }}
-{%- endmacro %}
-
-{% macro default__fixed_decimals(number, digits) -%}
-    printf('%.{{ digits }}f', {{ number }})
-{%- endmacro %}
-
 {#- A double as text, with all its digits. -#}
 {% macro double_text(number) -%}
     {{ return(adapter.dispatch('double_text')(number)) }}

@@ -61,8 +61,6 @@ must_haves as (
         candidate_task_id,
         count(*) filter (where must_have_lost) as n_cases,
         {{ json_list_of('case_id', 'case_id', 'must_have_lost') }} as case_ids,
-        {{ joined("case when must_have_lost then case_id end", "', '", 'case_id') }}
-            as case_names,
         count(*) filter (where change not in ('added', 'removed')) as n_shared
 
     from cases
@@ -77,12 +75,12 @@ facts as (
         'significant_regression' as code,
         case when comparisons.level = 'dimension' then comparisons.subject end as dimension_id,
         comparisons.position as dimension_position,
-        baseline_task_id as name,
-        comparisons.conclusion as detail,
-        comparisons.conclusion_en as detail_en,
         worse_cases.n_cases,
-        comparisons.n_pairs as n_total,
-        worse_cases.case_ids
+        worse_cases.case_ids,
+        {{ json_object_of({
+            'baseline_task_id': 'baseline_task_id',
+            'comparison': comparison_facts('comparisons'),
+        }, ['comparison']) }} as facts
 
     from comparisons
     inner join pairs using (baseline_task_id, candidate_task_id)
@@ -95,12 +93,13 @@ facts as (
         'must_have_lost' as code,
         cast(null as string) as dimension_id,
         cast(null as bigint) as dimension_position,
-        baseline_task_id as name,
-        {{ shortened('must_haves.case_names', 160) }} as detail,
-        {{ shortened('must_haves.case_names', 160) }} as detail_en,
         must_haves.n_cases,
-        must_haves.n_shared as n_total,
-        must_haves.case_ids
+        must_haves.case_ids,
+        {{ json_object_of({
+            'baseline_task_id': 'baseline_task_id',
+            'n': 'must_haves.n_cases',
+            'n_total': 'must_haves.n_shared',
+        }) }} as facts
 
     from must_haves
     inner join pairs using (baseline_task_id, candidate_task_id)
@@ -108,7 +107,7 @@ facts as (
 
 ),
 
-worded as (
+rated as (
 
     select
 
@@ -118,18 +117,6 @@ worded as (
         ---------- strings
         facts.code,
         policy.severity,
-        {{ filled('policy.message', {
-            'n': 'cast(facts.n_cases as string)',
-            'total': 'cast(facts.n_total as string)',
-            'name': 'facts.name',
-            'detail': 'facts.detail',
-        }) }} as message,
-        {{ filled('policy.message_en', {
-            'n': 'cast(facts.n_cases as string)',
-            'total': 'cast(facts.n_total as string)',
-            'name': 'facts.name',
-            'detail': 'facts.detail_en',
-        }) }} as message_en,
 
         ---------- numerics
         severities.severity_rank,
@@ -141,7 +128,8 @@ worded as (
             when facts.dimension_id is null then {{ as_json("'[]'") }}
             else to_json({{ list_of(['facts.dimension_id']) }})
         end as dimension_ids,
-        facts.case_ids
+        facts.case_ids,
+        facts.facts
 
     from facts
     inner join policy using (code)
@@ -149,4 +137,4 @@ worded as (
 
 )
 
-select * from worded
+select * from rated

@@ -3,8 +3,6 @@ with
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 dimensions as (select * from {{ ref('int_dimension_pairs') }}),
 sums as (select * from {{ ref('int_comparison_sums') }}),
-verdicts as (select * from {{ ref('comparison_verdicts') }}),
-reasons as (select * from {{ ref('comparison_reasons') }}),
 
 -- those without a single pair too: that nothing can be compared is an answer
 subjects as (
@@ -99,19 +97,6 @@ judged as (
         family=['baseline_task_id', 'candidate_task_id'],
     ) | indent }}
 
-),
-
-worded as (
-
-    select
-        judged.*,
-        {{ comparison_sentence('zh') }} as conclusion,
-        {{ comparison_sentence('en') }} as conclusion_en
-
-    from judged
-    inner join verdicts on judged.verdict = verdicts.verdict
-    left join reasons on judged.reason = reasons.reason
-
 )
 
-select * from worded
+select * from judged

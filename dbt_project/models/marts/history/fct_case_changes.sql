@@ -4,7 +4,6 @@ with
 
 cases as (select * from {{ ref('int_cases_compared') }}),
 drops as (select * from {{ ref('drop_severities') }}),
-reasons as (select * from {{ ref('comparison_reasons') }}),
 
 -- each severity reaches from its own drop to that of the next worse one
 bands as (
@@ -32,8 +31,6 @@ final as (
         -- whatever the score did
         case when cases.must_have_lost then 'critical' else bands.severity end as severity,
         cases.reason,
-        reasons.reason_text,
-        reasons.reason_text_en,
         cases.baseline_status,
         cases.candidate_status,
         cases.status_change,
@@ -49,7 +46,6 @@ final as (
         cases.must_have_gained
 
     from cases
-    left join reasons on cases.reason = reasons.reason
     left join bands
         on
             cases.delta <= -bands.min_drop

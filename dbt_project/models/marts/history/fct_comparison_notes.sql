@@ -9,7 +9,7 @@ dimensions as (
     where level = 'dimension' and verdict = 'not_comparable'
 ),
 unscored_cases as (select * from {{ ref('int_cases_compared') }} where reason like 'no%'),
-templates as (select * from {{ ref('comparison_notes') }}),
+kinds as (select * from {{ ref('comparison_notes') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
 
 unscored as (
@@ -30,12 +30,10 @@ described as (
         pairs.*,
         unscored.n_unscored,
         task_pairs.is_baseline_changed,
-        cast(of_baselines.n_rows_held as string)
-        || coalesce(' / ' || cast(of_baselines.n_rows_claimed as string), '') as baseline_rows,
-        cast(of_candidates.n_rows_held as string)
-        || coalesce(' / ' || cast(of_candidates.n_rows_claimed as string), '') as candidate_rows,
-        coalesce(pairs.baseline_testset_id, '–') as baseline_testset,
-        coalesce(pairs.candidate_testset_id, '–') as candidate_testset
+        of_baselines.n_rows_held as baseline_rows_held,
+        of_baselines.n_rows_claimed as baseline_rows_claimed,
+        of_candidates.n_rows_held as candidate_rows_held,
+        of_candidates.n_rows_claimed as candidate_rows_claimed
 
     from pairs
     inner join task_pairs using (baseline_task_id, candidate_task_id)
@@ -50,9 +48,14 @@ of_pairs as (
     select
         described.baseline_task_id,
         described.candidate_task_id,
-        cast(null as string) as dimension_id,
-        templates.note,
-        case templates.note
+        described.baseline_testset_id,
+        described.candidate_testset_id,
+        described.baseline_rows_held,
+        described.baseline_rows_claimed,
+        described.candidate_rows_held,
+        described.candidate_rows_claimed,
+        kinds.note,
+        case kinds.note
             when 'inputs_differ' then described.n_inputs_differ
             when 'expectations_differ' then described.n_expectations_differ
             when 'references_differ' then described.n_references_differ
@@ -60,51 +63,56 @@ of_pairs as (
             when 'cases_removed' then described.n_removed
             when 'cases_added' then described.n_added
         end as n,
-        case templates.note
-            when 'baseline_partial' then described.baseline_rows
-            when 'candidate_partial' then described.candidate_rows
-            when 'baseline_changed' then described.baseline_task_id
-            when 'testset_differs'
-                then described.baseline_testset || ' → ' || described.candidate_testset
-        end as detail,
-        case templates.note
-            when 'baseline_partial' then described.baseline_rows is not null
-            when 'candidate_partial' then described.candidate_rows is not null
+        case kinds.note
+            when 'baseline_partial' then described.baseline_rows_held is not null
+            when 'candidate_partial' then described.candidate_rows_held is not null
             when 'baseline_changed' then described.is_baseline_changed
-            when 'testset_differs' then described.baseline_testset <> described.candidate_testset
+            when 'testset_differs'
+                then (described.baseline_testset_id is distinct from described.candidate_testset_id)
             when 'weights_differ' then described.has_other_weights
         end as is_due
 
     from described
-    cross join templates
+    cross join kinds
 
 ),
 
-facts as (
+noted as (
 
     select
         baseline_task_id,
         candidate_task_id,
-        dimension_id,
+        cast(null as string) as dimension_id,
         note,
         n,
-        detail,
-        detail as detail_en
+        case note
+            when 'testset_differs' then {{ json_object_of({
+                'baseline_testset_id': 'baseline_testset_id',
+                'candidate_testset_id': 'candidate_testset_id',
+            }) }}
+            when 'baseline_partial' then {{ json_object_of({
+                'n_rows_held': 'baseline_rows_held',
+                'n_rows_claimed': 'baseline_rows_claimed',
+            }) }}
+            when 'candidate_partial' then {{ json_object_of({
+                'n_rows_held': 'candidate_rows_held',
+                'n_rows_claimed': 'candidate_rows_claimed',
+            }) }}
+            else {{ as_json("'{}'") }}
+        end as facts
 
     from of_pairs
     where is_due or n > 0
 
     union all
 
-    -- their sentence is the verdict's
     select
         baseline_task_id,
         candidate_task_id,
         subject as dimension_id,
         'dimension_not_comparable' as note,
         cast(null as bigint) as n,
-        trim(trailing '。' from conclusion) as detail,
-        trim(trailing '.' from conclusion_en) as detail_en
+        {{ comparison_facts('dimensions') }} as facts
 
     from dimensions
 
@@ -115,28 +123,25 @@ final as (
     select
 
         ---------- ids
-        facts.baseline_task_id,
-        facts.candidate_task_id,
-        facts.dimension_id,
+        noted.baseline_task_id,
+        noted.candidate_task_id,
+        noted.dimension_id,
 
         ---------- strings
-        facts.note,
-        {{ filled('templates.template', {
-            'n': 'cast(facts.n as string)', 'detail': 'facts.detail',
-        }) }} as message,
-        {{ filled('templates.template_en', {
-            'n': 'cast(facts.n as string)', 'detail': 'facts.detail_en',
-        }) }} as message_en,
+        noted.note,
 
         ---------- numerics
         cast(row_number() over (
-            partition by facts.baseline_task_id, facts.candidate_task_id
-            order by templates.note_position, facts.dimension_id nulls last
+            partition by noted.baseline_task_id, noted.candidate_task_id
+            order by kinds.note_position, noted.dimension_id nulls last
         ) as bigint) as note_position,
-        facts.n
+        noted.n,
 
-    from facts
-    inner join templates using (note)
+        ---------- json
+        noted.facts
+
+    from noted
+    inner join kinds using (note)
 
 )
 

@@ -16,8 +16,6 @@ final as (
         ---------- strings
         verdict,
         reason,
-        conclusion,
-        conclusion_en,
 
         ---------- numerics
         n_pairs,
@@ -36,7 +34,8 @@ final as (
         n_judged,
         n_lost,
         n_gained,
-        mcnemar_p
+        mcnemar_p,
+        margin
 
     from comparisons
 

@@ -18,8 +18,6 @@ final as (
         name,
         verdict,
         reason,
-        conclusion,
-        conclusion_en,
 
         ---------- numerics
         position as dimension_position,
@@ -39,7 +37,8 @@ final as (
         n_judged,
         n_lost,
         n_gained,
-        mcnemar_p
+        mcnemar_p,
+        margin
 
     from comparisons
 

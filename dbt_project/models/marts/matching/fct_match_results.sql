@@ -10,9 +10,7 @@ differences as (
         row_number() over (
             partition by task_id, case_id, round_id, scope, step_id
             order by status, check_no
-        ) as difference_no,
-        count(*) over (partition by task_id, case_id, round_id, scope, step_id)
-            as n_differences
+        ) as difference_no
 
     from checks
 
@@ -26,11 +24,12 @@ described as (
         round_id,
         scope,
         step_id,
-        max(n_differences) - 5 as n_more,
-        {{ joined(check_sentence('zh'), "'；'", 'difference_no') }}
-        || case when n_more > 0 then '；另有 ' || n_more || ' 处' else '' end as sentences,
-        {{ joined(check_sentence('en'), "'; '", 'difference_no') }}
-        || case when n_more > 0 then '; and ' || n_more || ' more' else '' end as sentences_en
+        {{ as_json("'[' || " ~ joined('cast(' ~ json_object_of({
+            'pointer': 'pointer',
+            'reason': 'reason',
+            'expected': 'left(expected, 200)',
+            'actual': 'left(actual, 200)',
+        }) ~ ' as string)', "','", 'difference_no') ~ " || ']'") }} as details
 
     from differences
     where difference_no <= 5
@@ -52,8 +51,6 @@ final as (
         ---------- strings
         matches.status,
         matches.actual_source,
-        coalesce(described.sentences, '所有字段匹配') as details,
-        coalesce(described.sentences_en, 'all fields match') as details_en,
 
         ---------- numerics
         matches.checks_total,
@@ -61,7 +58,10 @@ final as (
         matches.checks_unevaluated,
 
         ---------- booleans
-        matches.matched
+        matches.matched,
+
+        ---------- json
+        coalesce(described.details, {{ as_json("'[]'") }}) as details
 
     from matches
     left join described

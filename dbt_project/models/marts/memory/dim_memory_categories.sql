@@ -1,7 +1,6 @@
 with
 
 rounds as (select * from {{ ref('int_memory_round_scores') }}),
-runs as (select * from {{ ref('dim_memory_runs') }} where {{ in_this_build('memory_runs') }}),
 categories as (select * from {{ ref('memory_categories') }}),
 
 used as (
@@ -19,26 +18,17 @@ final as (
     select
 
         ---------- ids
-        used.run_id,
-        used.category,
+        run_id,
+        category,
 
         ---------- strings
-        categories.name_en,
-        categories.name_zh,
         case
-            when used.category = 'all' then 'all'
-            when
-                used.category in (select groups.category_group from categories as groups)
-                then 'group'
+            when category = 'all' then 'all'
+            when category in (select categories.category_group from categories) then 'group'
             else 'category'
         end as kind
 
     from used
-    inner join runs using (run_id)
-    left join categories
-        on
-            runs.dataset = categories.dataset
-            and used.category = categories.category
 
 )
 

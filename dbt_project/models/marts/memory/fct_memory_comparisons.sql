@@ -3,51 +3,46 @@
 with
 
 judged as (select * from {{ ref('int_memory_comparisons_judged') }}),
-verdicts as (select * from {{ ref('comparison_verdicts') }}),
-reasons as (select * from {{ ref('comparison_reasons') }}),
 
 final as (
 
     select
 
         ---------- ids
-        judged.baseline_run_id,
-        judged.candidate_run_id,
-        judged.metric,
-        judged.category,
+        baseline_run_id,
+        candidate_run_id,
+        metric,
+        category,
 
         ---------- strings
-        judged.verdict,
-        judged.reason,
-        {{ comparison_sentence('zh', 'questions') }} as conclusion,
-        {{ comparison_sentence('en', 'questions') }} as conclusion_en,
+        verdict,
+        reason,
 
         ---------- numerics
-        judged.n_pairs,
-        judged.n_tasks,
-        judged.n_better,
-        judged.n_worse,
-        judged.n_same,
-        judged.baseline_score,
-        judged.candidate_score,
-        judged.delta,
-        judged.sd,
-        judged.ci_low,
-        judged.ci_high,
-        judged.p_value,
-        judged.p_adjusted,
-        judged.smallest_detectable,
-        judged.n_judged,
-        judged.n_lost,
-        judged.n_gained,
-        judged.mcnemar_p,
+        n_pairs,
+        n_tasks,
+        n_better,
+        n_worse,
+        n_same,
+        baseline_score,
+        candidate_score,
+        delta,
+        sd,
+        ci_low,
+        ci_high,
+        p_value,
+        p_adjusted,
+        smallest_detectable,
+        n_judged,
+        n_lost,
+        n_gained,
+        mcnemar_p,
+        margin,
 
         ---------- booleans
-        judged.is_right_metric
+        is_right_metric
 
     from judged
-    inner join verdicts using (verdict)
-    left join reasons using (reason)
 
 )
 

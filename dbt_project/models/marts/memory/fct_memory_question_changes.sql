@@ -3,7 +3,6 @@
 with
 
 questions as (select * from {{ ref('int_memory_questions_compared') }} where is_right_metric),
-reasons as (select * from {{ ref('comparison_reasons') }}),
 
 final as (
 
@@ -20,8 +19,6 @@ final as (
         questions.category,
         questions.change,
         questions.reason,
-        reasons.reason_text,
-        reasons.reason_text_en,
         questions.baseline_status,
         questions.candidate_status,
         questions.status_change,
@@ -35,7 +32,6 @@ final as (
         questions.is_comparable
 
     from questions
-    left join reasons using (reason)
 
 )
 

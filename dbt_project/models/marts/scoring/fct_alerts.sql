@@ -23,19 +23,18 @@ final as (
         ---------- strings
         code,
         severity,
-        message,
-        message_en,
 
         ---------- numerics
         cast(row_number() over (
             partition by task_id
-            order by severity_rank, dimension_position nulls last, code, message
+            order by severity_rank, dimension_position nulls last, code, facts
         ) as bigint) as alert_position,
         n_cases,
 
         ---------- json
         dimension_ids,
-        case_ids
+        case_ids,
+        facts
 
     from alerts
 

@@ -6,7 +6,6 @@ intervals as (select * from {{ ref('int_dimension_intervals') }}),
 metrics as (select * from {{ ref('int_dimension_metrics') }}),
 totals as (select * from {{ ref('int_task_results') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
-reasons as (select * from {{ ref('score_reasons') }}),
 
 worst_cases as (
 
@@ -29,8 +28,7 @@ worst as (
         task_id,
         dimension_id,
         max(n_below_full) as n_below_full,
-        {{ joined(case_with_score('zh'), "'、'", 'case_rank') }} as worst_cases,
-        {{ joined(case_with_score('en'), "', '", 'case_rank') }} as worst_cases_en
+        {{ json_map_of('case_id', rounded('score'), 'case_rank') }} as lowest_cases
 
     from worst_cases
     where case_rank <= 3
@@ -70,8 +68,7 @@ judged as (
         metrics.n_error_rounds,
         metrics.n_below_limit + metrics.n_above_limit as n_off_target,
         worst.n_below_full,
-        worst.worst_cases,
-        worst.worst_cases_en
+        worst.lowest_cases
 
     from dimensions
     inner join scores using (task_id, dimension_id)
@@ -87,59 +84,63 @@ final as (
     select
 
         ---------- ids
-        judged.task_id,
-        judged.dimension_id,
+        task_id,
+        dimension_id,
 
         ---------- strings
-        judged.name,
-        judged.scorer,
-        judged.scoring_mode,
-        judged.ci_method,
-        judged.ci_reason,
-        {{ dimension_diagnosis('zh') }} as diagnosis,
-        {{ dimension_diagnosis('en') }} as diagnosis_en,
+        name,
+        scorer,
+        scoring_mode,
+        ci_method,
+        ci_reason,
 
         ---------- numerics
-        judged.dimension_position,
-        judged.score,
-        judged.weight_configured,
-        judged.weight_used,
-        judged.ci_low,
-        judged.ci_high,
-        judged.n_cases,
-        judged.n_rounds,
+        dimension_position,
+        score,
+        weight_configured,
+        weight_used,
+        ci_low,
+        ci_high,
+        n_cases,
+        n_rounds,
 
         ---------- json
         {{ json_object_of({
-            'n_cases': 'judged.n_task_cases',
-            'n_rounds': 'judged.n_task_rounds',
-            'n_scored_cases': 'judged.n_cases',
-            'n_scored_rounds': 'judged.n_rounds',
-            'mean': 'judged.mean',
-            'sd': 'judged.sd',
-            'median': 'judged.median',
-            'mad': 'judged.mad',
-            'min': 'judged.lowest',
-            'max': 'judged.highest',
-            'p05': 'judged.p05',
-            'p25': 'judged.p25',
-            'p75': 'judged.p75',
-            'p95': 'judged.p95',
-            'trimmed_mean': 'judged.trimmed_mean',
-            'ci_low': 'judged.ci_low',
-            'ci_high': 'judged.ci_high',
-            'ci_method': 'judged.ci_method',
-            'correct_ratio': 'judged.correct_ratio',
-            'within_target_ratio': 'judged.within_target_ratio',
-            'mean_case_variance': 'judged.mean_variance',
-            'n_error_rounds': 'judged.n_error_rounds',
+            'n_cases': 'n_task_cases',
+            'n_rounds': 'n_task_rounds',
+            'n_scored_cases': 'n_cases',
+            'n_scored_rounds': 'n_rounds',
+            'mean': 'mean',
+            'sd': 'sd',
+            'median': 'median',
+            'mad': 'mad',
+            'min': 'lowest',
+            'max': 'highest',
+            'p05': 'p05',
+            'p25': 'p25',
+            'p75': 'p75',
+            'p95': 'p95',
+            'trimmed_mean': 'trimmed_mean',
+            'ci_low': 'ci_low',
+            'ci_high': 'ci_high',
+            'ci_method': 'ci_method',
+            'correct_ratio': 'correct_ratio',
+            'within_target_ratio': 'within_target_ratio',
+            'mean_case_variance': 'mean_variance',
+            'n_error_rounds': 'n_error_rounds',
         }) }} as raw_metrics,
-        judged.target,
-        judged.parameters
+        {{ json_object_of({
+            'unscored_reason': 'unscored_reason',
+            'unit': 'unit',
+            'min_score': 'min_score',
+            'n_off_target': 'n_off_target',
+            'n_below_full': 'coalesce(n_below_full, 0)',
+            'lowest_cases': 'lowest_cases',
+        }, ['lowest_cases']) }} as diagnosis,
+        target,
+        parameters
 
     from judged
-    left join reasons as ci_reasons on judged.ci_reason = ci_reasons.reason
-    left join reasons as unscored_reasons on judged.unscored_reason = unscored_reasons.reason
 
 )
 

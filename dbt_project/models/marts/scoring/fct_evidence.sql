@@ -35,7 +35,6 @@ gathered as (
         dimensions.unit,
         dimensions.is_share,
         dimensions.match_rule,
-        dimensions.lower_limit,
         dimensions.upper_limit,
         rounds.answer,
         rounds.error_code,
@@ -54,8 +53,7 @@ gathered as (
         end as expected,
         case
             when dimensions.scorer = 'expectations' then checks.actual
-            when not dimensions.is_share
-                then {{ measure_text('picked.metric', 'dimensions.unit') }}
+            when not dimensions.is_share then null
             when dimensions.scorer in ('format', 'error_rate') then picked.actual
             else left(rounds.answer, 500)
         end as actual,
@@ -119,8 +117,7 @@ final as (
         round_id,
 
         ---------- strings
-        {{ evidence_sentence('zh') }} as summary,
-        {{ evidence_sentence('en') }} as summary_en,
+        {{ evidence_code() }} as code,
 
         ---------- numerics
         cast(evidence_rank as bigint) as evidence_rank,
@@ -138,7 +135,19 @@ final as (
             ),
             'metric': 'metric',
             'score': 'score',
-        }, ['offsets']) }} as payload
+        }, ['offsets']) }} as payload,
+        {{ json_object_of({
+            'unit': 'unit',
+            'limit': 'upper_limit',
+            'n': 'coalesce(n_matched, try_cast('
+                ~ json_text('detail', 'rounds_agreeing') ~ ' as bigint))',
+            'n_total': 'coalesce(n_evaluated, try_cast('
+                ~ json_text('detail', 'rounds_compared') ~ ' as bigint))',
+            'scope': 'failed_scope',
+            'error_code': 'left(error_code, 200)',
+            'keyword': 'highlight',
+            'summary': "left(" ~ json_text('detail', 'summary') ~ ", 200)",
+        }) }} as facts
 
     from cut
 

@@ -49,8 +49,7 @@ weakest as (
 
     select
         task_id,
-        name,
-        score,
+        dimension_id,
         row_number() over (
             partition by task_id order by score, dimension_position, dimension_id
         ) as score_rank,
@@ -67,8 +66,7 @@ joined as (
         results.*,
         coalesce(grades.grade, 'n/a') as grade,
         coalesce(graded.is_capped, false) as is_capped,
-        weakest.name as weakest_name,
-        weakest.score as weakest_score
+        weakest.dimension_id as weakest_dimension_id
 
     from results
     left join graded using (task_id)
@@ -87,11 +85,10 @@ final as (
 
         ---------- ids
         task_id,
+        weakest_dimension_id,
 
         ---------- strings
         grade,
-        {{ task_conclusion('zh') }} as conclusion,
-        {{ task_conclusion('en') }} as conclusion_en,
 
         ---------- numerics
         overall_score,
@@ -104,8 +101,13 @@ final as (
         n_fail,
         n_error,
         n_unevaluated,
+        n_scored_cases,
         n_rounds,
-        n_scored_rounds
+        n_scored_rounds,
+
+        ---------- booleans
+        is_capped,
+        is_mostly_unscored
 
     from joined
 

@@ -6,7 +6,6 @@ concerned as (select * from {{ ref('int_cases_concerned') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
 cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 test_cases as (select * from {{ ref('stg_testsets__test_cases') }}),
-reasons as (select * from {{ ref('score_reasons') }}),
 
 case_totals as (
 
@@ -38,8 +37,7 @@ listed as (
         dimension_id,
         reason,
         count(*) as n,
-        {{ json_list_of('case_id', 'case_id') }} as case_ids,
-        {{ joined('case_id', "', '", 'case_id') }} as case_names
+        {{ json_list_of('case_id', 'case_id') }} as case_ids
 
     from concerned
     group by task_id, code, dimension_id, reason
@@ -61,14 +59,11 @@ alerts as (
             when listed.code = 'rejected_case' then coalesce(case_totals.n_cases, 0) + listed.n
             else case_totals.n_cases
         end as n_total,
+        listed.reason,
         case
-            when listed.code in ('rejected_case', 'duplicate_round')
-                then {{ shortened('listed.case_names', 160) }}
             when listed.code in ('case_not_in_testset', 'testset_case_missing')
                 then tasks.testset_id
-            else reasons.reason_text
         end as detail,
-        case when reasons.reason is null then detail else reasons.reason_text_en end as detail_en,
         listed.n as n_cases,
         listed.case_ids
 
@@ -76,7 +71,6 @@ alerts as (
     inner join tasks using (task_id)
     left join case_totals using (task_id)
     left join testset_totals on tasks.testset_id = testset_totals.testset_id
-    left join reasons on listed.reason = reasons.reason
 
 )
 

@@ -5,7 +5,6 @@ with
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 scores as (select * from {{ ref('int_dimension_scores') }}),
 outside_scores as (select * from {{ ref('int_scores_counted') }}),
-reasons as (select * from {{ ref('score_reasons') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 
 cases as (
@@ -50,12 +49,7 @@ asked_for as (
                 then 'semantic_without_scores'
             else 'unscored_dimension'
         end as code,
-        coalesce(dimensions.target_warning, scores.unscored_reason) as reason,
-        case
-            when dimensions.problem is not null then dimensions.problem_detail
-            when code = 'semantic_without_scores'
-                then dimensions.task_id || ' --dimension ' || dimensions.dimension_id
-        end as code_detail
+        coalesce(dimensions.target_warning, scores.unscored_reason) as reason
 
     from dimensions
     inner join scores using (task_id, dimension_id)
@@ -71,19 +65,21 @@ asked_for as (
 alerts as (
 
     select
-        asked_for.task_id,
-        asked_for.dimension_id,
-        asked_for.code,
-        asked_for.n_scored_rounds as n,
-        asked_for.n_rounds as n_total,
-        coalesce(asked_for.code_detail, reasons.reason_text) as detail,
-        coalesce(asked_for.code_detail, reasons.reason_text_en) as detail_en,
-        asked_for.n_unscored as n_cases,
-        asked_for.unscored as case_ids
+        task_id,
+        dimension_id,
+        code,
+        cast(null as double) as value,
+        cast(null as double) as limit_value,
+        cast(null as string) as unit,
+        n_scored_rounds as n,
+        n_rounds as n_total,
+        reason,
+        problem_detail as detail,
+        n_unscored as n_cases,
+        unscored as case_ids
 
     from asked_for
-    left join reasons using (reason)
-    where asked_for.code is not null
+    where code is not null
 
     union all
 
@@ -91,10 +87,13 @@ alerts as (
         task_id,
         dimension_id,
         'confidences_differ' as code,
+        null as value,
+        null as limit_value,
+        null as unit,
         n_unsure as n,
         n_scored_cases as n_total,
+        null as reason,
         aggregation as detail,
-        aggregation as detail_en,
         n_unsure as n_cases,
         unsure as case_ids
 
@@ -107,10 +106,13 @@ alerts as (
         task_id,
         cast(null as string) as dimension_id,
         'weights_not_one' as code,
+        {{ rounded('sum(weight_configured)') }} as value,
+        1 as limit_value,
+        'sum' as unit,
         count(*) as n,
         count(*) as n_total,
-        {{ fixed_decimals('sum(weight_configured)', 2) }} as detail,
-        {{ fixed_decimals('sum(weight_configured)', 2) }} as detail_en,
+        null as reason,
+        null as detail,
         0 as n_cases,
         {{ as_json("'[]'") }} as case_ids
 
@@ -125,13 +127,13 @@ select
     task_id,
     dimension_id,
     code,
-    cast(null as double) as value,
-    cast(null as double) as limit_value,
-    cast(null as string) as unit,
+    value,
+    limit_value,
+    unit,
     n,
     n_total,
+    reason,
     detail,
-    detail_en,
     coalesce(n_cases, 0) as n_cases,
     coalesce(case_ids, {{ as_json("'[]'") }}) as case_ids
 from alerts

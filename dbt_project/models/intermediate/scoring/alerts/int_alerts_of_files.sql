@@ -55,8 +55,8 @@ alerts as (
         cast(null as string) as unit,
         n,
         n_total,
+        cast(null as string) as reason,
         detail,
-        detail as detail_en,
         cast(0 as bigint) as n_cases,
         {{ as_json("'[]'") }} as case_ids
 

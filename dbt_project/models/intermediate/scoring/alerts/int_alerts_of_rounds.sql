@@ -92,8 +92,8 @@ measured as (
         end as n,
         case when counted.code = 'low_coverage' then to_score.n_rounds else results.n_rounds end
             as n_total,
+        cast(null as string) as reason,
         cast(null as string) as detail,
-        cast(null as string) as detail_en,
         counted.n_cases,
         counted.case_ids
 

@@ -47,8 +47,8 @@ alerts as (
         cast(null as string) as unit,
         case when is_judged then n_contested else n_received end as n,
         n_rounds as n_total,
+        cast(null as string) as reason,
         case when is_asked_for then scorer end as detail,
-        case when is_asked_for then scorer end as detail_en,
         n_cases,
 
         ---------- json

@@ -129,8 +129,8 @@ alerts as (
         max(unit) as unit,
         coalesce(max(n), count(*) filter (where distance > 0)) as n,
         max(n_total) as n_total,
+        cast(null as string) as reason,
         cast(null as string) as detail,
-        cast(null as string) as detail_en,
         count(*) filter (where distance > 0) as n_cases,
         {{ json_list_of('case_id', '-distance, case_id', 'distance > 0') }} as case_ids
 

@@ -36,8 +36,6 @@ rated as (
 
     select
         facts.*,
-        policy.message as template,
-        policy.message_en as template_en,
         coalesce(dimensions.name, facts.dimension_id) as name,
         dimensions.dimension_position,
         case
@@ -52,7 +50,7 @@ rated as (
 
 ),
 
-worded as (
+described as (
 
     select
 
@@ -62,8 +60,6 @@ worded as (
         ---------- strings
         rated.code,
         rated.severity,
-        {{ alert_sentence('zh') }} as message,
-        {{ alert_sentence('en') }} as message_en,
 
         ---------- numerics
         severities.severity_rank,
@@ -75,11 +71,21 @@ worded as (
             when rated.dimension_id is null then {{ as_json("'[]'") }}
             else to_json({{ list_of(['rated.dimension_id']) }})
         end as dimension_ids,
-        rated.case_ids
+        rated.case_ids,
+        {{ json_object_of({
+            'name': 'rated.name',
+            'value': 'rated.value',
+            'limit': 'rated.limit_value',
+            'unit': 'rated.unit',
+            'n': 'rated.n',
+            'n_total': 'rated.n_total',
+            'reason': 'rated.reason',
+            'detail': 'rated.detail',
+        }) }} as facts
 
     from rated
     inner join severities using (severity)
 
 )
 
-select * from worded
+select * from described

@@ -1,0 +1,31 @@
+"""The sentences of a report, written from the codes and facts of the marts.
+
+The words stand in ``reports/texts``, a file per language; a module here per family says
+which facts fill which place. Nothing is computed: a number is only printed.
+"""
+
+from reports.sentences.alerts import alert
+from reports.sentences.checks import details
+from reports.sentences.comparisons import (
+    category_name,
+    comparison,
+    memory_comparison,
+    note,
+)
+from reports.sentences.evidence import evidence, measured
+from reports.sentences.speech import Speech
+from reports.sentences.tasks import conclusion, diagnosis
+
+__all__ = [
+    "Speech",
+    "alert",
+    "category_name",
+    "comparison",
+    "conclusion",
+    "details",
+    "diagnosis",
+    "evidence",
+    "measured",
+    "memory_comparison",
+    "note",
+]

@@ -1,0 +1,35 @@
+"""What a scope of a round says: the checks that do not hold, or that all do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.sentences.speech import Speech
+from reports.visible import clip
+
+_MOST = 80
+"""Characters of a value that a sentence quotes."""
+
+_SAY_ALL = {"missing_step", "missing_field", "unexpected_field", "invalid_pattern"}
+"""Reasons beside which no value needs to be quoted."""
+
+
+def details(speech: Speech, row: dict[str, Any]) -> str:
+    """Return the sentence of a row of ``fct_match_results``, its JSON read."""
+    listed = row["details"]
+    if not listed:
+        return speech.text("check.matched")
+    sentence = speech.text("check.and").join(_check(speech, each) for each in listed)
+    n_more = row["checks_failed"] + row["checks_unevaluated"] - len(listed)
+    return sentence + (speech.text("check.more", n=n_more) if n_more else "")
+
+
+def _check(speech: Speech, check: dict[str, Any]) -> str:
+    reason = check["reason"]
+    return speech.text(
+        "check.bare" if reason in _SAY_ALL else "check.differs",
+        place=check["pointer"] or speech.text("missing.pointer"),
+        reason=speech.label("reason", reason),
+        expected=clip(check["expected"] or "null", _MOST),
+        actual=clip(check["actual"] or "null", _MOST),
+    )

@@ -1,0 +1,115 @@
+"""What a comparison says: of tasks by their cases, of memory runs by questions."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from reports.sentences.speech import Speech
+
+Facts = dict[str, Any]
+_Paired = Literal["cases", "questions"]
+
+
+def comparison(speech: Speech, facts: Facts) -> str:
+    """Return the sentence of a level of two tasks: overall, a dimension or a tag.
+
+    Args:
+        speech: The words.
+        facts: ``level``, ``subject``, ``name`` and the numbers of
+            ``fct_task_comparisons``.
+    """
+    level, name = facts["level"], facts["name"]
+    if level == "dimension":
+        name = speech.dimension(facts["subject"], name)
+    subject = speech.text(f"comparison_subject.{level}", name=name)
+    return _verdict(speech, subject, facts, "cases")
+
+
+def memory_comparison(speech: Speech, facts: Facts) -> str:
+    """Return the sentence of a category of two memory runs.
+
+    Args:
+        speech: The words.
+        facts: ``metric``, the category as ``subject``, its ``kind`` and ``name``, and
+            the numbers of ``fct_memory_comparisons``.
+    """
+    metric = speech.label("metric", facts["metric"])
+    if facts["kind"] == "all":
+        subject = speech.text("comparison_subject.questions", metric=metric)
+    else:
+        category = " ".join(filter(None, (facts["subject"], facts["name"])))
+        if facts["subject"] == "(none)":
+            category = speech.text("memory.no_category")
+        subject = speech.text(
+            "comparison_subject.category", metric=metric, name=category
+        )
+    return _verdict(speech, subject, facts, "questions")
+
+
+def note(speech: Speech, row: Facts) -> str:
+    """Return the sentence of a row of ``fct_comparison_notes``, without full stop."""
+    facts = row["facts"]
+    sentence = comparison(speech, facts) if "verdict" in facts else None
+    return speech.text(
+        f"comparison_note.{row['note']}",
+        n=row["n"],
+        baseline=row["baseline_task_id"],
+        before=facts.get("baseline_testset_id"),
+        after=facts.get("candidate_testset_id"),
+        rows=_rows(facts),
+        conclusion=sentence and sentence.rstrip(".。"),
+    )
+
+
+def _rows(facts: Facts) -> str:
+    """How many rows a file holds, of how many it claims, where it says so."""
+    counts = (facts.get("n_rows_held"), facts.get("n_rows_claimed"))
+    return " / ".join(f"{count:,}" for count in counts if count is not None)
+
+
+def category_name(speech: Speech, dataset: str, category: str) -> str | None:
+    """Return what a data set's category is called; ``None`` where it has no name."""
+    key = f"memory_category.{dataset}.{category}"
+    return speech.text(key) if speech.has(key) else None
+
+
+def _verdict(speech: Speech, subject: str, facts: Facts, paired: _Paired) -> str:
+    low, high, margin = facts["ci_low"], facts["ci_high"], facts["margin"]
+    interval = (
+        speech.text("comparison_part.no_interval")
+        if low is None
+        else speech.text(
+            "comparison_part.interval", low=speech.points(low), high=speech.points(high)
+        )
+    )
+    return speech.text(
+        f"comparison_sentence.{facts['verdict']}",
+        subject=subject,
+        pairs=speech.text(f"comparison_pairs.{paired}", n=facts["n_pairs"]),
+        baseline=speech.percent(facts["baseline_score"]),
+        candidate=speech.percent(facts["candidate_score"]),
+        delta=speech.points(facts["delta"]),
+        interval=interval,
+        p=_p_value(speech, facts),
+        margin=None if margin is None else speech.filters.points(margin),
+        reason=speech.label("comparison_reason", facts["reason"]),
+        unseen=_unseen(speech, facts["smallest_detectable"], paired),
+    )
+
+
+def _p_value(speech: Speech, facts: Facts) -> str:
+    """The p-value that decided: the adjusted one, where there is one."""
+    if facts["p_adjusted"] is None:
+        return speech.filters.p_value(facts["p_value"])
+    adjusted = speech.filters.p_value(facts["p_adjusted"])
+    return speech.text("comparison_part.adjusted", p=adjusted)
+
+
+def _unseen(speech: Speech, detectable: float | None, paired: _Paired) -> str:
+    """What such a comparison cannot see. Scores are 0 to 1: beyond 1 is nothing."""
+    if detectable is None:
+        return ""
+    if detectable > 1:
+        return speech.text(f"comparison_blind.{paired}")
+    least = speech.filters.points(detectable)
+    return speech.text("comparison_part.unseen", detectable=least)

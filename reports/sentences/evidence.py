@@ -1,0 +1,45 @@
+"""What a round shows as evidence: one text per code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reports.sentences.speech import Speech
+from reports.visible import clip
+
+_MOST = 80
+"""Characters of an answer that a sentence quotes."""
+_MOST_OF_LISTS = 160
+_MOST_OF_ERRORS = 120
+
+
+def evidence(speech: Speech, row: dict[str, Any]) -> str:
+    """Return the sentence of a row of ``fct_evidence``, its JSON read."""
+    payload, facts = row["payload"], row["facts"]
+    unit, limit = facts["unit"], facts["limit"]
+    return speech.text(
+        f"evidence_sentence.{row['code']}",
+        metric=speech.measure(payload["metric"], unit),
+        limit=speech.measure(limit, unit),
+        expected=_quoted(payload["expected"]),
+        actual=_quoted(payload["actual"]),
+        rules=_quoted(payload["expected"], _MOST_OF_LISTS),
+        pointer=payload["pointer"],
+        reason=speech.label("reason", payload["reason"]),
+        n=facts["n"],
+        total=facts["n_total"],
+        scope=speech.label("scope", facts["scope"]),
+        error=_quoted(facts["error_code"], _MOST_OF_ERRORS),
+        keyword=facts["keyword"],
+        summary=_quoted(facts["summary"], _MOST_OF_LISTS),
+    )
+
+
+def measured(speech: Speech, row: dict[str, Any]) -> str | None:
+    """What a round measured, with its unit; ``None`` where the metric is a share."""
+    unit = row["facts"]["unit"]
+    return None if unit == "share" else speech.measure(row["payload"]["metric"], unit)
+
+
+def _quoted(text: str | None, most: int = _MOST) -> str | None:
+    return None if text is None else clip(str(text), most)

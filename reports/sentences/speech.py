@@ -1,0 +1,90 @@
+"""What every family of sentences needs: words, names and numbers in one language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+from reports.catalogue import catalogue
+from reports.filters import Filters
+from reports.names import Names
+from reports.visible import clip
+
+UNKNOWN = "–"
+"""Stands where a fact is missing, so that a sentence is never empty."""
+
+_MOST_IN_LIST = 160
+_FINE_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Speech:
+    """The words of one language and the names of one task."""
+
+    filters: Filters
+    names: Names
+
+    @classmethod
+    def of(cls, lang: str, source_kind: str | None = None) -> Self:
+        """Return the words of *lang* for a task of this kind.
+
+        Raises:
+            UsageError: there is no such language.
+        """
+        words = catalogue(lang)
+        return cls(Filters(words), Names(source_kind, words.lang))
+
+    def text(self, key: str, /, **values: Any) -> str:
+        """The text of *key*, its places filled; a missing value is a dash."""
+        known = {k: UNKNOWN if v is None else v for k, v in values.items()}
+        return self.filters.catalogue.text(key, **known)
+
+    def has(self, key: str) -> bool:
+        """Whether there is such a text."""
+        return key in self.filters.catalogue.entries
+
+    def label(self, group: str, code: str | None) -> str | None:
+        """The word for a code; ``None`` for none."""
+        return None if code is None else self.filters.label(code, group)
+
+    def dimension(self, dimension_id: str | None, name: str | None) -> str | None:
+        """A dimension's name in this language, or as somebody wrote it."""
+        return self.names.name(dimension_id, name)
+
+    def percent(self, share: float | None, beside: float | None = None) -> str | None:
+        """A share in percent, with more digits where it would read as *beside* it."""
+        if share is None:
+            return None
+        shown = self.filters.percent(share)
+        if beside is None or share == beside or shown != self.filters.percent(beside):
+            return shown
+        return self.filters.percent(share, _FINE_DIGITS)
+
+    def points(self, difference: float | None) -> str | None:
+        """A difference in points with its sign; one that is there never reads as 0."""
+        if difference is None:
+            return None
+        fine = 0 < abs(difference) < 0.0005
+        return self.filters.delta(difference, _FINE_DIGITS if fine else 1)
+
+    def measure(
+        self, number: float | None, unit: str | None, beside: float | None = None
+    ) -> str | None:
+        """A metric with its unit, as people read it."""
+        if number is None or unit is None:
+            return None
+        if unit == "share":
+            return self.percent(number, beside)
+        if unit == "ms":
+            return self.filters.milliseconds(number)
+        digits = _DIGITS[unit]
+        shown = self.filters.number(number, digits)
+        return self.text(f"measure.{unit}", n=shown) if digits == 0 else shown
+
+    def listed(self, names: Iterable[str]) -> str:
+        """Names with commas between them, cut where there are too many."""
+        return clip(self.text("word.in_list").join(names), _MOST_IN_LIST)
+
+
+_DIGITS = {"cost": 6, "variance": 4, "sum": 2, "tokens": 0, "characters": 0}

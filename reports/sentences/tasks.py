@@ -1,0 +1,121 @@
+"""What a task and its dimensions come to, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from reports.sentences.speech import Speech
+
+Facts = dict[str, Any]
+
+
+def conclusion(speech: Speech, summary: Facts) -> str:
+    """Return a task in one line: score and how sure it is, grade, cases, weakest part.
+
+    Args:
+        speech: The words.
+        summary: A row of ``fct_task_summaries`` with ``weakest_name`` and
+            ``weakest_score``.
+    """
+    return "".join((*_conclusion(speech, summary), speech.text("conclusion.end")))
+
+
+def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
+    if summary["overall_score"] is None:
+        yield speech.text("conclusion.none")
+    else:
+        yield speech.text(
+            "conclusion.score",
+            score=speech.percent(summary["overall_score"]),
+            sure=_interval(speech, "conclusion.interval", summary)
+            or speech.text("conclusion.no_interval"),
+            cases=speech.text("count.cases", n=summary["n_scored_cases"]),
+            grade=summary["grade"],
+        )
+        if summary["is_mostly_unscored"]:
+            yield speech.text("conclusion.mostly_unscored")
+        elif summary["is_capped"]:
+            yield speech.text("conclusion.capped")
+    n_evaluated = summary["n_pass"] + summary["n_fail"] + summary["n_error"]
+    if not n_evaluated:
+        yield speech.text("conclusion.no_cases")
+    else:
+        yield speech.text("conclusion.passed", n=summary["n_pass"], total=n_evaluated)
+        if summary["n_unevaluated"]:
+            yield speech.text("conclusion.unevaluated", n=summary["n_unevaluated"])
+    weakest = summary["weakest_dimension_id"]
+    if weakest is not None:
+        yield speech.text(
+            "conclusion.weakest",
+            name=speech.dimension(weakest, summary["weakest_name"]),
+            score=speech.percent(summary["weakest_score"]),
+        )
+
+
+def diagnosis(speech: Speech, row: Facts) -> str:
+    """Return what a dimension's score says: how sure, what is wrong, what is missing.
+
+    Args:
+        speech: The words.
+        row: A row of ``fct_dimension_scores``, its JSON read.
+    """
+    if row["score"] is not None:
+        return "".join(_diagnosis(speech, row))
+    return speech.text(
+        "diagnosis.none",
+        why=speech.label("score_reason", row["diagnosis"]["unscored_reason"]),
+        n=row["n_rounds"],
+        total=row["raw_metrics"]["n_rounds"],
+    )
+
+
+def _diagnosis(speech: Speech, row: Facts) -> Iterator[str]:
+    metrics, limit = row["raw_metrics"], row["diagnosis"]["min_score"]
+    yield speech.text(
+        "diagnosis.score",
+        score=speech.percent(row["score"], beside=limit),
+        sure=_interval(speech, "diagnosis.interval", row)
+        or speech.label("score_reason", row["ci_reason"]),
+        n=row["n_cases"],
+        total=metrics["n_cases"],
+    )
+    if limit is not None:
+        key = "met" if row["score"] >= limit else "missed"
+        yield speech.text(f"diagnosis.{key}", limit=speech.percent(limit))
+    yield _faults(speech, row)
+    if metrics["n_error_rounds"]:
+        yield speech.text("diagnosis.errors", n=metrics["n_error_rounds"])
+    n_unscored = metrics["n_rounds"] - row["n_rounds"]
+    if n_unscored:
+        why = speech.label("score_reason", row["diagnosis"]["unscored_reason"])
+        yield speech.text("diagnosis.gaps", n=n_unscored, why=why)
+
+
+def _faults(speech: Speech, row: Facts) -> str:
+    """Shares: which cases fall short. Measures: the numbers behind the score."""
+    facts, metrics = row["diagnosis"], row["raw_metrics"]
+    unit = facts["unit"]
+    if unit != "share":
+        return speech.text(
+            "diagnosis.measure",
+            mean=speech.measure(metrics["mean"], unit),
+            median=speech.measure(metrics["median"], unit),
+            p95=speech.measure(metrics["p95"], unit),
+            n=facts["n_off_target"],
+            total=row["n_rounds"],
+        )
+    if not facts["n_below_full"]:
+        return speech.text("diagnosis.full")
+    lowest = [
+        speech.text("diagnosis.case", case=case, score=speech.percent(score))
+        for case, score in facts["lowest_cases"].items()
+    ]
+    return speech.text(
+        "diagnosis.short", n=facts["n_below_full"], cases=speech.listed(lowest)
+    )
+
+
+def _interval(speech: Speech, key: str, row: Facts) -> str | None:
+    low, high = speech.percent(row["ci_low"]), speech.percent(row["ci_high"])
+    return None if low is None else speech.text(key, low=low, high=high)
