@@ -43,7 +43,7 @@ SECTIONS = ("summary", "changes", "alerts", "dimensions", "prompt", "cases", "me
 COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
 """Sections of the page of a comparison that somebody asked for."""
 
-MOST_BYTES = 4_900_000
+MOST_BYTES = 590_000
 """A page is listed with fewer cases until it is no larger."""
 
 _FAULTS = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError)
@@ -141,7 +141,7 @@ def to_html(
     links: Links = NOWHERE,
     sections: Sequence[str] = SECTIONS,
 ) -> str:
-    """Return the full report as one self-contained page of less than 5 MB.
+    """Return the full report as one self-contained page of less than 600 KB.
 
     Args:
         result: What to report; a cut ``case_results`` is fine.

@@ -90,6 +90,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", _add_contents)
     app.connect("html-page-context", _set_language)
     app.connect("build-finished", _write_index)
+    app.connect("build-finished", _make_accessible)
 
 
 def _add_contents(_app: Sphinx, page: str, source: list[str]) -> None:
@@ -124,6 +125,34 @@ def _set_language(
         "page": other,
         "is_start": page not in TRANSLATIONS and not is_chinese,
     }
+
+
+_FOR_EVERYBODY = (
+    (
+        'role="heading"><span class="caption',
+        'role="heading" aria-level="2"><span class="caption',
+    ),
+    (
+        '<aside class="sidebar-drawer">',
+        '<aside class="sidebar-drawer" aria-label="Pages">',
+    ),
+    ('<aside class="toc-drawer', '<aside aria-label="On this page" class="toc-drawer'),
+    ('<th class="head"><p></p></th>', '<td class="head"></td>'),
+    ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+)
+"""What the theme leaves to be desired → what keyboards and screen readers can use."""
+
+
+def _make_accessible(app: Sphinx, error: Exception | None) -> None:
+    """Name the landmarks, rank the captions, let keys scroll what is wide."""
+    if error is not None:
+        return
+    for file in app.outdir.rglob("*.html"):
+        text = file.read_text("utf-8")
+        for theirs, ours in _FOR_EVERYBODY:
+            text = text.replace(theirs, ours)
+        file.write_text(text, "utf-8")
 
 
 def _write_index(app: Sphinx, error: Exception | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -62,7 +63,13 @@ def _usage(name: str, command: click.Command) -> str:
 
 def _help(command: click.Command) -> str:
     paragraphs = (command.help or "").split("\n\n")
-    return "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    return "\n\n".join(_no_html(" ".join(each.split())) for each in paragraphs)
+
+
+def _no_html(text: str) -> str:
+    """What stands in angle brackets is no HTML; in backticks it needs no escape."""
+    parts = re.split("(`[^`]*`)", text)
+    return "".join(p if p.startswith("`") else p.replace("<", "\\<") for p in parts)
 
 
 def _options_of(command: click.Command) -> list[click.Option]:
@@ -97,7 +104,7 @@ def _line(option: click.Option) -> str:
     elif not option.is_flag:
         value = f" {option.make_metavar(click.Context(click.Command('x')))}"
     names = ", ".join(f"`{name}{value}`" for name in option.opts)
-    text = (option.help or "").replace("|", "\\|").rstrip()
+    text = _no_html((option.help or "").replace("|", "\\|").rstrip())
     if option.show_default and option.default is not None:
         text = f"{text} [default: {option.default}]".strip()
     return f"| {names} | {text} |"

@@ -143,3 +143,18 @@ def test_the_search_knows_words_of_both_languages(site):
 
 def test_the_site_opens_at_its_index(site):
     assert page(site / "index.html").text == page(site / "README.html").text
+
+
+def test_keys_reach_what_scrolls_and_every_landmark_has_a_name(site):
+    for file in files(site):
+        text = page(file).text
+        assert "<pre>" not in text, file.name
+        assert '<div class="table-wrapper' not in text, file.name
+        assert '<aside class="sidebar-drawer">' not in text, file.name
+        assert '<th class="head"><p></p></th>' not in text, file.name
+
+
+def test_names_in_angle_brackets_are_text(site):
+    text = page(site / "docs/cli.html").text
+    assert "DIR/marts/&lt;table&gt;" in text
+    assert "<task>" not in text
