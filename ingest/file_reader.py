@@ -260,7 +260,7 @@ class _Attempt:
             *self._versions(source, self._read_with()),
             *self._versions(source, self._read_with(any_excess)),
         )
-        if before is None:
+        if before is None or self._is_copy_of_nothing(before, source):
             return False
         load = self._load
         told_again = before.status in {"rejected", "skipped", "purged"}
@@ -271,6 +271,14 @@ class _Attempt:
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected
         return True
+
+    def _is_copy_of_nothing(self, before: Outcome, source: Source) -> bool:
+        """It was left out as a copy of a run that is not here any more."""
+        told = {p.message for p in before.problems if p.code == "copy_of_run"}
+        uri = before.uri or source.uri
+        runs = self._reader.known.runs.values()
+        there = {copy_problem(uri, run.uri).message for run in runs}
+        return before.status == "skipped" and bool(told) and told.isdisjoint(there)
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
         testset = self._reader.testset

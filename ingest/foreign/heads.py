@@ -36,9 +36,9 @@ class Head:
     @property
     def may_be_foreign(self) -> bool:
         """It begins as one of these tools' files could."""
-        if self.is_zip or self.data.lstrip()[:1] in (b"{", b"["):
+        if self.is_zip or self.data.lstrip()[:1] in (b"{", b"[", b"<"):
             return True
-        return bool(self.columns)
+        return bool(self.columns) or self.data.startswith(b"evalId:")
 
     @cached_property
     def keys(self) -> frozenset[str]:

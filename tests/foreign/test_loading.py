@@ -12,6 +12,7 @@ from ingest.foreign.registry import TOOLS, recognise
 from ingest.kinds import recognise as kind_of
 from ingest.raw.rows import height
 from promptlab.cli.ingest import KIND_CHOICES
+from promptlab.operations.purge import purge
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of
@@ -201,3 +202,36 @@ def test_a_copy_shows_at_its_end_and_nothing_of_it_is_kept(
         (1, "loaded"),
         (2, "skipped"),
     ]
+
+
+def test_a_copy_loads_when_what_it_copies_was_purged(tmp_path: Path) -> None:
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for suffix in ("csv", "jsonl"):
+        shutil.copy(DATA / "ragas" / f"early.{suffix}", folder)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(folder)
+    (task_id,) = warehouse.sql("select task_id from raw.tasks")["task_id"]
+    purge(warehouse, tasks=[task_id])
+    again = {Path(f.path).name: f.status for f in warehouse.ingest(folder).files}
+    assert again == {"early.csv": "loaded", "early.jsonl": "purged"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'river,[early] ask,Status,Score,Named Scores\nNile,sea,PASS,1.00,"{}"\n',
+        b"evalId: eval-a\nresults:\n  version: 3\n",
+        b"<promptfoo>\n  <evalId>eval-a</evalId>\n</promptfoo>",
+        b'<?xml version="1.0"?>\n<testsuites errors="0" name="promptfoo"></testsuites>',
+    ],
+    ids=["csv", "yaml", "xml", "junit"],
+)
+def test_what_says_less_than_promptfoos_json_is_skipped_and_told_why(
+    tmp_path: Path, data: bytes
+) -> None:
+    (tmp_path / "results").write_bytes(data)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    (file,) = warehouse.ingest(tmp_path / "results").files
+    assert file.status == "skipped"
+    assert "--output results.json" in str(file.problems[0])

@@ -1,7 +1,8 @@
 """promptfoo: ``promptfoo eval -o results.json`` or ``.jsonl``.
 
-Tried on 0.120.8 and 0.121.20 (results version 3); version 2 is read by its published
-shape. Its CSV and JUnit files say less of the same run and are not read.
+Tried on 0.120.8, 0.121.20 and 0.123.1 (results version 3); version 2 is read by its published
+shape. Its CSV, YAML, XML and JUnit files say the same or less of the same run: they are
+skipped, with a word on what to write instead.
 
 One file, a task per column (prompt and provider). A case is what its test says: vars,
 description, assertions, threshold; ``--repeat`` writes no number, so equal tests are
@@ -27,12 +28,14 @@ from ingest.reading.problems import Problem
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
-FORMS = ("json", "jsonl")
-VERSIONS = "0.120.8 and 0.121.20"
+FORMS = ("json", "jsonl", "other")
+VERSIONS = "0.120.8, 0.121.20 and 0.123.1"
 
 
 def recognise(head: Head) -> str | None:
     """JSON with ``results.version``; JSONL whose rows have ``promptIdx``."""
+    if _is_other(head):
+        return "other"
     if head.has(b'"promptIdx"', b'"testIdx"') and {"promptIdx", "testIdx"} <= head.keys:
         return "jsonl"
     if not head.has(b'"results"') or "results" not in head.keys:
@@ -44,10 +47,30 @@ def recognise(head: Head) -> str | None:
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The export as records, row by row; the columns' tasks and totals come last."""
-    if source.form == "jsonl":
+    if source.form == "other":
+        yield Problem(
+            "says_less",
+            f"{source.path.name} is promptfoo's, in a form that says less than its JSON:"
+            " write `promptfoo eval --output results.json`, or `promptfoo export eval"
+            " latest --output results.json`, and load that",
+            severity="warning",
+        )
+    elif source.form == "jsonl":
         yield from _lines(source)
     else:
         yield from _document(source)
+
+
+def _is_other(head: Head) -> bool:
+    """CSV, YAML, XML or JUnit of promptfoo."""
+    if {"Status", "Score", "Named Scores"} <= head.columns:
+        return True
+    if head.data.startswith(b"evalId:"):
+        return head.has(b"\nresults:")
+    return head.data.lstrip().startswith(b"<") and (
+        head.has(b"<promptfoo>", b"<evalId>")
+        or head.has(b"<testsuites", b'name="promptfoo"')
+    )
 
 
 def _document(source: Source) -> Iterator[Record | Problem]:
