@@ -1,8 +1,8 @@
 """promptfoo: ``promptfoo eval -o results.json`` or ``.jsonl``.
 
-Tried on 0.120.8, 0.121.20 and 0.123.1 (results version 3); version 2 is read by its published
-shape. Its CSV, YAML, XML and JUnit files say the same or less of the same run: they are
-skipped, with a word on what to write instead.
+Tried on 0.120.8, 0.121.20 and 0.123.1 (results version 3); version 2 is read by its
+published shape. Its CSV, YAML, XML and JUnit files say no more of the same run: they
+are skipped, with a word on what to write instead.
 
 One file, a task per column (prompt and provider). A case is what its test says: vars,
 description, assertions, threshold; ``--repeat`` writes no number, so equal tests are
@@ -50,9 +50,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if source.form == "other":
         yield Problem(
             "says_less",
-            f"{source.path.name} is promptfoo's, in a form that says less than its JSON:"
-            " write `promptfoo eval --output results.json`, or `promptfoo export eval"
-            " latest --output results.json`, and load that",
+            f"{source.path.name} is promptfoo's, in a form that says no more than its"
+            " JSON: write `promptfoo eval --output results.json` and load that",
             severity="warning",
         )
     elif source.form == "jsonl":
