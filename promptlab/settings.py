@@ -17,17 +17,18 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from promptlab.contracts.table_mapping import TableMapping
 from promptlab.errors import SettingsError, did_you_mean
+from promptlab.languages import languages
 
 ENV_PREFIX = "PROMPTLAB_"
 ONLY_IN_FILES = frozenset({"tables"})
 """Settings that no environment variable can say."""
 
 
-def language_of(environ: Mapping[str, str]) -> Literal["zh", "en"]:
-    """The language of a locale, as POSIX reads it; English unless it is Chinese."""
+def language_of(environ: Mapping[str, str]) -> str:
+    """The language of a locale, as POSIX reads it; English where we have no other."""
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((environ[name] for name in names if environ.get(name)), "")
-    return "zh" if locale.lower().startswith("zh") else "en"
+    return next((c for c in languages() if locale.lower().startswith(c)), "en")
 
 
 class Settings(BaseModel):
@@ -49,7 +50,7 @@ class Settings(BaseModel):
     out: Path = Path("out")
     """Folder for reports."""
 
-    lang: Literal["zh", "en"] = Field(default_factory=lambda: language_of(os.environ))
+    lang: str = Field(default_factory=lambda: language_of(os.environ))
     """Language of reports, and of what commands print; the locale's, else English."""
 
     templates: Path | None = None
@@ -119,6 +120,13 @@ class Settings(BaseModel):
     tables: dict[str, TableMapping] = {}
     """What the columns of tables mean, ``[tables.<name>]`` each, in a config file
     (``docs/tools/table.md``)."""
+
+    @field_validator("lang")
+    @classmethod
+    def _is_written(cls, value: str) -> str:
+        if value not in languages():
+            raise ValueError(f"the languages are {', '.join(languages())}")
+        return value
 
     @field_validator("memory_limit")
     @classmethod

@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from datetime import timedelta, timezone
 from functools import cache
-from importlib import resources
-from typing import Any, Literal, get_args
+from typing import Any
 
 from promptlab.errors import UsageError
-
-Lang = Literal["zh", "en"]
-LANGUAGES: tuple[Lang, ...] = get_args(Lang)
+from promptlab.languages import TEXTS, languages
 
 _PLURALS = frozenset({"one", "other"})
 
@@ -24,7 +22,11 @@ _PLURALS = frozenset({"one", "other"})
 class Catalogue:
     """The texts of one language."""
 
-    lang: Lang
+    lang: str
+    tag: str
+    """As browsers and mail name the language: ``zh-CN``."""
+    time_zone: timezone
+    """In which times are printed."""
     entries: dict[str, str | dict[str, str]]
 
     def text(self, key: str, /, **values: Any) -> str:
@@ -56,11 +58,12 @@ def catalogue(lang: str) -> Catalogue:
     Raises:
         UsageError: there is no such language.
     """
-    language = next((known for known in LANGUAGES if known == lang), None)
-    if language is None:
-        raise UsageError(f"lang: {lang!r} is not one of {', '.join(LANGUAGES)}")
-    text = resources.files("reports.texts").joinpath(f"{lang}.toml").read_text("utf-8")
-    return Catalogue(language, _flat(tomllib.loads(text)))
+    if lang not in languages():
+        raise UsageError(f"lang: {lang!r} is not one of {', '.join(languages())}")
+    texts = tomllib.loads((TEXTS / f"{lang}.toml").read_text("utf-8"))
+    language = texts.pop("language")
+    zone = timezone(timedelta(hours=language["utc_offset_hours"]))
+    return Catalogue(lang, language["tag"], zone, _flat(texts))
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, str | dict[str, str]]:

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
@@ -24,7 +24,6 @@ MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
 _MOST_DIGITS = 6
 _SMALL_P = 0.001
-_ZONES = {"zh": timezone(timedelta(hours=8)), "en": UTC}
 
 
 @dataclass(frozen=True)
@@ -128,9 +127,8 @@ class Filters:
 
     def moment(self, time: datetime) -> str:
         """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""
-        zone = _ZONES[self.catalogue.lang]
         name = self.catalogue.text("time.zone")
-        return f"{time.astimezone(zone):%Y-%m-%d %H:%M} {name}"
+        return f"{time.astimezone(self.catalogue.time_zone):%Y-%m-%d %H:%M} {name}"
 
     def value(self, value: Any) -> str:
         """A value of a JSON object as text: a string itself, the rest as JSON."""

@@ -120,7 +120,7 @@ def to_message(
             message, page, place.attachment, result, zipped=envelope.attached == "zip"
         )
     # Last: making a multipart hands every Content-… header to the first part.
-    message["Content-Language"] = "en" if lang == "en" else "zh-CN"
+    message["Content-Language"] = catalogue(lang).tag
     _fix_boundaries(message, _digest(result))
     return message
 

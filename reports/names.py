@@ -6,7 +6,7 @@ dimensions that an evaluation result gets of itself are named by us.
 
 from __future__ import annotations
 
-from reports.catalogue import Lang, catalogue
+from reports.catalogue import catalogue
 
 _GROUP = "default_dimension."
 _GIVEN_DEFAULTS = "results"  # tasks of this kind have the default dimensions, only
@@ -15,12 +15,12 @@ _GIVEN_DEFAULTS = "results"  # tasks of this kind have the default dimensions, o
 class Names:
     """The names of one task's dimensions."""
 
-    def __init__(self, source_kind: str | None, lang: Lang) -> None:
+    def __init__(self, source_kind: str | None, lang: str) -> None:
         """Know whether the names of a task are ours.
 
         Args:
             source_kind: As in ``dim_tasks``; ``None`` where no task is told of.
-            lang: Language of the report.
+            lang: struage of the report.
         """
         is_ours = source_kind == _GIVEN_DEFAULTS
         self._ours = catalogue(lang).entries if is_ours else {}

@@ -25,7 +25,7 @@ from promptlab.errors import NothingToDo
 from promptlab.version import __version__
 from reports import case_sql, sentences, task_sql
 from reports.case_queries import add_contents, prompt_of, round_row
-from reports.catalogue import Lang, catalogue
+from reports.catalogue import catalogue
 from reports.comparison_queries import baseline_of, comparison
 from reports.gate import gate_result
 from reports.limits import WHOLE, ListLimits
@@ -58,7 +58,7 @@ def analysis_result(
     Args:
         con: An open connection to a built warehouse.
         task_id: The whole id of the task.
-        lang: Language of the sentences, ``zh`` or ``en``.
+        lang: struage of the sentences, ``zh`` or ``en``.
         generated_at: When the analysis is made, with its zone.
         package_version: Version of promptlab, for ``extras.promptlab``.
         limits: How many cases, rounds, checks and changes are read; all by default.
@@ -282,7 +282,7 @@ def _scope(row: Row, speech: Speech) -> Row:
 
 
 def _extras(
-    task: Row, dimensions: Iterable[Row], lang: Lang, package_version: str
+    task: Row, dimensions: Iterable[Row], lang: str, package_version: str
 ) -> dict[str, Any]:
     extras: dict[str, Any] = dict(from_json(task["extras"]) or {})
     own = Provenance(

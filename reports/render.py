@@ -29,7 +29,8 @@ from jinja2 import (
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import SettingsError
-from reports.catalogue import Lang, catalogue
+from promptlab.languages import languages
+from reports.catalogue import catalogue
 from reports.compiled import compiled_templates
 from reports.filters import Filters
 from reports.limits import SHOWN, ListLimits
@@ -48,7 +49,6 @@ MOST_BYTES = 590_000
 
 _FAULTS = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError)
 _CASE = '<details class="case"'  # how our template begins a case
-_HTML_LANG = {"zh": "zh-CN", "en": "en"}
 
 
 @lru_cache(maxsize=8)
@@ -82,7 +82,7 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
     filters = Filters(texts)
     env.filters.update(filters.as_mapping(), tone=grade_tone)
     env.globals.update(
-        t=texts.text, interval=filters.interval, lang=lang, html_lang=_HTML_LANG[lang]
+        t=texts.text, interval=filters.interval, lang=lang, html_lang=texts.tag
     )
     return env
 
@@ -176,7 +176,8 @@ def script_hash(env: Environment) -> str:
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def language_of(result: AnalysisResult) -> Lang:
+def language_of(result: AnalysisResult) -> str:
     """Return the language that *result* was made in; English where it does not say."""
     own = result.extras.get("promptlab")
-    return "zh" if isinstance(own, dict) and own.get("lang") == "zh" else "en"
+    lang = own.get("lang") if isinstance(own, dict) else None
+    return lang if isinstance(lang, str) and lang in languages() else "en"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
@@ -134,7 +134,7 @@ def _write(
     comparison: Comparison,
     out: Path,
     policy: Policy,
-    lang: Literal["zh", "en"],
+    lang: str,
 ) -> Path:
     from datetime import UTC, datetime
 

@@ -13,6 +13,7 @@ import click
 from promptlab import messages
 from promptlab.cli import stderr
 from promptlab.cli.language import speak
+from promptlab.languages import languages
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings
@@ -122,7 +123,7 @@ def _with_options(
         ),
         click.option(
             "--lang",
-            type=click.Choice(("zh", "en")),
+            type=click.Choice(languages()),
             help="Language of results and reports [default: the locale's, else en].",
         ),
         click.option("--quiet", "-q", is_flag=True, help="Only results and errors."),

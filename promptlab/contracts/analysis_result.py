@@ -273,7 +273,7 @@ class Provenance(Contract):
 
     format_version: str
     package_version: str
-    lang: Literal["zh", "en"]
+    lang: str
     load_ids: list[int]
     """Loads that the task was read from."""
     source_kind: str

@@ -151,7 +151,7 @@ class Comparison(Contract):
     tags: list[ScoreComparison]
     cases: list[CaseChange]
     """The worst first, the unchanged last; perhaps fewer than ``counts`` count."""
-    lang: Literal["zh", "en"]
+    lang: str
     version: str
     """Version of this format; its history stands beside
     ``COMPARISON_FORMAT_VERSION``."""

@@ -165,6 +165,6 @@ class GateResult(Contract):
     advice: list[Advice]
     """Where no case could be judged: what would make them so."""
     rules: list[GateRule]
-    lang: Literal["zh", "en"]
+    lang: str
     version: str
     """Version of this format; its history stands beside ``GATE_FORMAT_VERSION``."""

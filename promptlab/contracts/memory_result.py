@@ -266,7 +266,7 @@ class MemoryResult(Contract):
     forgotten: list[ForgottenQuestion]
     invalid_reasons: list[InvalidReason]
     timings: list[MemoryTiming]
-    lang: Literal["zh", "en"]
+    lang: str
     generated_at: datetime
     version: str
     """Version of this format; its history stands beside ``MEMORY_FORMAT_VERSION``."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.catalogue import Lang
 from reports.gate_policy import Policy
 from reports.history_queries import PastRun
 from reports.limits import ListLimits
@@ -18,7 +17,7 @@ from reports.links import NOWHERE, Links
 class Options:
     """What a person may choose about every format."""
 
-    lang: Lang = "en"
+    lang: str = "en"
     templates: Path | None = None
     """Folder whose files replace the built-in templates of the same name."""
     history: Sequence[PastRun] = ()
