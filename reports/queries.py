@@ -17,6 +17,8 @@ from promptlab.contracts.analysis_result import (
     DimensionResult,
     EvidenceLink,
     Provenance,
+    ReportedTotal,
+    ReportedTotals,
     ResultSummary,
     ResultTask,
     ScorerUsed,
@@ -103,8 +105,21 @@ def analysis_result(
         if before is None
         else comparison(con, before, task_id, lang=language, cases=limits.changes),
         gate=gate_result(con, task_id, policy, lang=language, baseline=baseline),
+        totals=_totals(reader.all(task_sql.TOTALS)),
         prompt=prompt_of(reader.all(case_sql.PROMPT)),
     )
+
+
+def _totals(rows: list[Row]) -> ReportedTotals | None:
+    if not rows:
+        return None
+    agree = [row.pop("agrees") for row in rows]
+    others = [
+        ReportedTotal(**row)
+        for row, agrees in zip(rows, agree, strict=True)
+        if not agrees
+    ]
+    return ReportedTotals(n=len(rows), n_agree=sum(agree), others=others)
 
 
 class _Reader:

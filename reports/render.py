@@ -38,7 +38,9 @@ from reports.links import NOWHERE, Links
 from reports.view import arrange, fewer_cases, grade_tone
 from reports.visible import visible
 
-SECTIONS = ("summary", "changes", "alerts", "dimensions", "prompt", "cases", "method")
+SECTIONS = (
+    "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
+)  # fmt: skip
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
 
 COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")

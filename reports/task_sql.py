@@ -190,3 +190,12 @@ from numbered
 where difference_no <= {checks}
 order by case_id, difference_no
 """
+
+TOTALS = """
+select
+    total_name, dimension_id, total_rule, reason, reported, computed,
+    n_reported, n_computed, coalesce(agrees, false) as agrees
+from marts.fct_reported_totals
+where task_id = $task_id
+order by reason = 'differs' desc, total_position
+"""

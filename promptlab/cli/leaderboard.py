@@ -21,9 +21,9 @@ _LEADERBOARD = """
 """
 
 
-def _against_leader(rank: int | None, overlaps: bool | None) -> Cell:
+def _against_leader(rank: int | None, overlaps: bool | None, is_partial: bool) -> Cell:
     """Whether the order may be chance; unknown where there is no interval."""
-    if rank is None:
+    if is_partial:
         return Cell(spoken("not ranked: a part of its rows"))
     if rank == 1:
         return Cell(spoken("leads"))
@@ -37,7 +37,7 @@ _TABLE = Table(
         Column("model", plain, "model"),
         Column("score", score, "overall_score"),
         Column("95% interval", interval, "ci_low", "ci_high"),
-        Column("order", _against_leader, "rank", "overlaps_leader"),
+        Column("order", _against_leader, "rank", "overlaps_leader", "is_partial"),
     ),
     wide=(
         Column("pass rate", score, "pass_rate"),

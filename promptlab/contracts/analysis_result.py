@@ -154,6 +154,28 @@ class CaseRun(Contract):
     created_at: datetime | None
 
 
+class ReportedTotal(Contract):
+    """Ours: a total of another tool's file that its rows do not give."""
+
+    total_name: str
+    dimension_id: str | None
+    total_rule: str
+    reason: str
+    reported: float | None
+    computed: float | None
+    n_reported: int | None
+    """Rows that it is over, as the file says."""
+    n_computed: int | None
+
+
+class ReportedTotals(Contract):
+    """Ours: the totals that another tool's file claims, held against its rows."""
+
+    n: int
+    n_agree: int
+    others: list[ReportedTotal]
+
+
 class Prompt(Contract):
     """Ours: the prompt of a task, and that of its baseline."""
 
@@ -303,5 +325,7 @@ class AnalysisResult(Contract):
     the worst 1,000 at most."""
     gate: GateResult | None = None
     """Ours: whether to ship, by the gate policy that is in force."""
+    totals: ReportedTotals | None = None
+    """Ours: the totals that the file of another tool claims; ``None`` without any."""
     prompt: Prompt | None = None
     """Ours: the prompt, where the task's file or its pipeline tells it."""

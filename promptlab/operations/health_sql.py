@@ -142,6 +142,16 @@ BUILT_CHECKS = (
         _REBUILD,
     ),
     Invariant(
+        "totals that files claim are what their rows give",
+        """
+        select task_id || ' ' || total_name
+        from marts.fct_reported_totals where reason in ('differs', 'fewer_rows')
+        """,
+        "warn",
+        "`promptlab report TASK` lists them: ask for the whole file, or believe the"
+        " rows",
+    ),
+    Invariant(
         "every case has one status",
         """
         select task_id || ' ' || case_id

@@ -111,6 +111,10 @@ def rules(draw: st.DrawFn, whole: list[Any], parts: Parts) -> dict[str, Any]:
     if near and kind in ("equals", "allowed_values") and draw(st.booleans()):
         found = draw(st.sampled_from(near))
         value = found if kind == "equals" else [*value, found]
+    if near and kind == "contains_any" and draw(st.booleans()):
+        found = draw(st.sampled_from(near))
+        text = found if isinstance(found, str) else compact_text(found)
+        value = [draw(NEEDLES), text[:2] or "a"]
     keys = [key for each in near if isinstance(each, dict) for key in each if key]
     if keys and kind == "required_keys" and draw(st.booleans()):
         value = [draw(st.sampled_from(keys))]

@@ -38,7 +38,9 @@ def run() -> Callable[..., Any]:
     environment.globals.update(
         adapter=adapter, ref=lambda name: name, **{"return": lambda value: value}
     )
-    source = "".join(path.read_text("utf-8") for path in files)
+    texts = [path.read_text("utf-8") for path in files]
+    # dbt alone has the tag that says how a model is kept
+    source = "".join(text for text in texts if "{% materialization" not in text)
     adapter.macros = vars(environment.from_string(source).module)
     con = duckdb.connect()
     seeds = dbt_project() / "seeds" / "scoring"
