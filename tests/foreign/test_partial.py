@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from promptlab.operations.health import examine
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
 
@@ -108,3 +110,31 @@ def test_rounds_in_error_are_no_gap_of_the_scorers(warehouse: Warehouse) -> None
     codes = warehouse.sql("select code from marts.fct_alerts where task_id = 'whole'")
     assert "low_coverage" not in codes["code"].to_list()
     assert "high_error_share" in codes["code"].to_list()
+
+
+def test_a_report_names_each_total_that_the_rows_do_not_give(
+    warehouse: Warehouse, tmp_path: Path
+) -> None:
+    totals = warehouse.result("cut").totals
+    assert totals is not None
+    assert totals.n == totals.n_agree + len(totals.others)
+    assert {total.reason for total in totals.others} == {"fewer_rows"}
+    warehouse.report(["cut"], tmp_path, formats=["html", "md"])
+    [page] = tmp_path.rglob("report.html")
+    shown = page.read_text("utf-8").partition('<section id="totals"')[2]
+    for total in totals.others:
+        assert total.total_name in shown
+    assert "the file holds fewer rows than it claims" in shown
+    assert warehouse.result("whole").totals.others == []
+
+
+def test_doctor_names_the_totals_that_the_rows_do_not_give(
+    warehouse: Warehouse,
+) -> None:
+    [found] = [
+        finding
+        for finding in examine(warehouse)
+        if finding.name == "totals that files claim are what their rows give"
+    ]
+    assert found.state == "warn"
+    assert "cut" in found.value
