@@ -44,11 +44,7 @@ tested as (
         t_975 * standard_error as half_width,
         (t_975 + t_800) * standard_error as smallest_difference,
         case
-            when n_pairs = 0 then null
-            when t is not null then {{ t_p_value('t', 'df') }}
-            when n_better + n_worse = 0 then 1
-            -- all changed by the same amount: as likely as that many heads in a row, or tails
-            else power(2e0, -df)
+            when n_pairs > 0 then {{ paired_p_value('t', 'df', 'n_better + n_worse') }}
         end as p_value
 
     from quantiles

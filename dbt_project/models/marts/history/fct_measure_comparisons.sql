@@ -46,12 +46,7 @@ tested as (
 
     select
         *,
-        case
-            when t is not null then {{ t_p_value('t', 'n_free') }}
-            when n_higher + n_lower = 0 then 1
-            -- all changed by the same amount: as likely as that many heads in a row, or tails
-            else power(2e0, -n_free)
-        end as p_value
+        {{ paired_p_value('t', 'n_free', 'n_higher + n_lower') }} as p_value
 
     from measured
 
