@@ -163,7 +163,7 @@ class Warehouse(WarehouseFile):
             Every file written, the index last.
         """
         import reports
-        from reports.gate_policy import load_policy
+        from reports.gate.policy import load_policy
 
         policy = load_policy()
         with self.built() as con:
@@ -192,7 +192,7 @@ class Warehouse(WarehouseFile):
         """
         import reports
         from promptlab.task_ids import resolve_task
-        from reports.gate_policy import load_policy
+        from reports.gate.policy import load_policy
 
         policy = load_policy()
         with self.built() as con:

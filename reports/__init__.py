@@ -1,8 +1,22 @@
 """Reports: marts to AnalysisResult to files for people.
 
-Three separate steps: ``queries`` reads the numbers from the marts, ``view`` chooses
-what a page lists of them, templates loop over that. Nothing here computes a score,
-reads a clock, or touches anything but ``marts`` and the output folder.
+The way of a number, from the marts to a file; each room uses those above it only::
+
+    texts       all words, a file per language
+    printing    how a value or a text of others is printed
+    sentences   codes and facts, written as sentences
+    queries     SELECTs on the marts
+    charts      numbers drawn
+    gate        a policy's rules held against a task's numbers: the verdict
+    result.py   queries and gate to AnalysisResult
+    views       what a page lists of that
+    pages       templates, filled with a view
+    mail        the mail of a task
+    formats     each kind of file; index.py is the page of all tasks
+    write.py    which files are written, and where
+
+Nothing here computes a score, reads a clock, or touches anything but ``marts`` and the
+output folder.
 """
 
 from __future__ import annotations
@@ -11,12 +25,12 @@ from reports.files import folder_name
 from reports.formats import FORMATS
 from reports.formats.cases_csv import to_csv
 from reports.formats.junit_xml import to_junit
+from reports.formats.memory import to_memory_html, to_memory_json
 from reports.formats.report_md import to_markdown
 from reports.formats.result_json import to_json
-from reports.memory_queries import memory_result
-from reports.memory_report import to_memory_html, to_memory_json
-from reports.queries import analysis_result
-from reports.render import to_html
+from reports.pages.render import to_html
+from reports.queries.memory import memory_result
+from reports.result import analysis_result
 from reports.write import write_all, write_index, write_memory, write_task
 
 __all__ = [

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.gate import GateResult
-from reports.gate import gate_results
-from reports.headline import headline_view
-from reports.memory_queries import MemoryLine, memory_lines
-from reports.render import environment, render
-from reports.rows import Row, moment, rows
-from reports.sparkline import Sparkline, sparkline
-from reports.view import case_anchor
-from reports.view_types import CaseRef, HeadlineView
+from reports.charts.sparkline import Sparkline, sparkline
+from reports.gate.verdict import gate_results
+from reports.pages.render import environment, render
+from reports.queries.memory import MemoryLine, memory_lines
+from reports.queries.rows import Row, moment, rows
+from reports.views.headline import headline_view
+from reports.views.pieces import CaseRef, HeadlineView
+from reports.views.task import case_anchor
 
 if TYPE_CHECKING:
     import duckdb
 
-    from reports.gate_policy import Policy
+    from reports.gate.policy import Policy
 
 MOST_TITLES = 300
 MOST_RUNS = 30

@@ -11,22 +11,22 @@ from urllib.parse import quote
 
 from promptlab.errors import UsageError
 from promptlab.version import __version__
-from reports.catalogue import catalogue
 from reports.files import folder_name, write_file
 from reports.formats import FORMATS, Format, Options
-from reports.history_queries import title_history
+from reports.formats.memory import to_memory_html, to_memory_json
 from reports.index import read_index, to_index_html
 from reports.limits import SHOWN
-from reports.links import PAGE, links_of_task
-from reports.memory_queries import memory_lines, memory_result
-from reports.memory_report import to_memory_html, to_memory_json
-from reports.queries import analysis_result
-from reports.render import COMPARISON_SECTIONS, environment, to_html
+from reports.pages.links import PAGE, links_of_task
+from reports.pages.render import COMPARISON_SECTIONS, environment, to_html
+from reports.queries.history import title_history
+from reports.queries.memory import memory_lines, memory_result
+from reports.result import analysis_result
+from reports.texts.catalogue import catalogue
 
 if TYPE_CHECKING:
     import duckdb
 
-    from reports.gate_policy import Policy
+    from reports.gate.policy import Policy
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         ScoreComparison,
     )
     from promptlab.contracts.gate import GateResult
-    from reports.gate_policy import Policy
+    from reports.gate.policy import Policy
 
 EXIT_CODES = {
     "improved": 0,
@@ -97,8 +97,8 @@ def command(
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import compare
     from promptlab.warehouse import Warehouse
-    from reports.gate import gate_result
-    from reports.gate_policy import load_policy
+    from reports.gate.policy import load_policy
+    from reports.gate.verdict import gate_result
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
@@ -152,7 +152,7 @@ def _write(
 
 
 def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
-    from reports.comparison_report import comparison_markdown
+    from reports.formats.comparisons import comparison_markdown
 
     if call.format == "json":
         click.echo(comparison.model_dump_json(indent=2))

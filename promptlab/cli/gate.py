@@ -55,7 +55,7 @@ def command(
     """
     from promptlab.history.gate import judge
     from promptlab.warehouse import Warehouse
-    from reports.gate_policy import default_policy, load_policy
+    from reports.gate.policy import default_policy, load_policy
 
     if init:
         click.echo(default_policy(), nl=False)
@@ -73,7 +73,7 @@ def command(
 
 
 def _print(result: GateResult, call: Call) -> None:
-    from reports.comparison_report import gate_junit, gate_markdown
+    from reports.formats.comparisons import gate_junit, gate_markdown
 
     columns = ("rule", "value", "limit", "verdict", "note")
     rows = [(r.rule, r.value, r.limit, r.verdict, r.note) for r in result.rules]
@@ -112,7 +112,7 @@ def _print(result: GateResult, call: Call) -> None:
 
 def _append_summary(result: GateResult) -> None:
     from promptlab.errors import SettingsError
-    from reports.comparison_report import gate_markdown
+    from reports.formats.comparisons import gate_markdown
 
     target = os.environ.get(SUMMARY)
     if not target:

@@ -49,7 +49,7 @@ def spoken(text: str, **values: object) -> str:
 @cache
 def chinese() -> dict[str, str]:
     """Return the Chinese of every text that commands print."""
-    from reports.catalogue import catalogue
+    from reports.texts.catalogue import catalogue
 
     codes: dict[str, str] = {}
     for key, text in catalogue("zh").entries.items():

@@ -359,7 +359,7 @@ def _comparison(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], lang: str
 ) -> MemoryComparison | None:
     """The two runs compared; the later one is the candidate, however they are given."""
-    from reports.memory_comparison_queries import memory_comparisons
+    from reports.queries.memory_comparisons import memory_comparisons
 
     for baseline, candidate in (runs, runs[::-1]):
         kept = memory_comparisons(con, candidate, lang=lang, baseline=baseline)

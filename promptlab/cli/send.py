@@ -51,9 +51,9 @@ def command(
     from promptlab.task_ids import resolve_task
     from promptlab.warehouse import Warehouse
     from reports.files import folder_name, write_file
-    from reports.gate_policy import load_policy
-    from reports.mail import task_message
-    from reports.mail_message import NO_REPLY, Envelope
+    from reports.gate.policy import load_policy
+    from reports.mail.message import NO_REPLY, Envelope
+    from reports.mail.task import task_message
 
     settings = call.settings
     if settings.mail_from is None and not dry_run:

@@ -15,7 +15,7 @@ from promptlab.build import build
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.messages import say
 from promptlab.task_ids import resolve_task, to_compare_again
-from reports.comparison_queries import comparison, is_compared
+from reports.queries.comparisons import comparison, is_compared
 
 if TYPE_CHECKING:
     import duckdb

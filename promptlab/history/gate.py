@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from promptlab.errors import NothingToDo
 from promptlab.history.comparisons import compare
 from promptlab.task_ids import resolve_task
-from reports.gate import gate_result
-from reports.gate_policy import Policy
+from reports.gate.policy import Policy
+from reports.gate.verdict import gate_result
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult

@@ -1,6 +1,6 @@
-"""The files a task's report can be written as, one module each.
+"""Kinds of files. Those of a task are modules with a ``FORMAT``, listed here.
 
-To add one, write a module with a ``FORMAT`` and list it here.
+Pages of memory runs and texts of comparisons and gates stand beside them.
 """
 
 from __future__ import annotations

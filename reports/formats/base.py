@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.gate_policy import Policy
-from reports.history_queries import PastRun
+from reports.gate.policy import Policy
 from reports.limits import ListLimits
-from reports.links import NOWHERE, Links
+from reports.pages.links import NOWHERE, Links
+from reports.queries.history import PastRun
 
 
 @dataclass(frozen=True)

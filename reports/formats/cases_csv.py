@@ -7,10 +7,10 @@ import io
 from typing import Any
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
-from reports.case_view import question
 from reports.formats.base import Format, Options
 from reports.limits import WHOLE
-from reports.visible import visible
+from reports.printing.visible import visible
+from reports.views.cases import question
 
 # What makes a spreadsheet read a cell as a formula, full-width forms included.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")

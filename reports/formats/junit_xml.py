@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
-from reports.case_view import first_error
-from reports.catalogue import catalogue
-from reports.filters import Filters
 from reports.formats.base import Format, Options
 from reports.limits import WHOLE
-from reports.render import environment, language_of, render
-from reports.visible import clip
+from reports.pages.render import environment, language_of, render
+from reports.printing.filters import Filters
+from reports.printing.visible import clip
+from reports.texts.catalogue import catalogue
+from reports.views.cases import first_error
 
 MOST_DIFFERENCES = 20
 """Differences listed in the text of one failure."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
 from reports.limits import SHOWN
-from reports.mail_message import Envelope, to_message
+from reports.mail.message import Envelope, to_message
 
 
 def _render(result: AnalysisResult, options: Options) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
 from reports.limits import SHOWN
-from reports.render import to_html
+from reports.pages.render import to_html
 
 
 def _render(result: AnalysisResult, options: Options) -> bytes:

@@ -7,8 +7,8 @@ from pathlib import Path
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
 from reports.limits import SHOWN, ListLimits
-from reports.render import environment, language_of, render
-from reports.view import arrange
+from reports.pages.render import environment, language_of, render
+from reports.views.task import arrange
 
 MOST_BYTES = 60_000
 _CASES = (50, 25, 10, 5, 0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from reports.printing.visible import clip
 from reports.sentences.speech import Speech
-from reports.visible import clip
 
 _MOST = 80
 """Characters of an answer that a sentence quotes."""

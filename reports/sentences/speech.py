@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
-from reports.catalogue import catalogue
-from reports.filters import Filters
-from reports.names import Names
-from reports.visible import clip
+from reports.printing.filters import Filters
+from reports.printing.visible import clip
+from reports.sentences.names import Names
+from reports.texts.catalogue import catalogue
 
 UNKNOWN = "–"
 """Stands where a fact is missing, so that a sentence is never empty."""

@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
-import reports.comparison_queries
-import reports.queries
+import reports.queries.comparisons
+import reports.result
 from reports.limits import SHOWN
 from tests.benchmarks.generate import analysis_input
 from tests.benchmarks.history import answered_again, timed, warehouse, write
@@ -125,8 +125,8 @@ def _statements(folder: Path, cases: int) -> Path:
     """What a report asks of the marts, with its values, as it asks it."""
     file = folder / f"report-queries-{cases}.json"
     asked: list[tuple[str, dict[str, Any] | None]] = []
-    readers = (reports.queries, reports.comparison_queries)
-    rows = reports.queries.rows
+    readers = (reports.result, reports.queries.comparisons)
+    rows = reports.result.rows
 
     def remember(con: Any, sql: str, values: dict[str, Any] | None = None) -> Any:
         asked.append((sql, values))

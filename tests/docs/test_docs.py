@@ -15,7 +15,7 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.cli.init import task_example
 from promptlab.dictionary import tables as dictionary
-from reports.catalogue import catalogue
+from reports.texts.catalogue import catalogue
 from tests.docs import command_line, markdown, tables
 
 ROOT = tables.ROOT

@@ -12,7 +12,7 @@ import pytest
 
 from promptlab.contracts.gate import GateResult
 from promptlab.errors import SettingsError
-from reports.gate_policy import default_policy, parse_policy
+from reports.gate.policy import default_policy, parse_policy
 
 
 @pytest.mark.parametrize(

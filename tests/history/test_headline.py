@@ -12,10 +12,10 @@ import pytest
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.gate import GateResult
 from reports import analysis_result, to_html, to_markdown
-from reports.gate import gate_results
+from reports.gate.verdict import gate_results
 from reports.index import read_index, to_index_html
-from reports.mail_message import to_message
-from reports.visible import plain
+from reports.mail.message import to_message
+from reports.printing.visible import plain
 from tests.history.conftest import PAIRED, situations
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)

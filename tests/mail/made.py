@@ -28,8 +28,8 @@ from promptlab.contracts.comparison import (
     ScoreComparison,
 )
 from promptlab.contracts.gate import CaseList, GateResult
-from reports import mail_message
-from reports.history_queries import PastRun
+from reports.mail import message
+from reports.queries.history import PastRun
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
 AT = datetime(2024, 10, 24, 13, 0, tzinfo=UTC)
@@ -306,7 +306,7 @@ def to_message(
 ) -> EmailMessage:
     """The mail of a result, compared with its baseline."""
     compared = made.model_copy(update={"comparison": comparison})
-    return mail_message.to_message(compared, **options)
+    return message.to_message(compared, **options)
 
 
 def canaries() -> list[str]:

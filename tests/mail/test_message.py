@@ -14,9 +14,9 @@ import pytest
 
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
+from reports.charts.trend_png import trend
 from reports.formats.report_eml import FORMAT
-from reports.mail_message import MOST_BYTES, Envelope
-from reports.trend_png import trend
+from reports.mail.message import MOST_BYTES, Envelope
 from tests.mail.made import (
     canaries,
     case,

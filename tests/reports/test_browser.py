@@ -12,8 +12,8 @@ import pytest
 from promptlab.database.connection import connect
 from reports import to_html, to_memory_html
 from reports.formats import Options
-from reports.mail import task_message
-from reports.mail_message import Envelope
+from reports.mail.message import Envelope
+from reports.mail.task import task_message
 from reports.write import write_all, write_comparison
 from tests.reports.test_report_html import poisoned
 

@@ -12,7 +12,7 @@ import pytest
 import reports
 from promptlab.errors import UsageError
 from promptlab.languages import languages
-from reports.catalogue import catalogue
+from reports.texts.catalogue import catalogue
 
 ROOT = Path(reports.__file__).parent
 SEEDS = Path(__file__).parents[2] / "dbt_project" / "seeds" / "scoring"

@@ -7,9 +7,9 @@ import pytest
 
 from promptlab.contracts.comparison import Comparison
 from reports import to_html, to_markdown
-from reports.catalogue import catalogue
-from reports.filters import Filters
 from reports.limits import SHOWN
+from reports.printing.filters import Filters
+from reports.texts.catalogue import catalogue
 
 
 def section(page: str):

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from reports.catalogue import catalogue
-from reports.filters import Filters, iso
+from reports.printing.filters import Filters, iso
+from reports.texts.catalogue import catalogue
 
 ZH = Filters(catalogue("zh"))
 EN = Filters(catalogue("en"))

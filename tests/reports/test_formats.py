@@ -11,7 +11,7 @@ import pytest
 
 from promptlab.errors import UsageError
 from reports import FORMATS, to_csv, to_junit, to_markdown
-from reports.visible import plain
+from reports.printing.visible import plain
 from reports.write import chosen_formats
 
 FORMULAS = [

@@ -8,7 +8,7 @@ import html5lib
 import pytest
 
 from reports import to_html
-from reports.histogram import HEIGHT, WIDTH, histogram
+from reports.charts.histogram import HEIGHT, WIDTH, histogram
 from tests.reports.conftest import TASK_ID
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -12,8 +12,8 @@ import pytest
 from promptlab.contracts.memory_result import MemoryResult
 from promptlab.errors import NothingToDo
 from reports import to_memory_html, to_memory_json
-from reports.curve import curve
-from reports.memory_view import arrange_memory
+from reports.charts.curve import curve
+from reports.views.memory import arrange_memory
 
 
 def words(page):

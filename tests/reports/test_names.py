@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports import to_html
-from reports.names import Names
+from reports.sentences.names import Names
 
 
 @pytest.fixture

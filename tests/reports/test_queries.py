@@ -14,7 +14,7 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import NothingToDo, UsageError
 from reports import to_json
 from reports.limits import ListLimits
-from reports.view import worst_first
+from reports.views.task import worst_first
 
 SOURCES = sorted(Path(reports.__file__).parent.rglob("*.py"))
 

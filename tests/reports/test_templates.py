@@ -10,7 +10,7 @@ import pytest
 import reports
 from promptlab.errors import SettingsError, UsageError
 from reports import to_html
-from reports.render import SECTIONS, environment, render
+from reports.pages.render import SECTIONS, environment, render
 
 ROOT = Path(reports.__file__).parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))

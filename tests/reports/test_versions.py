@@ -10,9 +10,9 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, Prompt, RoundOutcome
 from reports import analysis_result, to_html
-from reports.case_queries import prompt_of
-from reports.case_view import case_view, prompt_view
 from reports.limits import SHOWN
+from reports.queries.cases import prompt_of
+from reports.views.cases import case_view, prompt_view
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.visible import TextPiece, clip, highlighted, parts, visible
+from reports.printing.visible import TextPiece, clip, highlighted, parts, visible
 
 
 @pytest.mark.parametrize(

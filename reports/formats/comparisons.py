@@ -1,0 +1,75 @@
+"""Comparisons and gates as text: Markdown for a CI step, JUnit XML for its tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptlab.contracts.comparison import Comparison
+from promptlab.contracts.gate import GateResult
+from reports.pages.render import environment, render
+
+MOST_BYTES = 60_000
+_CASES = (50, 25, 10, 0)
+_SUBJECTS = 40
+"""Dimensions, and tags, that are listed at most."""
+
+
+def comparison_markdown(
+    comparison: Comparison,
+    gate: GateResult | None = None,
+    *,
+    templates: Path | None = None,
+) -> str:
+    """Return *comparison* as Markdown of at most 60 KB.
+
+    Args:
+        comparison: What to report, with as many cases as are wanted.
+        gate: What the gate says of it; it stands first.
+        templates: Folder whose files replace the built-in ones of the same name.
+    """
+    env = environment(comparison.lang, templates)
+    changed = [c for c in comparison.cases if c.change != "same"]
+    for most in _CASES:
+        page = render(
+            env,
+            "comparison.md.j2",
+            comparison=comparison,
+            gate=gate,
+            cases=changed[:most],
+            n_more=comparison.counts.changed - len(changed[:most]),
+            most=_SUBJECTS,
+        )
+        if len(page.encode()) <= MOST_BYTES:
+            break
+    return page
+
+
+def gate_markdown(result: GateResult, *, templates: Path | None = None) -> str:
+    """Return *result* as Markdown.
+
+    Args:
+        result: What the gate said.
+        templates: Folder whose files replace the built-in ones of the same name.
+    """
+    return render(environment(result.lang, templates), "gate.md.j2", result=result)
+
+
+def gate_junit(result: GateResult, *, templates: Path | None = None) -> str:
+    """Return *result* as JUnit XML: a test per rule.
+
+    A rule that could not be judged is an error, for a CI must not show it as green.
+
+    Args:
+        result: What the gate said.
+        templates: Folder whose files replace the built-in ones of the same name.
+    """
+    counts = {
+        verdict: sum(rule.verdict == verdict for rule in result.rules)
+        for verdict in ("fail", "inconclusive", "skipped")
+    }
+    return render(
+        environment(result.lang, templates),
+        "gate.junit.xml.j2",
+        result=result,
+        counts=counts,
+    )

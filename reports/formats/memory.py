@@ -1,0 +1,29 @@
+"""The page and the JSON of one memory run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from promptlab.contracts.memory_result import MemoryResult
+from reports.pages.render import environment, render
+from reports.views.memory import arrange_memory
+
+
+def to_memory_html(
+    result: MemoryResult, *, templates: Path | None = None, index: str | None = None
+) -> str:
+    """Return the report of a memory run as one self-contained page.
+
+    Args:
+        result: What to report.
+        templates: Folder whose files replace the built-in ones of the same name.
+        index: Link of the index, if there is one.
+    """
+    env = environment(result.lang, templates)
+    view = arrange_memory(result)
+    return render(env, "memory.html.j2", result=result, view=view, index=index)
+
+
+def to_memory_json(result: MemoryResult) -> str:
+    """Return *result* as JSON: keys in the contract's order, letters unescaped."""
+    return result.model_dump_json(indent=2) + "\n"

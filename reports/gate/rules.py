@@ -1,0 +1,262 @@
+"""The rules of a gate: a task's numbers held against the limits of a policy.
+
+Every number is the marts'. A rule whose number is missing, or whose drop may be chance,
+is inconclusive: it neither passes nor fails. On the first run of a title, the rules
+about the baseline are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from promptlab.contracts.comparison import ScoreComparison
+from promptlab.contracts.gate import (
+    GatePolicy,
+    GateRule,
+    GateVerdict,
+    RuleVerdict,
+    Significance,
+)
+from reports.printing.filters import Filters
+from reports.queries.gate import GateNumbers, TagCases
+from reports.queries.rows import Row
+from reports.texts.catalogue import Catalogue
+
+_MOST_NAMED = 5
+
+
+@dataclass(frozen=True)
+class Gate:
+    """One task's numbers, and the rules that they are held against."""
+
+    policy: GatePolicy
+    numbers: GateNumbers
+    why_not: str | None
+    """Why there is nothing to compare with; ``None`` where there is, or on a first
+    run."""
+    filters: Filters
+
+    @property
+    def texts(self) -> Catalogue:
+        """The sentences, in the language of the notes."""
+        return self.filters.catalogue
+
+    @property
+    def is_first_run(self) -> bool:
+        """Whether nothing came before."""
+        return self.numbers.changes is None and self.why_not is None
+
+    def rules(self) -> Iterator[GateRule]:
+        """Judge every rule that the policy asks for, in the order of its file."""
+        policy = self.policy
+        for row in self.numbers.partial:
+            yield self._partial(row)
+        for name in ("min_score", "min_pass_rate", "min_coverage"):
+            yield from self._at_least(name, getattr(policy, name), _MEASURES[name])
+        yield from self._at_most(
+            "max_error_share", policy.max_error_share, "error_share"
+        )
+        for tag in policy.must_pass_tags:
+            yield self._tag(tag)
+        if not policy.allow_critical_alerts:
+            yield self._alerts()
+        if not policy.allow_missed_targets:
+            yield self._targets()
+        if policy.regression.max_drop is not None:
+            yield self._drop(
+                "regression.max_drop",
+                policy.regression.max_drop,
+                policy.regression.significance,
+                None if self.numbers.changes is None else self.numbers.changes.overall,
+            )
+        if not policy.regression.allow_must_have_lost:
+            yield self._lost("must_have_lost")
+        if not policy.regression.allow_newly_failing:
+            yield self._lost("newly_failing")
+        for table, key in _CEILINGS:
+            limit = getattr(getattr(policy, table), key)
+            yield from self._at_most(f"{table}.{key}", limit, _CEILINGS[table, key])
+        for dimension_id in policy.dimensions:
+            yield from self._dimension(dimension_id)
+
+    def _partial(self, row: Row) -> GateRule:
+        """Of some of the rows nothing can be said for all of them."""
+        note = self.texts.text(
+            "gate_note.partial",
+            task=row["task_id"],
+            n=row["n_rows_held"],
+            total="–" if row["n_rows_claimed"] is None else row["n_rows_claimed"],
+        )
+        return _rule("all_rows", None, None, "inconclusive", note)
+
+    def _at_least(
+        self, rule: str, limit: float | None, measure: str
+    ) -> Iterator[GateRule]:
+        value = self.numbers.measures.get(measure)
+        if limit is not None:
+            yield self._held(rule, value, limit, value is not None and value >= limit)
+
+    def _at_most(
+        self, rule: str, limit: float | None, measure: str
+    ) -> Iterator[GateRule]:
+        value = self.numbers.measures.get(measure)
+        if limit is not None:
+            yield self._held(rule, value, limit, value is not None and value <= limit)
+
+    def _held(
+        self, rule: str, value: float | None, limit: float, holds: bool
+    ) -> GateRule:
+        if value is None:
+            note = self.texts.text("gate_note.not_known")
+            return _rule(rule, None, limit, "inconclusive", note)
+        return _rule(rule, value, limit, "pass" if holds else "fail")
+
+    def _tag(self, tag: str) -> GateRule:
+        rule = f"must_pass_tags.{tag}"
+        cases = self.numbers.tags.get(tag)
+        if cases is None:
+            note = self.texts.text("gate_note.no_tag", name=tag)
+            return _rule(rule, None, 1.0, "inconclusive", note)
+        share = cases.n_pass / cases.n_cases
+        if cases.not_passed:
+            note = self._cases("tag_failed", cases.not_passed, cases)
+            return _rule(rule, share, 1.0, "fail", note)
+        if cases.unevaluated:
+            note = self._cases("tag_unevaluated", cases.unevaluated, cases)
+            return _rule(rule, share, 1.0, "inconclusive", note)
+        return _rule(rule, share, 1.0, "pass")
+
+    def _cases(self, text: str, listed: list[str], cases: TagCases) -> str:
+        return self.texts.text(
+            f"gate_note.{text}",
+            n=len(listed),
+            total=cases.n_cases,
+            cases=_named(listed),
+        )
+
+    def _alerts(self) -> GateRule:
+        codes = self.numbers.critical_alerts
+        note = None
+        if codes:
+            note = self.texts.text(
+                "gate_note.alerts", n=len(codes), codes=_named(codes)
+            )
+        verdict: GateVerdict = "fail" if codes else "pass"
+        return _rule("allow_critical_alerts", float(len(codes)), 0.0, verdict, note)
+
+    def _targets(self) -> GateRule:
+        names = self.numbers.missed_targets
+        verdict: GateVerdict = "fail" if names else "pass"
+        note = _named(names) if names else None
+        return _rule("allow_missed_targets", float(len(names)), 0.0, verdict, note)
+
+    def _lost(self, kind: Literal["must_have_lost", "newly_failing"]) -> GateRule:
+        """No case may do this; of none that could is not known to have done it."""
+        rule = f"regression.allow_{kind}"
+        changes = self.numbers.changes
+        if changes is None:
+            return self._not_compared(rule, 0.0)
+        lost = changes.cases[kind]
+        if lost.n:
+            note = self.texts.text(
+                f"gate_note.{kind}", n=lost.n, cases=_named(lost.case_ids)
+            )
+            return _rule(rule, float(lost.n), 0.0, "fail", note)
+        if changes.overall.reason in _NOTHING_SHARED:
+            note = changes.overall.conclusion
+            return _rule(rule, None, 0.0, "inconclusive", note)
+        if kind == "newly_failing" and not changes.overall.n_judged:
+            note = self.texts.text("gate_note.nothing_judged")
+            return _rule(rule, None, 0.0, "inconclusive", note)
+        return _rule(rule, 0.0, 0.0, "pass")
+
+    def _not_compared(self, rule: str, limit: float) -> GateRule:
+        if self.is_first_run:
+            note = self.texts.text("gate_note.first_run")
+            required = self.policy.regression.require_baseline
+            verdict: RuleVerdict = "inconclusive" if required else "skipped"
+            return _rule(rule, None, limit, verdict, note)
+        return _rule(rule, None, limit, "inconclusive", self.why_not)
+
+    def _dimension(self, dimension_id: str) -> Iterator[GateRule]:
+        rules = self.policy.dimensions[dimension_id]
+        prefix = f"dimensions.{dimension_id}"
+        missing = dimension_id not in self.numbers.dimensions
+        if rules.min_score is not None:
+            if missing:
+                note = self.texts.text("gate_note.no_dimension", name=dimension_id)
+                yield _rule(
+                    f"{prefix}.min_score", None, rules.min_score, "inconclusive", note
+                )
+            else:
+                value = self.numbers.dimensions[dimension_id]["score"]
+                holds = value is not None and value >= rules.min_score
+                yield self._held(f"{prefix}.min_score", value, rules.min_score, holds)
+        if rules.max_drop is not None:
+            changes = self.numbers.changes
+            found = None if changes is None else changes.dimensions.get(dimension_id)
+            rule = f"{prefix}.max_drop"
+            if changes is not None and found is None:
+                note = self.texts.text("gate_note.no_dimension", name=dimension_id)
+                yield _rule(rule, None, rules.max_drop, "inconclusive", note)
+            else:
+                yield self._drop(rule, rules.max_drop, rules.significance, found)
+
+    def _drop(
+        self,
+        rule: str,
+        limit: float,
+        significance: Significance,
+        score: ScoreComparison | None,
+    ) -> GateRule:
+        if score is None:
+            return self._not_compared(rule, limit)
+        if score.delta is None:
+            return _rule(rule, None, limit, "inconclusive", score.conclusion)
+        if score.delta >= 0:
+            rise = self.filters.delta(score.delta)
+            note = self.texts.text("gate_note.no_drop", points=rise)
+            return _rule(rule, 0.0, limit, "pass", note)
+        drop = -score.delta
+        if drop <= limit or (
+            significance == "required" and score.verdict == "no_reliable_change"
+        ):
+            points = self.filters.points(drop)
+            note = self.texts.text("gate_note.small_drop", points=points)
+            return _rule(rule, drop, limit, "pass", note)
+        if significance == "ignored" or score.verdict == "regressed":
+            return _rule(rule, drop, limit, "fail", score.conclusion)
+        note = self.texts.text("gate_note.not_significant", conclusion=score.conclusion)
+        return _rule(rule, drop, limit, "inconclusive", note)
+
+
+_MEASURES = {
+    "min_score": "overall_score",
+    "min_pass_rate": "pass_rate",
+    "min_coverage": "coverage",
+}
+_CEILINGS = {
+    ("latency", "max_p50_ms"): "latency_p50",
+    ("latency", "max_p95_ms"): "latency_p95",
+    ("tokens", "max_total"): "tokens_total",
+    ("cost", "max_total"): "cost_total",
+    ("cost", "max_per_round"): "cost_mean",
+}
+_NOTHING_SHARED = frozenset({"no_shared_case", "no_comparable_case"})
+
+
+def _rule(
+    rule: str,
+    value: float | None,
+    limit: float | None,
+    verdict: RuleVerdict,
+    note: str | None = None,
+) -> GateRule:
+    return GateRule(rule=rule, value=value, limit=limit, verdict=verdict, note=note)
+
+
+def _named(names: Sequence[str]) -> str:
+    more = ", …" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

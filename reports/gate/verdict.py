@@ -1,0 +1,205 @@
+"""The one verdict of a task: what every report, mail and command begins with.
+
+The rules are held against the numbers of the marts (:mod:`reports.gate.rules`), and
+what comes of it is said in one sentence (:mod:`reports.sentences.headline`). Nothing
+else in the project decides or words whether to ship.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from promptlab.contracts.gate import (
+    GATE_FORMAT_VERSION,
+    Advice,
+    CaseList,
+    Decision,
+    GateResult,
+    GateRule,
+    GateVerdict,
+)
+from promptlab.errors import NothingToDo, UsageError
+from promptlab.task_ids import resolve_task
+from reports.gate.policy import Policy, built_in_policy
+from reports.gate.rules import Gate
+from reports.printing.filters import Filters
+from reports.queries.gate import GateNumbers, gate_numbers
+from reports.queries.rows import rows
+from reports.sentences.headline import headline
+from reports.texts.catalogue import catalogue
+
+if TYPE_CHECKING:
+    import duckdb
+
+_BASELINES = """
+select task_id, baseline_task_id, baseline_source
+from marts.dim_task_baselines
+where task_id in (select unnest($tasks))
+"""
+
+_DECISIONS: dict[GateVerdict, Decision] = {
+    "pass": "ship",
+    "fail": "do_not_ship",
+    "inconclusive": "cannot_tell",
+}
+
+
+def gate_result(
+    con: duckdb.DuckDBPyConnection,
+    task_id: str,
+    policy: Policy | None = None,
+    *,
+    lang: str,
+    baseline: str | None = None,
+) -> GateResult:
+    """Return the verdict of one task; arguments and errors as of `gate_results`."""
+    found = gate_results(con, [task_id], policy, lang=lang, baseline=baseline)
+    return found[task_id]
+
+
+def gate_results(
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Sequence[str],
+    policy: Policy | None = None,
+    *,
+    lang: str,
+    baseline: str | None = None,
+) -> dict[str, GateResult]:
+    """Hold tasks against a policy.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task_ids: The whole ids of the tasks.
+        policy: The rules; the built-in policy by default.
+        lang: Language of the sentences, ``zh`` or ``en``.
+        baseline: The whole id of the task to hold them against, instead of the one
+            that the policy names.
+
+    Returns:
+        The verdicts by task.
+
+    Raises:
+        UsageError: the policy asks for nothing.
+        NothingToDo: the marts hold no such task.
+    """
+    policy = policy or built_in_policy()
+    filters = Filters(catalogue(lang))
+    baselines, why_not = _baselines(con, task_ids, policy, baseline, filters)
+    numbers = gate_numbers(
+        con,
+        task_ids,
+        baselines=baselines,
+        tags=policy.rules.must_pass_tags,
+        lang=filters.catalogue.lang,
+    )
+    for task_id, before in baselines.items():
+        if numbers[task_id].changes is None:
+            why_not[task_id] = filters.catalogue.text(
+                "gate_note.not_compared", baseline=before, task=task_id
+            )
+    return {
+        task_id: _judged(numbers[task_id], policy, why_not.get(task_id), filters)
+        for task_id in task_ids
+    }
+
+
+def _baselines(
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Sequence[str],
+    policy: Policy,
+    baseline: str | None,
+    filters: Filters,
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What each task is held against, or why there is nothing; neither: a first run."""
+    if baseline is not None:
+        return dict.fromkeys(task_ids, baseline), {}
+    wanted = policy.rules.regression.baseline
+    if wanted in ("baseline", "previous"):
+        return _of_history(con, task_ids, wanted, filters)
+    found, why_not = {}, {}
+    for task_id in task_ids:
+        try:
+            before = resolve_task(con, wanted, of=task_id)
+        except (NothingToDo, UsageError) as error:
+            why_not[task_id] = str(error)
+            continue
+        if before == task_id:
+            why_not[task_id] = filters.catalogue.text("gate_note.is_baseline")
+        else:
+            found[task_id] = before
+    return found, why_not
+
+
+def _of_history(
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Sequence[str],
+    wanted: str,
+    filters: Filters,
+) -> tuple[dict[str, str], dict[str, str]]:
+    column = "baseline_task_id" if wanted == "baseline" else "previous_task_id"
+    sql = _BASELINES.replace("baseline_task_id", f"{column} as baseline_task_id")
+    listed = {row["task_id"]: row for row in rows(con, sql, {"tasks": list(task_ids)})}
+    found, why_not = {}, {}
+    for task_id in task_ids:
+        row = listed.get(task_id)
+        if row is None or (wanted == "baseline" and row["baseline_source"] == "gone"):
+            why_not[task_id] = filters.catalogue.text("gate_note.baseline_gone")
+        elif row["baseline_task_id"] is not None:
+            found[task_id] = row["baseline_task_id"]
+    return found, why_not
+
+
+def _judged(
+    numbers: GateNumbers, policy: Policy, why_not: str | None, filters: Filters
+) -> GateResult:
+    gate = Gate(policy.rules, numbers, why_not, filters)
+    rules = list(gate.rules())
+    if not rules:
+        raise UsageError(f"{policy.name}: asks for nothing; `promptlab gate --init`")
+    changes = numbers.changes
+    verdict = _worst(rules)
+    first = gate.is_first_run and verdict == "pass"
+    nobody = CaseList(n=0, case_ids=[])
+    result = GateResult(
+        task_id=numbers.task_id,
+        title=numbers.title,
+        prompt_version=numbers.prompt_version,
+        model=numbers.model,
+        created_at=numbers.created_at,
+        baseline_task_id=None if changes is None else changes.baseline_task_id,
+        policy=policy.name,
+        verdict=verdict,
+        decision="first_run" if first else _DECISIONS[verdict],
+        headline="",
+        broke=nobody if changes is None else changes.cases["broke"],
+        fixed=nobody if changes is None else changes.cases["fixed"],
+        change=None if changes is None else changes.overall.delta,
+        change_verdict=None if changes is None else changes.overall.verdict,
+        n_pass=numbers.n_pass,
+        n_judged=numbers.n_judged,
+        n_judged_twice=0 if changes is None else changes.overall.n_judged or 0,
+        advice=[] if numbers.n_judged or not numbers.n_cases else _advice(numbers),
+        rules=rules,
+        lang=filters.catalogue.lang,
+        version=GATE_FORMAT_VERSION,
+    )
+    return result.model_copy(update={"headline": headline(result, filters)})
+
+
+def _worst(rules: Iterable[GateRule]) -> GateVerdict:
+    verdicts = {rule.verdict for rule in rules}
+    if "fail" in verdicts:
+        return "fail"
+    return "inconclusive" if "inconclusive" in verdicts else "pass"
+
+
+def _advice(numbers: GateNumbers) -> list[Advice]:
+    """What would tell right from wrong, where nothing of the task does so far."""
+    found: list[Advice] = []
+    if any(row["score"] is not None for row in numbers.dimensions.values()):
+        found.append("pass_score")
+    found.append("testset" if numbers.testset_id is None else "expectations")
+    if not any(row["scorer"] == "accuracy" for row in numbers.dimensions.values()):
+        found.append("golden_answers")
+    return found

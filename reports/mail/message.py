@@ -1,0 +1,300 @@
+"""The mail of a task: text, HTML and picture in one message.
+
+The same input gives the same bytes: boundaries, Message-ID and Content-ID come from
+the task and the time the report was made, never from a clock or from chance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.errors import UsageError
+from reports.charts.trend_png import trend
+from reports.files import folder_name
+from reports.mail.view import LIMITS, MailView, arrange_mail, one_line
+from reports.pages.render import environment, language_of, render, to_html
+from reports.printing.filters import Filters
+from reports.queries.history import PastRun
+from reports.sentences.headline import brief
+from reports.texts.catalogue import catalogue
+
+MOST_BYTES = 72_000
+"""Of the HTML body: as base64 it is then still below what Gmail shows whole."""
+
+Attach = Literal["none", "html", "zip", "link"]
+
+NO_REPLY = "promptlab@promptlab.invalid"
+_ASCII_ENOUGH = 1.2  # bytes per character, up to which quoted-printable is shorter
+_PAGE = "report.html"
+_SUBJECT_COLUMNS = 72  # a phone shows about 40, a list of mails about 100
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What a mail needs beside the report."""
+
+    sender: str = NO_REPLY
+    to: Sequence[str] = ()
+    subject: str | None = None
+    """Instead of ours."""
+    attach: Attach | None = None
+    """The full report: not at all, as HTML, zipped, or only linked; when not said,
+    linked where there is an address, else as HTML."""
+    report_url: str | None = None
+    """Address below which the reports stand, as in the output folder."""
+
+    @property
+    def attached(self) -> Attach:
+        """How the full report comes along."""
+        return self.attach or ("link" if self.report_url else "html")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the full report is."""
+
+    link: str | None
+    attachment: str | None
+    """Name of the attached file."""
+    folder: str
+    """Below the output folder."""
+
+
+def to_message(
+    result: AnalysisResult,
+    *,
+    history: Sequence[PastRun] = (),
+    lang: str | None = None,
+    templates: Path | None = None,
+    envelope: Envelope | None = None,
+) -> EmailMessage:
+    """Return the mail of *result*.
+
+    Args:
+        result: What to report; a cut ``case_results`` is fine, the worst cases first.
+        history: Runs of the title up to this one, oldest first; none, no trend.
+        lang: Language of our texts; by default the one *result* was made in.
+        templates: Folder whose files replace the built-in ones of the same name.
+        envelope: Sender, recipients, subject, and how the full report comes along.
+
+    Raises:
+        UsageError: a link is asked for without an address to link to, or an address
+            of the envelope is not one.
+    """
+    envelope = envelope or Envelope()
+    lang = lang or language_of(result)
+    filters = Filters(catalogue(lang))
+    place = _place(result, envelope)
+    html, text, image = _bodies(result, history, lang, templates, filters, place)
+    message = EmailMessage(policy=SMTP)
+    _write_headers(message, result, envelope, filters)
+    message.set_content(text, cte=_encoding(text))
+    message.add_alternative(html, subtype="html", cte=_encoding(html))
+    if image is not None:
+        body = _html_part(message)
+        body.add_related(
+            image,
+            maintype="image",
+            subtype="png",
+            cid=f"<{_content_id(result)}>",
+            filename="trend.png",
+            disposition="inline",
+        )
+    if place.attachment is not None:
+        page = to_html(
+            result, lang=lang, templates=templates, with_script=False
+        ).encode()
+        _attach(
+            message, page, place.attachment, result, zipped=envelope.attached == "zip"
+        )
+    # Last: making a multipart hands every Content-… header to the first part.
+    message["Content-Language"] = catalogue(lang).tag
+    _fix_boundaries(message, _digest(result))
+    return message
+
+
+def subject_of(result: AnalysisResult, filters: Filters) -> str:
+    """Return the subject: the verdict first, so that a phone shows it."""
+    title = one_line(result.task.title, 12 if result.gate else 36)
+    if result.gate is None:
+        return filters.catalogue.text(
+            "mail.subject_scored",
+            grade=one_line(filters.label(result.summary.grade, "grade"), 12),
+            score=filters.score(result.summary.overall_score),
+            title=title,
+        )
+    said = brief(result.gate, filters, _SUBJECT_COLUMNS)
+    return filters.catalogue.text("mail.subject", headline=said, title=title)
+
+
+def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> str:
+    """Return what an inbox shows beside the subject: the whole verdict."""
+    if result.gate is not None:
+        return one_line(result.gate.headline, 140)
+    summary = result.summary
+    return filters.catalogue.text(
+        "mail.preheader",
+        n=summary.n_pass,
+        total=view.page.n_judged,
+        conclusion=one_line(summary.conclusion, 60),
+        title=one_line(result.task.title, 20),
+    )
+
+
+def _bodies(
+    result: AnalysisResult,
+    history: Sequence[PastRun],
+    lang: str,
+    templates: Path | None,
+    filters: Filters,
+    place: Place,
+) -> tuple[str, str, bytes | None]:
+    """Render both bodies, listing less until the HTML is small enough."""
+    env = environment(lang, templates)
+    compared = result.comparison
+    drawn = trend(history, compared.baseline.task_id if compared else None)
+    image = drawn.png() if drawn else None
+    for limits in LIMITS:
+        view = arrange_mail(
+            result,
+            filters,
+            history=history,
+            picture=None if image is None else drawn,
+            limits=limits,
+        )
+        values: dict[str, Any] = {
+            "result": result,
+            "mail": view,
+            "view": view.page,
+            "place": place,
+            "preheader": preheader_of(result, view, filters),
+            "image": None if image is None else _content_id(result),
+        }
+        html = render(env, "mail/mail.html.j2", **values)
+        if len(html.encode()) <= MOST_BYTES:
+            break
+    # The one template that is no markup; hidden characters are named here too.
+    plain = env.overlay(autoescape=False)
+    return html, render(plain, "mail/mail.txt.j2", **values), image
+
+
+def _place(result: AnalysisResult, envelope: Envelope) -> Place:
+    folder = folder_name(result.task.task_id)
+    base = envelope.report_url
+    if envelope.attached == "link" and base is None:
+        raise UsageError(
+            "attach: a link needs the address of the reports; set `report_url`"
+        )
+    if base is not None and not base.startswith(("https://", "http://")):
+        raise UsageError(
+            f"report_url: {base!r} does not begin with https:// or http://"
+        )
+    link = None if base is None else f"{base.rstrip('/')}/{quote(folder)}/{_PAGE}"
+    suffix = {"html": "html", "zip": "zip"}.get(envelope.attached)
+    return Place(link, None if suffix is None else f"{folder}.{suffix}", folder)
+
+
+def _write_headers(
+    message: EmailMessage,
+    result: AnalysisResult,
+    envelope: Envelope,
+    filters: Filters,
+) -> None:
+    sender = _address(envelope.sender)
+    subject = envelope.subject
+    if subject is None:
+        subject = subject_of(result, filters)
+    message["Subject"] = one_line(subject, 200)
+    message["From"] = Address("promptlab", sender.username, sender.domain)
+    if envelope.to:
+        message["To"] = [_address(to) for to in envelope.to]
+    else:
+        message["To"] = "undisclosed-recipients:;"
+    message["Date"] = format_datetime(result.generated_at)
+    message["Message-ID"] = f"<{_digest(result)}@{sender.domain}>"
+    message["Auto-Submitted"] = "auto-generated"
+
+
+def _address(text: str) -> Address:
+    """Read ``name@example.com``; the header classes refuse anything cunning."""
+    try:
+        address = Address(addr_spec=text)
+    except (ValueError, IndexError, TypeError, AttributeError):
+        address = None
+    except Exception as error:  # noqa: BLE001 (their parser raises its own kinds)
+        raise UsageError(f"{text!r}: is no mail address: {error}") from None
+    if address is None or not (address.username and address.domain):
+        raise UsageError(f"{text!r}: is no mail address; write name@example.com")
+    if not text.isascii():
+        raise UsageError(f"{text!r}: only addresses in ASCII can be written to")
+    return address
+
+
+def _attach(
+    message: EmailMessage,
+    page: bytes,
+    name: str,
+    result: AnalysisResult,
+    *,
+    zipped: bool,
+) -> None:
+    if not zipped:
+        message.add_attachment(
+            page,
+            maintype="text",
+            subtype="html",
+            filename=name,
+            params={"charset": "utf-8"},
+        )
+        return
+    packed = io.BytesIO()
+    made = result.generated_at.timetuple()[:6]
+    inside = zipfile.ZipInfo(_PAGE, max(made, (1980, 1, 1, 0, 0, 0)))
+    inside.compress_type = zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(packed, "w") as file:
+        file.writestr(inside, page)
+    message.add_attachment(
+        packed.getvalue(), maintype="application", subtype="zip", filename=name
+    )
+
+
+def _html_part(message: EmailMessage) -> EmailMessage:
+    part = message.get_body(("html",))
+    if not isinstance(part, EmailMessage):  # pragma: no cover
+        raise TypeError("the message has no HTML part")
+    return part
+
+
+def _encoding(text: str) -> str:
+    """Choose by length; never 8bit, which not every server on the way takes."""
+    wide = len(text.encode()) > _ASCII_ENOUGH * len(text)
+    return "base64" if wide else "quoted-printable"
+
+
+def _digest(result: AnalysisResult) -> str:
+    task = result.task.task_id.encode("utf-8", "surrogatepass")
+    made = result.generated_at.isoformat().encode()
+    return hashlib.sha256(task + b"\0" + made).hexdigest()[:32]
+
+
+def _content_id(result: AnalysisResult) -> str:
+    return f"trend.{_digest(result)[:16]}@promptlab.invalid"
+
+
+def _fix_boundaries(message: EmailMessage, digest: str) -> None:
+    """Replace boundaries that are left to chance; ``=_`` stands in no encoded body."""
+    multiparts = [part for part in message.walk() if part.is_multipart()]
+    for number, part in enumerate(multiparts):
+        part.set_boundary(f"=_{digest[:24]}_{number}")

@@ -1,0 +1,298 @@
+"""What a mail shows of a task: the worst of everything, and how many more there are.
+
+Like :mod:`reports.views.task`, which it builds on, it chooses and arranges. It makes no
+number but the widths of bars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, Severity
+from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
+from reports.charts.trend_png import Trend
+from reports.limits import ListLimits
+from reports.printing.filters import Filters
+from reports.printing.visible import TextPiece, clip, highlighted, visible
+from reports.queries.history import PastRun
+from reports.views.pieces import AlertView, CaseView, DimensionView, View
+from reports.views.task import arrange, first
+
+BAR = 96
+"""Width of a dimension's bar, pixels."""
+
+_SNIPPET = 160  # characters
+_LINES = 6
+_RUNS_WITH_PICTURE = 5
+_RUNS_WITHOUT = 10
+_TICK = 2  # pixels
+
+
+@dataclass(frozen=True)
+class MailLimits:
+    """The most that a mail lists of each thing."""
+
+    alerts: int = 8
+    dimensions: int = 8
+    cases: int = 10
+    changes: int = 5
+
+
+LIMITS = (
+    MailLimits(),
+    MailLimits(cases=5),
+    MailLimits(alerts=5, dimensions=6, cases=3, changes=3),
+    MailLimits(alerts=3, dimensions=4, cases=1, changes=1),
+    MailLimits(alerts=1, dimensions=1, cases=0, changes=0),
+)
+"""Tried in this order until the mail is small enough."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Why a case is bad, in one look."""
+
+    heading: str
+    """Where it shows, and what is wrong there."""
+    expected: list[TextPiece] | None
+    actual: list[TextPiece] | None
+    snippet: list[TextPiece]
+
+
+@dataclass(frozen=True)
+class MailCase:
+    """One of the worst cases."""
+
+    view: CaseView
+    question: str | None
+    proof: Proof | None
+    change: CaseChange | None
+    """Against the baseline, if it is among the changes that are known."""
+
+
+@dataclass(frozen=True)
+class BarPiece:
+    """A piece of a bar: ``fill``, ``track`` or ``tick``, and its width in pixels."""
+
+    kind: str
+    width: int
+
+
+@dataclass(frozen=True)
+class MailDimension:
+    """One row of the dimensions."""
+
+    view: DimensionView
+    cells: list[BarPiece]
+    change: ScoreComparison | None
+    """Against the baseline, where the dimension was compared."""
+
+
+@dataclass(frozen=True)
+class TrendStep:
+    """One run in the table of the trend, and the picture's place in it."""
+
+    run: PastRun
+    is_this: bool
+    is_baseline: bool
+
+
+@dataclass(frozen=True)
+class MailView:
+    """The mail."""
+
+    page: View
+    alerts: list[tuple[Severity, AlertView]]
+    n_alerts_more: int
+    dimensions: list[MailDimension]
+    n_dimensions_more: int
+    cases: list[MailCase]
+    n_bad: int
+    """Failed and error cases."""
+    n_cases_more: int
+    """Failed and error cases that are not listed."""
+    comparison: Comparison | None
+    changes: list[CaseChange]
+    """Clear drops and lost must-haves of cases that are not listed above."""
+    n_changes_more: int
+    trend: Trend | None
+    """What the picture shows, where there is one."""
+    steps: list[TrendStep]
+    """Runs of the title, newest first."""
+    n_steps_more: int
+
+
+def arrange_mail(
+    result: AnalysisResult,
+    filters: Filters,
+    *,
+    history: Sequence[PastRun] = (),
+    picture: Trend | None = None,
+    limits: MailLimits = LIMITS[0],
+) -> MailView:
+    """Return what a mail lists of *result*.
+
+    Args:
+        result: The task; a cut ``case_results`` is fine, the worst cases first.
+        filters: How values are printed.
+        history: Runs of the title up to this task, oldest first.
+        picture: The trend, where it could be drawn.
+        limits: How much is listed.
+    """
+    comparison = result.comparison
+    page = arrange(
+        result, ListLimits(cases=limits.cases, rounds=1, checks=1, changes=0)
+    )
+    alerts = [(severity, a) for severity, group in page.alerts for a in group]
+    bad = [
+        case
+        for group in page.case_groups
+        if group.status in ("fail", "error")
+        for case in group.cases
+    ]
+    n_bad = result.summary.n_fail + result.summary.n_error
+    by_case = {c.case_id: c for c in comparison.cases} if comparison else {}
+    listed = {case.case.case_id for case in bad}
+    worse = [c for c in by_case.values() if c.must_have_lost or c.change == "worse"]
+    grave = [c for c in worse if c.severity and c.case_id not in listed]
+    shown = grave[: limits.changes]
+    n_told = len(shown) + sum(c.case_id in listed for c in worse)
+    steps = _steps(result, history, comparison, pictured=picture is not None)
+    by_dimension = {d.subject: d for d in comparison.dimensions} if comparison else {}
+    return MailView(
+        page=page,
+        alerts=alerts[: limits.alerts],
+        n_alerts_more=len(result.summary.alerts) - len(alerts[: limits.alerts]),
+        dimensions=[
+            MailDimension(
+                view, bar_cells(view), by_dimension.get(view.dimension.dimension_id)
+            )
+            for view in page.dimensions[: limits.dimensions]
+        ],
+        n_dimensions_more=max(0, len(result.dimensions) - limits.dimensions),
+        cases=[_case(c, by_case.get(c.case.case_id), filters) for c in bad],
+        n_bad=n_bad,
+        n_cases_more=n_bad - len(bad),
+        comparison=comparison,
+        changes=shown,
+        n_changes_more=max(0, comparison.counts.worse - n_told) if comparison else 0,
+        trend=picture,
+        steps=steps,
+        n_steps_more=steps[-1].run.number - 1 if steps else 0,
+    )
+
+
+def bar_cells(view: DimensionView, width: int = BAR) -> list[BarPiece]:
+    """Return a dimension's bar as table cells whose widths add up to *width*."""
+    fill = _pixels(view.bar.fill, width)
+    cells = [("fill", 0, fill), ("track", fill, width)]
+    if view.bar.mark is not None:
+        tick = min(_pixels(view.bar.mark, width), width - _TICK)
+        cells = [
+            ("fill", 0, min(fill, tick)),
+            ("track", min(fill, tick), tick),
+            ("tick", tick, tick + _TICK),
+            ("fill", tick + _TICK, fill),
+            ("track", max(fill, tick + _TICK), width),
+        ]
+    return [BarPiece(kind, end - start) for kind, start, end in cells if end > start]
+
+
+def _pixels(hundredths: float | None, width: int) -> int:
+    if not hundredths:
+        return 0
+    return max(1, round(hundredths * width / 100))  # a score above 0 is seen
+
+
+def _steps(
+    result: AnalysisResult,
+    history: Sequence[PastRun],
+    comparison: Comparison | None,
+    *,
+    pictured: bool,
+) -> list[TrendStep]:
+    most = _RUNS_WITH_PICTURE if pictured else _RUNS_WITHOUT
+    return [
+        TrendStep(
+            run,
+            run.task_id == result.task.task_id,
+            comparison is not None and run.task_id == comparison.baseline.task_id,
+        )
+        for run in first(list(reversed(history)), most)
+    ]
+
+
+def _case(view: CaseView, change: CaseChange | None, filters: Filters) -> MailCase:
+    asked = None if view.question is None else " ".join(view.question.split())
+    return MailCase(view, asked, _proof(view.case, view, filters), change)
+
+
+def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
+    """The first thing that says why: a check, else an error, else evidence."""
+    label, text = filters.label, filters.catalogue.text
+    if view.first_error is not None:
+        code = view.first_error.error_code
+        shown = filters.value(code) if code is None else label(code, "error_code")
+        return Proof(text("case.error", code=clip(shown, 80)), None, None, [])
+    if case.differences:
+        found = case.differences[0]
+        reason, place = label(found.reason, "reason"), clip(filters.place(found), 90)
+        return Proof(
+            text("case.difference", reason=reason, pointer=place),
+            _json(found.expected, filters),
+            _json(found.actual, filters),
+            [],
+        )
+    if view.first_evidence is not None:
+        evidence = view.first_evidence
+        payload = evidence.payload
+        compared = "expected" in payload or "actual" in payload
+        snippet = payload.get("snippet")
+        return Proof(
+            clip(evidence.summary, _SNIPPET),
+            _any(payload.get("expected"), filters) if compared else None,
+            _any(payload.get("actual"), filters) if compared else None,
+            []
+            if compared or not isinstance(snippet, str)
+            else _short(highlighted(snippet, payload.get("offsets"), limit=_SNIPPET)),
+        )
+    return None
+
+
+def _json(value: str | None, filters: Filters) -> list[TextPiece]:
+    """JSON text of a check: what is missing and what is null are two things."""
+    if value is None:
+        return [TextPiece(filters.catalogue.text("missing.nothing"))]
+    if value == "null":
+        return [TextPiece(filters.catalogue.text("missing.json_null"))]
+    return _short(highlighted(value, None, limit=_SNIPPET))
+
+
+def _any(value: object, filters: Filters) -> list[TextPiece]:
+    if value is None:
+        return [TextPiece(filters.catalogue.text("missing.nothing"))]
+    return _short(highlighted(filters.value(value), None, limit=_SNIPPET))
+
+
+def _short(parts: list[TextPiece]) -> list[TextPiece]:
+    """Keep at most six lines; blanks that HTML would drop become hard ones."""
+    kept, lines = [], 1
+    for part in parts:
+        text = part.text
+        pieces = text.split("\n")[: _LINES - lines + 1]
+        if len(pieces) <= text.count("\n"):
+            kept.append(TextPiece("\n".join(pieces) + "…", part.code, part.marked))
+            break
+        lines += text.count("\n")
+        kept.append(TextPiece(_blanks(text), part.code, part.marked))
+    return kept
+
+
+def _blanks(text: str) -> str:
+    return text.replace("\t", "    ").replace("  ", "\u00a0 ")
+
+
+def one_line(text: object, most: int) -> str:
+    """Return *text* on one line, hidden characters named, at most *most* long."""
+    return clip(" ".join(visible(text).split()), most)

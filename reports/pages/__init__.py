@@ -1,0 +1,1 @@
+"""Templates filled in: the environment they see, and the links of a page."""

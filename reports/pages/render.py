@@ -1,0 +1,185 @@
+"""Templates: the Jinja environment, and the page of one task.
+
+A template may use ``result`` (the AnalysisResult), ``view`` (what the page lists of
+it, see :mod:`reports.views.task`), ``t(key, …)`` for a text of the catalogue, ``lang``,
+and the filters of :mod:`reports.printing.filters`. Everything printed is escaped, and
+its hidden characters are named; there is no way past either.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PackageLoader,
+    StrictUndefined,
+    TemplateError,
+    TemplateSyntaxError,
+)
+
+from promptlab.contracts.analysis_result import AnalysisResult
+from promptlab.errors import SettingsError
+from promptlab.languages import languages
+from reports.limits import SHOWN, ListLimits
+from reports.pages.compiled import compiled_templates
+from reports.pages.links import NOWHERE, Links
+from reports.printing.filters import Filters
+from reports.printing.visible import visible
+from reports.texts.catalogue import catalogue
+from reports.views.task import arrange, fewer_cases, grade_tone
+
+SECTIONS = (
+    "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
+)  # fmt: skip
+"""Sections of the report in order, each ``sections/<name>.html.j2``."""
+
+COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
+"""Sections of the page of a comparison that somebody asked for."""
+
+MOST_BYTES = 590_000
+"""A page is listed with fewer cases until it is no larger."""
+
+_FAULTS = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError)
+_CASE = '<details class="case"'  # how our template begins a case
+
+
+@lru_cache(maxsize=8)
+def environment(lang: str, templates: Path | None = None) -> Environment:
+    """Return the environment of all templates.
+
+    Args:
+        lang: Language of our texts, ``zh`` or ``en``.
+        templates: Folder whose files replace the built-in ones of the same name.
+
+    Raises:
+        UsageError: there is no such language.
+        SettingsError: *templates* is no folder.
+    """
+    built_in = PackageLoader("reports", "templates")
+    if templates is not None and not templates.is_dir():
+        raise SettingsError(f"templates: {templates} is not a folder")
+    loaders = [FileSystemLoader(templates), built_in] if templates else [built_in]
+    # autoescape=True, not select_autoescape(): that one leaves *.html.j2 unescaped.
+    env = Environment(
+        loader=ChoiceLoader(loaders),
+        bytecode_cache=compiled_templates(lang),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    texts = catalogue(lang)
+    filters = Filters(texts)
+    env.filters.update(filters.as_mapping(), tone=grade_tone)
+    env.globals.update(
+        t=texts.text, interval=filters.interval, lang=lang, html_lang=texts.tag
+    )
+    return env
+
+
+def render(env: Environment, name: str, **values: Any) -> str:
+    """Render the template *name*.
+
+    Raises:
+        SettingsError: the template is wrong; names its file and line.
+    """
+    return "".join(_pieces(env, name, values))
+
+
+def render_up_to(env: Environment, name: str, most: int, **values: Any) -> str:
+    """Render the template *name*, and stop as soon as it exceeds *most* bytes."""
+    pieces, size = [], 0
+    for piece in _pieces(env, name, values):
+        pieces.append(piece)
+        size += len(piece.encode())
+        if size > most:
+            break
+    return "".join(pieces)
+
+
+def _shown(value: Any) -> Any:
+    """Name the hidden characters of every text that a template prints."""
+    return visible(value) if type(value) is str else value
+
+
+def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str]:
+    try:
+        yield from env.get_template(name).generate(**values)
+    except TemplateSyntaxError as error:
+        place = f"{error.filename or error.name}:{error.lineno}"
+        raise SettingsError(f"{place}: {error.message}") from error
+    except _FAULTS as error:
+        raise SettingsError(f"{_place(error, name)}: {error}") from error
+
+
+def _place(error: BaseException, name: str) -> str:
+    """Where in a template *error* arose; Jinja gives its frames the template's file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if frame.filename.endswith(".j2"):
+            return f"{frame.filename}:{frame.lineno}"
+    return name
+
+
+def to_html(
+    result: AnalysisResult,
+    *,
+    lang: str | None = None,
+    templates: Path | None = None,
+    limits: ListLimits = SHOWN,
+    with_script: bool = True,
+    links: Links = NOWHERE,
+    sections: Sequence[str] = SECTIONS,
+) -> str:
+    """Return the full report as one self-contained page of less than 600 KB.
+
+    Args:
+        result: What to report; a cut ``case_results`` is fine.
+        lang: Language of our texts; by default the one *result* was made in.
+        templates: Folder whose files replace the built-in ones of the same name.
+        limits: How many cases, rounds, checks and changes are listed at most.
+        with_script: Whether the page may sort and filter its cases; it is whole
+            without. What goes by mail has no script.
+        links: Where a reader may go from the page.
+        sections: Those of :data:`SECTIONS` that the page has.
+    """
+    env = environment(lang or language_of(result), templates)
+    script = script_hash(env) if with_script else None
+    while True:
+        view = arrange(result, limits)
+        values = {"result": result, "view": view, "script": script, "links": links}
+        most = sys.maxsize if limits.cases == 1 else MOST_BYTES
+        page = render_up_to(env, "report.html.j2", most, sections=sections, **values)
+        if len(page.encode()) <= most:
+            return page
+        limits = fewer_cases(limits, result, fitted=page.count(_CASE))
+
+
+def script_hash(env: Environment) -> str:
+    """Return how a content security policy names the one script of our pages.
+
+    The script is rendered without any value, so nothing from a result can be in it;
+    any other script on the page, whoever put it there, stays dead.
+    """
+    text = render(env, "report.js")
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def language_of(result: AnalysisResult) -> str:
+    """Return the language that *result* was made in; English where it does not say."""
+    own = result.extras.get("promptlab")
+    lang = own.get("lang") if isinstance(own, dict) else None
+    return lang if isinstance(lang, str) and lang in languages() else "en"

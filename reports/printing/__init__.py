@@ -1,0 +1,1 @@
+"""How values and texts of others are printed: units, clipping, hidden characters."""

@@ -1,0 +1,212 @@
+"""How values are printed: the filters that every template has.
+
+Nothing here computes a result; it only says a number in words. A missing value is a
+phrase of the catalogue, never ``None``, ``nan`` or 0. Shares are 0–1 inside and
+percent outside.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
+
+from promptlab.contracts.analysis_result import CheckDifference
+from promptlab.contracts.comparison import ScoreComparison
+from reports.printing.visible import bare, clip, parts, plain
+from reports.texts.catalogue import Catalogue
+
+MINUS = "\N{MINUS SIGN}"
+_TOO_LONG = 1e15
+_MOST_DIGITS = 6
+_SMALL_P = 0.001
+
+
+@dataclass(frozen=True)
+class Filters:
+    """The filters in one language."""
+
+    catalogue: Catalogue
+
+    def percent(self, share: float | None, digits: int = 1) -> str:
+        """``0.842`` as ``84.2%``; only all is 100 % and only nothing is 0 %."""
+        if share is None:
+            return self._missing("not_scored")
+        step = Decimal(1).scaleb(-digits)
+        shown = _rounded(share, digits, scale=100)
+        if shown == 0 and share > 0:
+            return f"<{step}%"
+        if shown == 100 and share < 1:
+            return f">{100 - step}%"
+        return f"{shown}%"
+
+    def score(self, share: float | None, beside: float | None = None) -> str:
+        """``0.842`` as ``84.2``, of 100.
+
+        A score never rounds onto a border that it does not reach, be it a whole ten
+        (where grades begin) or the target *beside* it: ``0.89997`` is ``89.997``.
+        """
+        if share is None:
+            return self._missing("not_scored")
+        for digits in range(1, _MOST_DIGITS):
+            shown = _rounded(share, digits, scale=100)
+            is_border = shown % 10 == 0 or (
+                beside is not None and shown == _rounded(beside, digits, scale=100)
+            )
+            if not is_border or shown == Decimal(repr(share)) * 100:
+                break
+        return str(shown)
+
+    def interval(self, low: float | None, high: float | None) -> str:
+        """``66.2–76.6``, of 100; the phrase for "no interval" where an end lacks."""
+        if low is None or high is None:
+            return self._missing("no_interval")
+        return f"{self.score(low)}–{self.score(high)}"
+
+    def delta(self, difference: float | None, digits: int = 1) -> str:
+        """A difference of shares in points, with its sign: ``+1.2``, ``−3.4``."""
+        if difference is None:
+            return self._missing("not_comparable")
+        shown = _rounded(difference, digits, scale=100)
+        if shown == 0:
+            return f"±{abs(shown)}"
+        return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
+
+    def points(self, difference: float | None) -> str:
+        """The size of a difference of shares in points, without sign: ``3.4``."""
+        if difference is None:
+            return self._missing("not_comparable")
+        return str(abs(_rounded(difference, 1, scale=100)))
+
+    def p_value(self, p: float | None) -> str:
+        """``p = 0.159``, ``p < 0.001`` below that."""
+        if p is None:
+            return self._missing("not_measured")
+        if p < _SMALL_P:
+            return f"p < {_SMALL_P}"
+        return f"p = {self.number(p)}"
+
+    def detectable(self, comparison: ScoreComparison) -> str:
+        """The smallest difference that a comparison sees, or that it sees none.
+
+        Of a few pairs it may exceed the whole scale; then no number is shown.
+        """
+        least = comparison.smallest_detectable
+        if least is None:
+            return self._missing("no_detectable")
+        if least > 1:
+            return self.catalogue.text("changes.undetectable", n=comparison.n_pairs)
+        return self.catalogue.text("changes.points", points=self.points(least))
+
+    def number(self, value: float | None, digits: int = 3) -> str:
+        """A number for people: thousands apart, at most *digits* decimals."""
+        if value is None:
+            return self._missing("not_measured")
+        if isinstance(value, float) and not math.isfinite(value):
+            return self._missing("not_measured")
+        if isinstance(value, int):
+            return f"{value:,}".replace("-", MINUS)
+        if abs(value) >= _TOO_LONG:
+            return f"{value:.4g}".replace("-", MINUS)
+        shown = _rounded(value, digits).normalize() + 0  # + 0: no negative zero
+        if shown == 0 and value != 0:
+            return f"{value:.2g}".replace("-", MINUS)
+        return f"{shown:,f}".replace("-", MINUS)
+
+    def milliseconds(self, value: float | None) -> str:
+        """``842 ms``, from ten seconds on ``12.3 s``."""
+        if value is None:
+            return self._missing("not_measured")
+        if value >= 10_000:
+            return f"{self.number(value / 1000, 1)} s"
+        return f"{self.number(value, 0)} ms"
+
+    def moment(self, time: datetime) -> str:
+        """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""
+        name = self.catalogue.text("time.zone")
+        return f"{time.astimezone(self.catalogue.time_zone):%Y-%m-%d %H:%M} {name}"
+
+    def value(self, value: Any) -> str:
+        """A value of a JSON object as text: a string itself, the rest as JSON."""
+        if value is None:
+            return self._missing("null")
+        if isinstance(value, str):
+            return value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return self.number(value)
+        return json_text(value)
+
+    def listed(self, value: Any) -> str:
+        """A list as its values with commas between; any other value as by `value`."""
+        if not isinstance(value, list):
+            return self.value(value)
+        return self.catalogue.text("word.comma").join(self.value(v) for v in value)
+
+    def place(self, difference: CheckDifference) -> str:
+        """Where a check stands: its step or scope, then its JSON Pointer."""
+        scope = difference.step_id or self.catalogue.label("scope", difference.scope)
+        return f"{scope} {difference.pointer or self._missing('pointer')}"
+
+    def sentence(self, difference: CheckDifference) -> str:
+        """One check that did not hold, on one line."""
+        nothing = self._missing("nothing")
+        return self.catalogue.text(
+            "difference.sentence",
+            place=self.place(difference),
+            reason=self.label(difference.reason, "reason"),
+            expected=nothing if difference.expected is None else difference.expected,
+            actual=nothing if difference.actual is None else difference.actual,
+        )
+
+    def label(self, code: str, group: str) -> str:
+        """The catalogue's word for a code, or the code itself."""
+        return self.catalogue.label(group, code)
+
+    def as_mapping(self) -> dict[str, Callable[..., Any]]:
+        """Return the filters by the names they have in templates."""
+        return {
+            "percent": self.percent,
+            "score": self.score,
+            "delta": self.delta,
+            "points": self.points,
+            "p_value": self.p_value,
+            "detectable": self.detectable,
+            "number": self.number,
+            "milliseconds": self.milliseconds,
+            "moment": self.moment,
+            "bare": bare,
+            "value": self.value,
+            "listed": self.listed,
+            "place": self.place,
+            "label": self.label,
+            "iso": iso,
+            "json_text": json_text,
+            "clip": clip,
+            "parts": parts,
+            "plain": plain,
+        }
+
+    def _missing(self, which: str) -> str:
+        return self.catalogue.text(f"missing.{which}")
+
+
+def iso(time: datetime) -> str:
+    """``2024-10-24T12:30:00Z``, for machines."""
+    return f"{time.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def json_text(value: Any) -> str:
+    """Compact JSON with every letter readable."""
+    return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
+
+
+def _rounded(value: float, digits: int, scale: int = 1) -> Decimal:
+    """Round as a person would: by the digits that are printed, half away from 0."""
+    exact = Decimal(repr(value)) * scale
+    return exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)

@@ -1,0 +1,268 @@
+"""Marts to Comparison: the only SQL of comparisons.
+
+Everything comes from ``marts``; no number is made here.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+from promptlab.contracts.comparison import (
+    COMPARISON_FORMAT_VERSION,
+    CaseChange,
+    CaseCounts,
+    ComparedTask,
+    Comparison,
+    ScoreComparison,
+)
+from promptlab.errors import NothingToDo
+from reports import sentences
+from reports.queries.rows import Row, from_json, moment, rows
+from reports.sentences import Speech
+from reports.texts.catalogue import catalogue
+
+if TYPE_CHECKING:
+    import duckdb
+
+_PAIR = """
+select
+    pairs.*,
+    epoch_us(baselines.baseline_set_at) as set_at
+from marts.fct_task_pairs as pairs
+left join marts.dim_task_baselines as baselines
+    on
+        pairs.candidate_task_id = baselines.task_id
+        and pairs.baseline_task_id = baselines.baseline_task_id
+where
+    pairs.baseline_task_id = $baseline and pairs.candidate_task_id = $candidate
+"""
+
+_TASK = """
+select
+    task_id, title, prompt_version, model, testset_id, source_kind,
+    epoch_us(created_at) as created_at
+from marts.dim_tasks
+where task_id = $task_id
+"""
+
+_NUMBERS = """
+    verdict, reason, n_pairs, n_better, n_worse, n_same, baseline_score,
+    candidate_score, delta, ci_low, ci_high, p_value, p_adjusted,
+    smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p, margin
+"""
+
+_SCORES = f"""
+select level, dimension_id as subject, name, {_NUMBERS}
+from marts.fct_task_comparisons
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by level desc, dimension_position, dimension_id
+"""
+
+# Of many pairs at once; the overall score of each stands first.
+_SCORES_OF_PAIRS = f"""
+with asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+)
+
+select candidate_task_id, level, dimension_id as subject, name, {_NUMBERS}
+from marts.fct_task_comparisons
+inner join asked using (candidate_task_id, baseline_task_id)
+order by candidate_task_id, level desc, dimension_position, dimension_id
+"""
+
+_TAGS = f"""
+select 'tag' as level, tag as subject, tag as name, {_NUMBERS}
+from marts.fct_tag_comparisons
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by delta nulls last, tag
+"""
+
+_NOTES = """
+select baseline_task_id, note, n, facts
+from marts.fct_comparison_notes
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by note_position
+"""
+
+_CASES = """
+select
+    case_id, change, severity, reason, status_change, baseline_status,
+    candidate_status, baseline_score, candidate_score, delta, must_have_lost,
+    must_have_gained
+from marts.fct_case_changes
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by
+    must_have_lost desc,
+    case change
+        when 'worse' then 1 when 'not_comparable' then 2 when 'removed' then 3
+        when 'added' then 4 when 'better' then 5 else 6
+    end,
+    case when change = 'better' then -delta else delta end,
+    case_id
+limit $most
+"""
+
+_CASE_SCORES = """
+select
+    changes.case_id, changes.dimension_id, changes.baseline_score,
+    changes.candidate_score, changes.delta
+from marts.fct_case_score_changes as changes
+inner join marts.fct_task_comparisons as dimensions
+    on
+        changes.baseline_task_id = dimensions.baseline_task_id
+        and changes.candidate_task_id = dimensions.candidate_task_id
+        and dimensions.level = 'dimension'
+        and changes.dimension_id = dimensions.dimension_id
+where
+    changes.baseline_task_id = $baseline
+    and changes.candidate_task_id = $candidate
+    and changes.case_id in (select unnest($cases))
+order by dimensions.dimension_position, changes.dimension_id
+"""
+
+_BASELINE = """
+select baseline_task_id from marts.dim_task_baselines where task_id = $task_id
+"""
+
+_CHANGES = TypeAdapter(list[CaseChange])
+_EVERYTHING = 2**62  # a limit that no table reaches
+
+
+def comparison(
+    con: duckdb.DuckDBPyConnection,
+    baseline: str,
+    candidate: str,
+    *,
+    lang: str,
+    cases: int | None = None,
+) -> Comparison:
+    """Return how *candidate* did against *baseline*.
+
+    Args:
+        con: An open connection to a built warehouse.
+        baseline: The whole id of the task to compare with.
+        candidate: The whole id of the task to judge.
+        lang: Language of the sentences, ``zh`` or ``en``.
+        cases: How many cases are listed, the worst first; all by default.
+
+    Raises:
+        UsageError: there is no such language.
+        NothingToDo: the marts do not hold the pair.
+    """
+    language = catalogue(lang).lang
+    values: dict[str, Any] = {
+        "baseline": baseline,
+        "candidate": candidate,
+        "most": _EVERYTHING if cases is None else cases,
+    }
+
+    def every(sql: str) -> list[Row]:
+        return rows(con, sql, {k: v for k, v in values.items() if f"${k}" in sql})
+
+    pairs = every(_PAIR)
+    if not pairs:
+        raise NothingToDo(
+            f"{baseline} and {candidate} have not been compared;"
+            f" `promptlab compare {baseline} {candidate}` does"
+        )
+    pair = pairs[0]
+    tasks = {task_id: _task(con, task_id) for task_id in (baseline, candidate)}
+    speech = Speech.of(language, tasks[candidate].pop("source_kind"))
+    tasks[baseline].pop("source_kind")
+    scores: dict[str, list[ScoreComparison]] = defaultdict(list)
+    for row in every(_SCORES):
+        scores[row["level"]].append(_score(row, speech))
+    overall = scores["overall"][0]
+    listed = every(_CASES)
+    values["cases"] = [row["case_id"] for row in listed]
+    return Comparison(
+        baseline=ComparedTask(**tasks[baseline]),
+        candidate=ComparedTask(**tasks[candidate]),
+        pair_source=pair["pair_source"],
+        baseline_set_at=None if pair["set_at"] is None else moment(pair["set_at"]),
+        verdict=overall.verdict,
+        conclusion=overall.conclusion,
+        notes=[_note(row, speech) for row in every(_NOTES)],
+        counts=CaseCounts(
+            **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
+        ),
+        overall=overall,
+        dimensions=scores["dimension"],
+        tags=[_score(row, speech) for row in every(_TAGS)],
+        cases=_cases(listed, every(_CASE_SCORES), speech),
+        lang=language,
+        version=COMPARISON_FORMAT_VERSION,
+    )
+
+
+def baseline_of(con: duckdb.DuckDBPyConnection, task_id: str) -> str | None:
+    """The whole id of the task that this one is compared with, if there is one."""
+    found = rows(con, _BASELINE, {"task_id": task_id})
+    return found[0]["baseline_task_id"] if found else None
+
+
+def score_comparisons(
+    con: duckdb.DuckDBPyConnection,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    speech: Mapping[str, Speech],
+) -> dict[str, list[ScoreComparison]]:
+    """Return the scores of many comparisons, by candidate, the overall one first.
+
+    Args:
+        con: An open connection to a built warehouse.
+        pairs: Candidate and baseline, whole ids; a candidate has one baseline.
+        speech: Words and names, by candidate.
+    """
+    scores: dict[str, list[ScoreComparison]] = defaultdict(list)
+    values = {
+        "candidates": [candidate for candidate, _ in pairs],
+        "baselines": [baseline for _, baseline in pairs],
+    }
+    for row in rows(con, _SCORES_OF_PAIRS, values) if pairs else []:
+        candidate = row.pop("candidate_task_id")
+        scores[candidate].append(_score(row, speech[candidate]))
+    return scores
+
+
+def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:
+    """Whether the marts hold this pair of tasks."""
+    return bool(rows(con, _PAIR, {"baseline": baseline, "candidate": candidate}))
+
+
+def _task(con: duckdb.DuckDBPyConnection, task_id: str) -> Row:
+    row = rows(con, _TASK, {"task_id": task_id})[0]
+    return row | {"created_at": moment(row["created_at"])}
+
+
+def _score(row: Row, speech: Speech) -> ScoreComparison:
+    conclusion = sentences.comparison(speech, row)
+    if row["level"] == "dimension":
+        row["name"] = speech.dimension(row["subject"], row["name"])
+    del row["level"], row["margin"]
+    return ScoreComparison(**row, conclusion=conclusion)
+
+
+def _note(row: Row, speech: Speech) -> str:
+    return sentences.note(speech, row | {"facts": from_json(row["facts"])})
+
+
+def _cases(
+    listed: list[Row], score_rows: list[Row], speech: Speech
+) -> list[CaseChange]:
+    scores: dict[str, list[Row]] = defaultdict(list)
+    for row in score_rows:
+        scores[row.pop("case_id")].append(row)
+    for case in listed:
+        case["dimensions"] = scores[case["case_id"]]
+        case["reason_text"] = speech.label("comparison_reason", case["reason"])
+    # All at once: many times quicker than one object after the other.
+    return _CHANGES.validate_python(listed)

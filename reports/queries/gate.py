@@ -1,0 +1,333 @@
+"""Marts to the numbers that a gate looks at: the only SQL of the gate.
+
+All tasks are read at once, so that an index of hundreds costs nine queries.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from promptlab.contracts.comparison import ScoreComparison
+from promptlab.contracts.gate import CaseList
+from promptlab.errors import NothingToDo
+from reports.queries.comparisons import score_comparisons
+from reports.queries.rows import Row, from_json, moment, rows
+from reports.queries.targets import MISSED
+from reports.sentences import Speech
+
+if TYPE_CHECKING:
+    import duckdb
+
+MOST_CASES = 1_000
+"""Cases of a list that are named; all are counted."""
+
+_TASKS = """
+select
+    tasks.task_id, tasks.title, tasks.prompt_version, tasks.model, tasks.testset_id,
+    tasks.source_kind, epoch_us(tasks.created_at) as created_at,
+    summaries.n_cases, summaries.n_pass,
+    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
+from marts.dim_tasks as tasks
+inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+where tasks.task_id in (select unnest($tasks))
+"""
+
+_MEASURES = """
+select task_id, measure, value
+from marts.fct_trends
+where task_id in (select unnest($tasks)) and subject is null
+"""
+
+_DIMENSIONS = """
+select task_id, dimension_id, name, scorer, score, parameters
+from marts.fct_dimension_scores
+where task_id in (select unnest($tasks))
+order by weight_used desc, dimension_position, dimension_id
+"""
+
+_TAGGED = """
+select tags.task_id, tags.tag, results.case_id, results.status
+from marts.dim_case_tags as tags
+inner join marts.fct_case_results as results
+    on tags.task_id = results.task_id and tags.case_id = results.case_id
+where
+    tags.task_id in (select unnest($tasks))
+    and tags.tag in (select unnest($tags))
+order by tags.tag, results.case_id
+"""
+
+_ALERTS = """
+select task_id, code, severity, dimension_ids
+from marts.fct_alerts
+where task_id in (select unnest($tasks))
+order by alert_position
+"""
+
+_PARTIAL = """
+select task_id, n_rows_held, n_rows_claimed
+from marts.dim_tasks
+where
+    is_partial
+    and (task_id in (select unnest($tasks)) or task_id in (select unnest($baselines)))
+"""
+
+# What broke is a passing case that does not pass any more, or a must-have lost: one
+# list, so that no count of ours differs from the cases that are named beside it.
+_CHANGES = """
+with asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+),
+
+kinds as (
+
+    select unnest(['broke', 'newly_failing', 'must_have_lost', 'fixed']) as kind
+
+),
+
+changes as (
+
+    select
+        changes.candidate_task_id,
+        changes.case_id,
+        changes.delta,
+        changes.must_have_lost,
+        kinds.kind
+    from marts.fct_case_changes as changes
+    inner join asked using (candidate_task_id, baseline_task_id)
+    inner join kinds
+        on
+            case kinds.kind
+                when 'fixed' then changes.status_change = 'newly_fixed'
+                when 'must_have_lost' then changes.must_have_lost
+                when 'newly_failing' then changes.status_change = 'newly_failing'
+                else changes.must_have_lost or changes.status_change = 'newly_failing'
+            end
+
+),
+
+ranked as (
+
+    select
+        *,
+        count(*) over (partition by candidate_task_id, kind) as n,
+        row_number() over (
+            partition by candidate_task_id, kind
+            order by must_have_lost desc, delta nulls last, case_id
+        ) as place
+    from changes
+
+)
+
+select candidate_task_id as task_id, kind, n, case_id
+from ranked
+where place <= $most
+order by candidate_task_id, kind, place
+"""
+
+
+@dataclass(frozen=True)
+class TagCases:
+    """The cases of a task with one tag, by how they ended."""
+
+    n_cases: int
+    n_pass: int
+    not_passed: list[str]
+    """Cases that failed or ended in an error."""
+    unevaluated: list[str]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """A task against its baseline, as a gate looks at it."""
+
+    baseline_task_id: str
+    overall: ScoreComparison
+    dimensions: Mapping[str, ScoreComparison]
+    cases: Mapping[str, CaseList]
+    """By ``broke``, ``newly_failing``, ``must_have_lost``, ``fixed``."""
+
+
+@dataclass(frozen=True)
+class GateNumbers:
+    """What a task has; shares and scores 0–1, ``None`` where it is not known."""
+
+    task_id: str
+    title: str
+    prompt_version: str
+    model: str
+    created_at: datetime
+    testset_id: str | None
+    n_cases: int
+    n_pass: int
+    n_judged: int
+    measures: dict[str, float | None]
+    """By measure of ``fct_trends``: milliseconds, tokens, cost, shares."""
+    dimensions: dict[str, Row]
+    """Name, scorer, score and parameters by dimension."""
+    tags: dict[str, TagCases]
+    """Those of the tags asked for that a case has."""
+    critical_alerts: list[str]
+    """Codes of the critical alerts."""
+    missed_targets: list[str]
+    """Names of the dimensions that missed their target."""
+    changes: Changes | None
+    """Against the baseline asked for, if the marts hold that comparison."""
+    partial: list[Row]
+    """Of the task and its baseline those whose files hold fewer rows than they claim:
+    ``task_id``, ``n_rows_held``, ``n_rows_claimed`` (``None``: not told)."""
+
+
+@dataclass
+class _TaskRows:
+    """The rows of one task."""
+
+    rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+
+
+def gate_numbers(
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Sequence[str],
+    *,
+    baselines: Mapping[str, str],
+    tags: Sequence[str],
+    lang: str,
+) -> dict[str, GateNumbers]:
+    """Return the numbers of these tasks.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task_ids: The whole ids of the tasks.
+        baselines: What a task is held against, by its id; not each need have one.
+        tags: Tags whose cases are wanted.
+        lang: Language of the sentences, ``zh`` or ``en``.
+
+    Raises:
+        NothingToDo: the marts hold no such task.
+    """
+    pairs = [(task, baselines[task]) for task in task_ids if task in baselines]
+    values: dict[str, Any] = {
+        "tasks": list(task_ids),
+        "tags": list(tags),
+        "candidates": [candidate for candidate, _ in pairs],
+        "baselines": [baseline for _, baseline in pairs],
+        "most": MOST_CASES,
+    }
+    found: dict[str, _TaskRows] = {task: _TaskRows() for task in task_ids}
+    for name, sql, wanted in (
+        ("task", _TASKS, True),
+        ("measures", _MEASURES, True),
+        ("dimensions", _DIMENSIONS, True),
+        ("tags", _TAGGED, bool(tags)),
+        ("alerts", _ALERTS, True),
+        ("changes", _CHANGES, bool(pairs)),
+    ):
+        used = {k: v for k, v in values.items() if f"${k}" in sql}
+        for row in rows(con, sql, used) if wanted else []:
+            found[row["task_id"]].rows[name].append(row)
+    missing = [task for task in task_ids if not found[task].rows["task"]]
+    if missing:
+        raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
+    speech = {
+        task: Speech.of(lang, each.rows["task"][0]["source_kind"])
+        for task, each in found.items()
+    }
+    scores = score_comparisons(con, pairs, speech=speech)
+    used = {name: values[name] for name in ("tasks", "baselines")}
+    partial = {row["task_id"]: row for row in rows(con, _PARTIAL, used)}
+    return {
+        task: _numbers(
+            each,
+            speech[task],
+            baselines.get(task),
+            scores.get(task),
+            [partial[t] for t in (task, baselines.get(task)) if t in partial],
+        )
+        for task, each in found.items()
+    }
+
+
+def _numbers(
+    found: _TaskRows,
+    speech: Speech,
+    baseline: str | None,
+    scores: Sequence[ScoreComparison] | None,
+    partial: list[Row],
+) -> GateNumbers:
+    task = found.rows["task"][0]
+    dimensions = {
+        row["dimension_id"]: row
+        | {
+            "name": speech.dimension(row["dimension_id"], row["name"]),
+            "parameters": from_json(row["parameters"]) or {},
+        }
+        for row in found.rows["dimensions"]
+    }
+    missed = {
+        dimension_id
+        for row in found.rows["alerts"]
+        if row["code"] in MISSED
+        for dimension_id in from_json(row["dimension_ids"]) or []
+    }
+    return GateNumbers(
+        task_id=task["task_id"],
+        title=task["title"],
+        prompt_version=task["prompt_version"],
+        model=task["model"],
+        created_at=moment(task["created_at"]),
+        testset_id=task["testset_id"],
+        n_cases=task["n_cases"],
+        n_pass=task["n_pass"],
+        n_judged=task["n_judged"],
+        measures={row["measure"]: row["value"] for row in found.rows["measures"]},
+        dimensions=dimensions,
+        tags=_tags(found.rows["tags"]),
+        critical_alerts=[
+            row["code"] for row in found.rows["alerts"] if row["severity"] == "critical"
+        ],
+        missed_targets=[d["name"] for i, d in dimensions.items() if i in missed],
+        changes=None
+        if baseline is None or not scores
+        else _changes(found.rows["changes"], baseline, scores),
+        partial=partial,
+    )
+
+
+def _changes(
+    listed: Sequence[Row], baseline: str, scores: Sequence[ScoreComparison]
+) -> Changes:
+    cases: dict[str, list[Row]] = defaultdict(list)
+    for row in listed:
+        cases[row["kind"]].append(row)
+    return Changes(
+        baseline_task_id=baseline,
+        overall=scores[0],
+        dimensions={score.subject: score for score in scores[1:]},
+        cases={
+            kind: CaseList(
+                n=cases[kind][0]["n"] if cases[kind] else 0,
+                case_ids=[row["case_id"] for row in cases[kind]],
+            )
+            for kind in ("broke", "newly_failing", "must_have_lost", "fixed")
+        },
+    )
+
+
+def _tags(listed: Sequence[Row]) -> dict[str, TagCases]:
+    found = {}
+    for tag in sorted({row["tag"] for row in listed}):
+        cases = [(r["case_id"], r["status"]) for r in listed if r["tag"] == tag]
+        found[tag] = TagCases(
+            n_cases=len(cases),
+            n_pass=sum(status == "pass" for _, status in cases),
+            not_passed=[c for c, status in cases if status in ("fail", "error")],
+            unevaluated=[c for c, status in cases if status == "unevaluated"],
+        )
+    return found

@@ -1,0 +1,76 @@
+"""The earlier runs of a task's title, from the marts; for the trend of a mail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from reports.queries.rows import moment, rows
+
+if TYPE_CHECKING:
+    import duckdb
+
+MOST_RUNS = 30
+
+_RUNS = """
+with this_task as (
+
+    select title, created_at, task_id
+    from marts.dim_tasks
+    where task_id = $task_id
+
+)
+
+select
+    tasks.task_id, tasks.prompt_version, tasks.model,
+    epoch_us(tasks.created_at) as created_at,
+    summaries.grade, summaries.overall_score, summaries.ci_low, summaries.ci_high,
+    summaries.pass_rate, summaries.n_cases,
+    row_number() over (order by tasks.created_at, tasks.task_id) as number
+from marts.dim_tasks as tasks
+inner join marts.fct_task_summaries as summaries
+    on tasks.task_id = summaries.task_id
+inner join this_task
+    on
+        tasks.title = this_task.title
+        and (tasks.created_at, tasks.task_id)
+        <= (this_task.created_at, this_task.task_id)
+order by tasks.created_at desc, tasks.task_id desc
+limit $most
+"""
+
+
+@dataclass(frozen=True)
+class PastRun:
+    """One task of a title, in one line; scores and shares 0–1."""
+
+    task_id: str
+    prompt_version: str
+    model: str
+    created_at: datetime
+    grade: str
+    overall_score: float | None
+    ci_low: float | None
+    ci_high: float | None
+    pass_rate: float | None
+    n_cases: int
+    number: int
+    """Which run of its title it is, the oldest being 1."""
+
+
+def title_history(
+    con: duckdb.DuckDBPyConnection, task_id: str, *, most: int = MOST_RUNS
+) -> list[PastRun]:
+    """Return the last runs of a task's title up to it, oldest first.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task_id: The whole id of the task; it is the last of the list.
+        most: How many runs at most.
+    """
+    found = rows(con, _RUNS, {"task_id": task_id, "most": most})
+    return [
+        PastRun(**row | {"created_at": moment(row["created_at"])})
+        for row in reversed(found)
+    ]

@@ -1,0 +1,261 @@
+"""Marts to MemoryResult: the only SQL of the memory report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from promptlab.contracts.memory_result import (
+    MEMORY_FORMAT_VERSION,
+    ForgottenQuestion,
+    InvalidReason,
+    MemoryAnswer,
+    MemoryCategory,
+    MemoryResult,
+    MemoryRetention,
+    MemoryRun,
+    MemoryScore,
+    MemoryTask,
+    MemoryTiming,
+)
+from promptlab.errors import NothingToDo
+from promptlab.version import __version__
+from reports.queries.memory_comparisons import memory_comparisons
+from reports.queries.rows import Row, from_json, moment, rows
+from reports.sentences import Speech, category_name
+from reports.texts.catalogue import catalogue
+
+if TYPE_CHECKING:
+    import duckdb
+
+MOST_LISTED = 200
+"""Wrong answers, and forgotten questions, that a result lists."""
+
+_RUN = """
+select
+    run_id, dataset, run_timestamp, memory_system,
+    epoch_us(started_at) as started_at,
+    previous_run_id, right_metric, right_threshold, n_tasks, n_rounds,
+    total_sessions, total_dialogs, n_questions, n_valid, n_invalid, n_asked,
+    n_never_asked, n_answers, n_failed
+from marts.dim_memory_runs
+where run_id = $run_id
+"""
+
+_CATEGORIES = """
+select category, kind
+from marts.dim_memory_categories
+where run_id = $run_id
+order by case kind when 'all' then 0 when 'group' then 1 else 2 end, category
+"""
+
+_SCORES = """
+select
+    "view", test_index, failed_calls, category, average, metric, n_questions,
+    n_failed, n_tasks, mean_dialogs_inserted, score, is_headline
+from marts.fct_memory_scores
+where run_id = $run_id
+order by
+    case "view" when 'last_round' then 0 when 'by_round' then 1 else 2 end,
+    test_index nulls first, failed_calls, average desc,
+    case category when 'all' then 0 else 1 end, category, metric
+"""
+
+_PREVIOUS = """
+select
+    "view", test_index, failed_calls, category, average, metric, n_questions,
+    n_failed, n_tasks, mean_dialogs_inserted, score, is_headline
+from marts.fct_memory_scores
+where run_id = $run_id and is_headline and category = 'all'
+order by metric
+"""
+
+_RETENTION = """
+select
+    "lag", metric, threshold, failed_calls, n_right_before, n_still_right,
+    n_failed, retention
+from marts.fct_memory_retention
+where run_id = $run_id
+order by "lag"
+"""
+
+_TASKS = """
+select
+    task_id, n_rounds, total_dialogs, n_questions, n_asked, n_never_asked,
+    n_answers, n_failed
+from marts.dim_memory_tasks
+where run_id = $run_id
+order by task_id
+"""
+
+_WRONG = f"""
+select
+    task_id, question_index, category, question_text, predicted_answer,
+    reference_answer, status, error, right_score as score, count(*) over () as n_found
+from marts.fct_memory_answers
+where run_id = $run_id and is_last_round and status <> 'pass'
+order by
+    case status when 'error' then 0 when 'fail' then 1 else 2 end,
+    right_score, task_id, question_index
+limit {MOST_LISTED}
+"""
+
+_FORGOTTEN = f"""
+select
+    task_id, question_index, category, question_text, right_test_index,
+    forgotten_test_index, answer_before, answer_after, reference_answer,
+    last_status, count(*) over () as n_found
+from marts.fct_memory_forgotten
+where run_id = $run_id
+order by
+    case last_status when 'pass' then 1 else 0 end,
+    forgotten_test_index desc, task_id, question_index
+limit {MOST_LISTED}
+"""
+
+_INVALID = """
+select reason, n_questions, n_tasks
+from marts.fct_memory_invalid_reasons
+where run_id = $run_id
+order by n_questions desc, reason
+"""
+
+_TIMINGS = """
+select
+    operation, stage, n_tasks, n_calls, mean_ms, min_ms, p50_ms, p90_ms, p95_ms,
+    p99_ms, max_ms
+from marts.fct_memory_timings
+where run_id = $run_id
+order by operation, sum_ms desc, stage
+"""
+
+_LINES = """
+select
+    runs.run_id, runs.dataset, runs.run_timestamp, runs.memory_system,
+    epoch_us(runs.started_at) as started_at, runs.n_tasks,
+    scores.metric, scores.n_questions, scores.n_failed, scores.score
+from marts.dim_memory_runs as runs
+left join marts.fct_memory_scores as scores
+    on
+        runs.run_id = scores.run_id
+        and runs.right_metric = scores.metric
+        and scores.is_headline
+        and scores.category = 'all'
+order by runs.started_at desc nulls last, runs.run_id desc
+"""
+
+
+@dataclass(frozen=True)
+class MemoryLine:
+    """A memory run in the index: its headline figure."""
+
+    run_id: str
+    dataset: str
+    run_timestamp: str | None
+    memory_system: str | None
+    started_at: datetime | None
+    n_tasks: int
+    metric: str | None
+    n_questions: int | None
+    n_failed: int | None
+    score: float | None
+    href: str | None
+
+
+def memory_result(
+    con: duckdb.DuckDBPyConnection,
+    run_id: str,
+    *,
+    lang: str,
+    generated_at: datetime,
+    package_version: str = __version__,
+) -> MemoryResult:
+    """Return what the warehouse knows of one memory run.
+
+    Args:
+        con: An open connection to a built warehouse.
+        run_id: The whole id of the run.
+        lang: Language of the categories' names, ``zh`` or ``en``.
+        generated_at: When the result is made, with its zone.
+        package_version: Version of promptlab, kept in the result.
+
+    Raises:
+        UsageError: there is no such language.
+        NothingToDo: the marts hold no such run.
+    """
+    language = catalogue(lang).lang
+    speech = Speech.of(language)
+
+    def found(sql: str, of: str = run_id) -> list[Row]:
+        return rows(con, sql, {"run_id": of})
+
+    runs = found(_RUN)
+    if not runs:
+        raise NothingToDo(
+            f"memory run {run_id!r} is not in the warehouse; "
+            "`promptlab runs` lists the runs that are"
+        )
+    run = MemoryRun(**runs[0] | {"started_at": _moment(runs[0]["started_at"])})
+    wrong, forgotten = found(_WRONG), found(_FORGOTTEN)
+    return MemoryResult(
+        run=run,
+        categories=[
+            MemoryCategory(
+                **row, name=category_name(speech, run.dataset, row["category"])
+            )
+            for row in found(_CATEGORIES)
+        ],
+        scores=[MemoryScore(**row) for row in found(_SCORES)],
+        previous_headline=[
+            MemoryScore(**row)
+            for row in (
+                []
+                if run.previous_run_id is None
+                else found(_PREVIOUS, run.previous_run_id)
+            )
+        ],
+        comparisons=memory_comparisons(con, run_id, lang=language),
+        retention=[MemoryRetention(**row) for row in found(_RETENTION)],
+        tasks=[MemoryTask(**row) for row in found(_TASKS)],
+        n_wrong=_n_found(wrong),
+        wrong=[MemoryAnswer(**_answer(row)) for row in wrong],
+        n_forgotten=_n_found(forgotten),
+        forgotten=[ForgottenQuestion(**_answer(row)) for row in forgotten],
+        invalid_reasons=[InvalidReason(**row) for row in found(_INVALID)],
+        timings=[MemoryTiming(**row) for row in found(_TIMINGS)],
+        lang=language,
+        generated_at=generated_at,
+        version=MEMORY_FORMAT_VERSION,
+        package_version=package_version,
+    )
+
+
+def memory_lines(
+    con: duckdb.DuckDBPyConnection, href: Callable[[str], str | None]
+) -> list[MemoryLine]:
+    """Return every memory run with its headline figure, the newest first."""
+    return [
+        MemoryLine(
+            **row
+            | {
+                "started_at": _moment(row["started_at"]),
+                "href": href(row["run_id"]),
+            }
+        )
+        for row in rows(con, _LINES)
+    ]
+
+
+def _moment(microseconds: int | None) -> datetime | None:
+    return None if microseconds is None else moment(microseconds)
+
+
+def _n_found(found: list[Row]) -> int:
+    return found[0]["n_found"] if found else 0
+
+
+def _answer(row: Row) -> dict[str, Any]:
+    kept = {k: v for k, v in row.items() if k != "n_found"}
+    return kept | {"reference_answer": from_json(row["reference_answer"])}

@@ -1,0 +1,213 @@
+"""The verdict of a task in one sentence, for pages, mails and the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from unicodedata import east_asian_width
+
+from promptlab.contracts.gate import CaseList, GateResult, GateRule
+from reports.printing.filters import Filters
+from reports.printing.visible import clip, visible
+
+MOST_NAMED = 3
+"""Cases of a list that the sentence names."""
+
+_LONGEST_ID = 60
+_SHARES = frozenset(
+    {"min_pass_rate", "min_coverage", "max_error_share", "must_pass_tags"}
+)
+_TOLD_BY_CASES = frozenset(
+    {"regression.allow_must_have_lost", "regression.allow_newly_failing"}
+)
+_TOLD_BY_CHANGE = "regression.max_drop"
+_TOLD_BY_NOTE = "all_rows"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of the sentence: words of ours, or the id of a case."""
+
+    text: str
+    case_id: str | None = None
+
+
+def headline(result: GateResult, filters: Filters) -> str:
+    """Return the verdict as one sentence, on one line."""
+    return one_line(pieces(result, filters))
+
+
+def pieces(result: GateResult, filters: Filters) -> list[Piece]:
+    """Return the sentence in pieces, so that a page can link its cases."""
+    said = _joined(result, filters, named=MOST_NAMED, clauses=None)
+    return [*said, Piece(filters.catalogue.text("headline.end"))]
+
+
+def one_line(said: Iterable[Piece]) -> str:
+    """Return the text of these pieces, hidden characters named."""
+    return "".join(visible(piece.text) for piece in said)
+
+
+def _columns(text: str) -> int:
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _joined(
+    result: GateResult, filters: Filters, *, named: int, clauses: int | None
+) -> list[Piece]:
+    texts = filters.catalogue
+    said = [Piece(texts.text(f"decision.{result.decision}"))]
+    joint = "headline.and" if result.decision == "first_run" else "headline.colon"
+    for clause in list(_clauses(result, filters, named))[:clauses]:
+        said.append(Piece(texts.text(joint)))
+        joint = "headline.and"
+        said += clause
+    return said
+
+
+def brief(result: GateResult, filters: Filters, most: int) -> str:
+    """Return the decision and its first reason, for where there is little room.
+
+    Args:
+        result: What the gate said.
+        filters: How values are printed.
+        most: Columns; a Chinese letter takes two.
+    """
+    for named in range(MOST_NAMED, -1, -1):
+        said = one_line(_joined(result, filters, named=named, clauses=1))
+        if _columns(said) <= most:
+            return said
+    while _columns(said) > most:
+        said = said[:-2] + "…"
+    return said
+
+
+def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[Piece]]:
+    """What broke first, then what else stands against it, then what may be chance."""
+    change = _change(result, filters)
+    fell = any(r.rule == _TOLD_BY_CHANGE and r.verdict == "fail" for r in result.rules)
+    if result.broke.n or (result.change_verdict and result.n_judged_twice):
+        yield _cases(result, filters, named)
+    if fell:
+        yield change
+    for text in dict.fromkeys(
+        text for rule in result.rules for text in _reason(rule, result, filters)
+    ):
+        yield [Piece(text)]
+    if result.advice:
+        yield [Piece(_advice(result, filters))]
+    yield from _first_run(result, filters)
+    if change and not fell:
+        yield change
+
+
+def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
+    """What a run with nothing before it has to say: how many cases pass."""
+    texts = filters.catalogue
+    if result.decision == "first_run":
+        if result.n_judged:
+            n, total = result.n_pass, result.n_judged
+            yield [Piece(texts.text("headline.passed", n=n, total=total))]
+    elif any(rule.verdict == "skipped" for rule in result.rules):
+        yield [Piece(texts.text("gate_note.first_run"))]
+
+
+def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
+    """``2 cases broke (a, b), 4 were fixed``."""
+    texts = filters.catalogue
+    said = [Piece(texts.text("headline.none_broke"))]
+    if result.broke.n:
+        said = [Piece(texts.text("headline.broke", n=result.broke.n))]
+        said += _named(result.broke, filters, named)
+    if result.fixed.n:
+        said.append(Piece(texts.text("headline.fixed", n=result.fixed.n)))
+    return said
+
+
+def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
+    if not most:
+        return []
+    texts = filters.catalogue
+    comma = texts.text("word.comma")
+    said = [Piece(texts.text("headline.open"))]
+    for number, case_id in enumerate(cases.case_ids[:most]):
+        if number:
+            said.append(Piece(comma))
+        said.append(Piece(clip(" ".join(case_id.split()), _LONGEST_ID), case_id))
+    more = cases.n - most
+    if more > 0:
+        said.append(Piece(comma + texts.text("count.more", n=more)))
+    said.append(Piece(texts.text("headline.close")))
+    return said
+
+
+def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[str]:
+    """Why a rule failed or could not be judged; nothing where it is said otherwise."""
+    texts = filters.catalogue
+    if rule.verdict == "pass" or rule.verdict != result.verdict:
+        return
+    if rule.rule in _TOLD_BY_CASES and (rule.verdict == "fail" or result.advice):
+        return
+    if rule.rule == _TOLD_BY_CHANGE and rule.value is not None:
+        return
+    if rule.rule == "allow_missed_targets":
+        n = int(rule.value or 0)
+        yield texts.text("headline.missed_targets", n=n, names=rule.note)
+        return
+    if rule.rule in {*_TOLD_BY_CASES, _TOLD_BY_CHANGE, _TOLD_BY_NOTE}:
+        yield _clause(rule.note or "")
+        return
+    name = _name(rule, filters)
+    if rule.value is None or rule.limit is None:
+        yield texts.text("headline.not_known", name=name)
+        return
+    yield texts.text(
+        "headline.limit",
+        name=name,
+        value=_value(rule, rule.value, filters),
+        limit=_value(rule, rule.limit, filters),
+    )
+
+
+def _clause(note: str) -> str:
+    return note.rstrip(".。")
+
+
+def _name(rule: GateRule, filters: Filters) -> str:
+    table, _, rest = rule.rule.partition(".")
+    if table == "must_pass_tags":
+        return filters.catalogue.text("headline.tag", name=rest)
+    if table == "dimensions":
+        dimension, _, key = rest.rpartition(".")
+        label = filters.label(key, "gate_rule")
+        return filters.catalogue.text("headline.of", name=dimension, rule=label)
+    return filters.label(rule.rule.replace(".", "_"), "gate_rule")
+
+
+def _value(rule: GateRule, value: float, filters: Filters) -> str:
+    table, _, key = rule.rule.rpartition(".")
+    if rule.rule in _SHARES or rule.rule.startswith("must_pass_tags."):
+        return filters.percent(value)
+    if key == "min_score":
+        return filters.score(value)
+    if key == "max_drop":
+        return filters.points(value)
+    if table == "latency":
+        return filters.milliseconds(value)
+    return filters.number(value)
+
+
+def _advice(result: GateResult, filters: Filters) -> str:
+    texts = filters.catalogue
+    ways = [texts.text(f"advice.{code}") for code in result.advice]
+    return texts.text(
+        "headline.nothing_judged", ways=texts.text("headline.or").join(ways)
+    )
+
+
+def _change(result: GateResult, filters: Filters) -> list[Piece]:
+    if result.change_verdict is None or result.change is None:
+        return []
+    points = filters.delta(result.change)
+    text = filters.catalogue.text(f"headline.{result.change_verdict}", points=points)
+    return [Piece(text)]

@@ -1,0 +1,72 @@
+"""What the page shows of a comparison: the part that moved, the worst first.
+
+Like :mod:`reports.views.task`, it chooses and arranges; every number is the
+comparison's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from promptlab.contracts.comparison import CaseChange, Comparison
+from reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
+
+MOST_SCORES = 40
+"""Dimensions that are listed."""
+MOST_TAGS = 20
+"""Tags that are listed beside those that moved reliably."""
+MOST_NOTES = 20
+_MOST_MOVES = 3
+_RELIABLE = ("regressed", "improved")
+
+
+def arrange_changes(
+    comparison: Comparison,
+    *,
+    most: int | None,
+    ref: Callable[[str], CaseRef],
+    names: Mapping[str, str],
+) -> ChangesView:
+    """Return what a page lists of *comparison*.
+
+    Args:
+        comparison: The task against its baseline.
+        most: How many cases are listed.
+        ref: Where on the page a case stands.
+        names: Names of the task's dimensions by id.
+    """
+    cases = comparison.cases if most is None else comparison.cases[:most]
+    listed = [case for case in cases if _is_news(case)]
+    n_listed = sum(case.change != "same" for case in listed)
+    moved = [tag for tag in comparison.tags if tag.delta]
+    other_tags = [tag for tag in moved if tag.verdict not in _RELIABLE]
+    scores = comparison.dimensions[:MOST_SCORES]
+    said = {score.conclusion.rstrip(".。") for score in scores}
+    return ChangesView(
+        comparison=comparison,
+        notes=[note for note in comparison.notes if note not in said][:MOST_NOTES],
+        dimensions=scores,
+        n_dimensions_more=max(0, len(comparison.dimensions) - MOST_SCORES),
+        tags=[tag for tag in moved if tag.verdict in _RELIABLE],
+        other_tags=other_tags[:MOST_TAGS],
+        n_tags_more=max(0, len(other_tags) - MOST_TAGS),
+        cases=[
+            ChangedCase(case, ref(case.case_id), _moves(case, names)) for case in listed
+        ],
+        n_cases_more=comparison.counts.changed - n_listed,
+    )
+
+
+def _is_news(case: CaseChange) -> bool:
+    """Whether anything changed: a case may lose its must-haves at the same score."""
+    return case.change != "same" or case.must_have_lost or case.must_have_gained
+
+
+def _moves(case: CaseChange, names: Mapping[str, str]) -> list[ScoreMove]:
+    """The dimensions on which a case moved most."""
+    moved = [move for move in case.dimensions if move.delta]
+    moved.sort(key=lambda move: (-abs(move.delta), move.dimension_id))
+    return [
+        ScoreMove(names.get(move.dimension_id, move.dimension_id), move)
+        for move in moved[:_MOST_MOVES]
+    ]

@@ -1,0 +1,29 @@
+"""The verdict of a task, as a page shows it: its cases are links."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from promptlab.contracts.gate import GateResult
+from reports.printing.filters import Filters
+from reports.sentences.headline import pieces
+from reports.texts.catalogue import catalogue
+from reports.views.pieces import CaseRef, HeadlineView
+
+
+def headline_view(
+    result: GateResult, ref: Callable[[str], CaseRef], filters: Filters | None = None
+) -> HeadlineView:
+    """Return what a page shows of the verdict.
+
+    Args:
+        result: What the gate said.
+        ref: Where on the page a case stands.
+        filters: How values are printed; in the language of *result* by default.
+    """
+    first, *rest = pieces(result, filters or Filters(catalogue(result.lang)))
+    return HeadlineView(
+        result,
+        first.text,
+        [(p.text, None if p.case_id is None else ref(p.case_id)) for p in rest],
+    )

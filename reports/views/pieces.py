@@ -1,0 +1,316 @@
+"""The pieces of a page, as the templates see them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from promptlab.contracts.analysis_result import (
+    AlertItem,
+    CaseResult,
+    CheckDifference,
+    DimensionResult,
+    EvidenceLink,
+    Provenance,
+    RoundOutcome,
+    ScopeOutcome,
+    Severity,
+    Status,
+)
+from promptlab.contracts.comparison import (
+    CaseChange,
+    Comparison,
+    ScoreChange,
+    ScoreComparison,
+)
+from promptlab.contracts.gate import GateResult
+from reports.charts.histogram import Histogram
+from reports.printing.visible import TextPiece
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named value; ``value`` is text or anything JSON knows."""
+
+    name: str
+    value: Any
+    is_share: bool = False
+    """Whether ``value`` is a share that people read as a score."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A score drawn on a track 100 wide; ``None`` where there is nothing to draw."""
+
+    fill: float | None
+    low: float | None
+    width: float | None
+    """Of the interval that begins at ``low``."""
+    mark: float | None
+    """Where the least wanted score stands."""
+
+
+@dataclass(frozen=True)
+class CaseRef:
+    """A case id, and where on this page it stands."""
+
+    case_id: str
+    anchor: str | None
+
+
+@dataclass(frozen=True)
+class HeadlineView:
+    """The verdict that the page begins with, in pieces: words, and cases to link."""
+
+    gate: GateResult
+    decision: str
+    pieces: list[tuple[str, CaseRef | None]]
+    """What follows the decision."""
+
+
+@dataclass(frozen=True)
+class PromptView:
+    """The prompt beside the baseline's; either may not be known."""
+
+    before: list[TextPiece] | None
+    after: list[TextPiece] | None
+    is_same: bool
+
+
+@dataclass(frozen=True)
+class AlertView:
+    """One alert with the names that it speaks of."""
+
+    alert: AlertItem
+    dimensions: list[str]
+    cases: list[CaseRef]
+    n_more: int
+
+
+@dataclass(frozen=True)
+class EvidenceView:
+    """One piece of evidence, its payload sorted into the places it has on the page."""
+
+    evidence: EvidenceLink
+    dimension: str
+    ref: CaseRef
+    snippet: list[TextPiece]
+    expected: str | None
+    actual: str | None
+    reason: str | None
+    pointer: str | None
+    metric: float | None
+    score: float | None
+    more: list[Field]
+    """The payload's other keys."""
+    is_told: bool = False
+    """Whether the reader has seen what it compares."""
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether expected and actual stand side by side."""
+        return self.expected is not None or self.actual is not None
+
+
+@dataclass(frozen=True)
+class DimensionView:
+    """One row of the dimensions table."""
+
+    dimension: DimensionResult
+    tone: str
+    least: float | None
+    """The least wanted score, 0–1."""
+    bar: Bar
+    histogram: Histogram | None
+    """Of the case scores; ``None`` where there are none."""
+    targets: list[Field]
+    metrics: list[Field]
+    evidence: list[EvidenceView]
+
+
+@dataclass(frozen=True)
+class CaseScore:
+    """A case's score on one dimension, or why there is none."""
+
+    name: str
+    score: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Said:
+    """One answer, and the rounds that gave it."""
+
+    rounds: list[RoundOutcome]
+    parts: list[TextPiece]
+    """Letter by letter; marked is what the other version did not say."""
+    n_cut: int
+    """Characters of the answer that are not shown."""
+
+
+@dataclass(frozen=True)
+class Versions:
+    """An answer of the baseline beside one of this task; either may be missing."""
+
+    before: Said | None
+    after: Said | None
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both say the same, letter by letter."""
+        sides = (self.before, self.after)
+        texts = [side and side.rounds[0].answer for side in sides]
+        return self.before is not None and texts[0] == texts[1]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What was expected: a field of the output, or a golden answer."""
+
+    name: str | None
+    text: str
+
+
+@dataclass(frozen=True)
+class RoundView:
+    """Rounds that answered alike and ended alike, with everything found in them."""
+
+    rounds: list[RoundOutcome]
+    answer: list[TextPiece] | None
+    """``None`` where it stands beside the baseline's already, or there is none."""
+    n_cut: int
+    scopes: list[ScopeOutcome]
+    differences: list[CheckDifference]
+    evidence: list[EvidenceView]
+    feedback: list[str]
+
+    @property
+    def round(self) -> RoundOutcome:
+        """The first of them."""
+        return self.rounds[0]
+
+
+@dataclass(frozen=True)
+class Facets:
+    """What the cases of a page can be filtered by; a case names them by number."""
+
+    tags: list[str]
+    """The most frequent ones first."""
+    dimensions: list[str]
+    """Names; a case has the numbers of those on which it is below 100."""
+
+
+@dataclass(frozen=True)
+class CaseView:
+    """One case, unfolded."""
+
+    case: CaseResult
+    anchor: str
+    question: str | None
+    """What was asked, if the context has a text that says so."""
+    change: CaseChange | None
+    """Against the baseline, if it is among the changes that are known."""
+    first_difference: CheckDifference | None
+    first_error: RoundOutcome | None
+    first_evidence: EvidenceLink | None
+    scores: list[CaseScore]
+    asked: list[Field]
+    versions: list[Versions]
+    """Empty where nothing changed, or there is nothing to compare with."""
+    expected: list[Expected]
+    notes: list[Field]
+    rounds: list[RoundView]
+    n_rounds_more: int
+    n_differences_more: int
+    evidence: list[EvidenceView]
+    """Evidence of rounds that are not listed."""
+    state: str
+    """Against the baseline: ``broke``, ``fixed``, ``changed``, or empty."""
+    tag_numbers: list[int]
+    low_dimensions: list[int]
+    """Numbers of the dimensions on which it is below 100."""
+
+
+@dataclass(frozen=True)
+class CaseGroup:
+    """The cases of one status: how many there are, and those listed."""
+
+    status: Status
+    n: int
+    cases: list[CaseView]
+
+    @property
+    def n_more(self) -> int:
+        """Cases of this status that the page only counts."""
+        return self.n - len(self.cases)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of the status bar, in hundredths of its width."""
+
+    status: Status
+    n: int
+    start: float
+    width: float
+
+
+@dataclass(frozen=True)
+class ScoreMove:
+    """A dimension on which a case moved."""
+
+    name: str
+    change: ScoreChange
+
+
+@dataclass(frozen=True)
+class ChangedCase:
+    """One case that is not as it was."""
+
+    change: CaseChange
+    ref: CaseRef
+    moves: list[ScoreMove]
+
+
+@dataclass(frozen=True)
+class ChangesView:
+    """The task against its baseline."""
+
+    comparison: Comparison
+    notes: list[str]
+    dimensions: list[ScoreComparison]
+    n_dimensions_more: int
+    tags: list[ScoreComparison]
+    """Those that moved reliably, the largest loss first."""
+    other_tags: list[ScoreComparison]
+    """Those that moved otherwise."""
+    n_tags_more: int
+    cases: list[ChangedCase]
+    n_cases_more: int
+
+
+@dataclass(frozen=True)
+class View:
+    """The page."""
+
+    headline: HeadlineView | None
+    """``None`` in a result of other makers, who do not say."""
+    grade_tone: str
+    bar: Bar
+    n_judged: int
+    """Cases that ``pass_rate`` counts."""
+    segments: list[Segment]
+    changes: ChangesView | None
+    """``None`` where there is nothing to compare with."""
+    alerts: list[tuple[Severity, list[AlertView]]]
+    n_alerts_more: int
+    dimensions: list[DimensionView]
+    n_dimensions_more: int
+    case_groups: list[CaseGroup]
+    facets: Facets
+    n_cases_listed: int
+    n_cases_more: int
+    prompt: PromptView | None
+    provenance: Provenance | None
+    env: list[Field]
+    extras: list[Field]

@@ -1,0 +1,94 @@
+"""Two texts side by side: which words one has and the other has not.
+
+Chinese, Japanese and Korean are compared letter by letter, all else word by word. Long
+texts are bounded: what agrees at both ends is cut off first, and where the rest is
+still too long, all of it counts as changed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from reports.printing.visible import TextPiece, marked_parts
+
+MOST_CHARS = 2_000
+"""Of either text that are shown and compared."""
+_MOST_WORK = 400_000  # pairs of words, about a tenth of a second
+_LEAST_ALIKE = 0.2
+"""Texts that share less are two texts; marks would be noise."""
+
+_WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+|\s+|[^\w\s]|_+")
+
+
+@dataclass(frozen=True)
+class Diff:
+    """Both texts in pieces; what the other one lacks is marked."""
+
+    before: list[TextPiece]
+    after: list[TextPiece]
+    is_same: bool
+
+
+def word_diff(before: str, after: str) -> Diff:
+    """Compare two texts.
+
+    Args:
+        before: The text of the baseline.
+        after: The text of the candidate.
+    """
+    if before == after:
+        whole = marked_parts(_cut(before), marked=False)
+        return Diff(whole, whole, is_same=True)
+    old, new = _TOKEN.findall(_cut(before)), _TOKEN.findall(_cut(after))
+    blocks = _blocks(old, new)
+    alike = 2 * sum(n for *_, n in blocks) / max(1, len(old) + len(new))
+    if alike < _LEAST_ALIKE:
+        return Diff(_whole(old), _whole(new), is_same=False)
+    return Diff(
+        _marked(old, [(i, n) for i, _, n in blocks]),
+        _marked(new, [(j, n) for _, j, n in blocks]),
+        is_same=False,
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARS else text[: MOST_CHARS - 1] + "…"
+
+
+def _blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
+    """Where both agree: place in either, and how many words."""
+    head = _common(old, new)
+    tail = _common(old[head:][::-1], new[head:][::-1])
+    mid_old, mid_new = old[head : len(old) - tail], new[head : len(new) - tail]
+    found = [(0, 0, head)]
+    if len(mid_old) * len(mid_new) <= _MOST_WORK:
+        matcher = SequenceMatcher(None, mid_old, mid_new, autojunk=False)
+        found += [(head + i, head + j, n) for i, j, n in matcher.get_matching_blocks()]
+    return [*found, (len(old) - tail, len(new) - tail, tail)]
+
+
+def _common(old: Sequence[str], new: Sequence[str]) -> int:
+    n = 0
+    for left, right in zip(old, new, strict=False):
+        if left != right:
+            break
+        n += 1
+    return n
+
+
+def _whole(tokens: Sequence[str]) -> list[TextPiece]:
+    return marked_parts("".join(tokens), marked=False)
+
+
+def _marked(tokens: Sequence[str], same: Sequence[tuple[int, int]]) -> list[TextPiece]:
+    found: list[TextPiece] = []
+    at = 0
+    for start, n in same:
+        found += marked_parts("".join(tokens[at:start]), marked=True)
+        found += marked_parts("".join(tokens[start : start + n]), marked=False)
+        at = start + n
+    return found + marked_parts("".join(tokens[at:]), marked=True)
