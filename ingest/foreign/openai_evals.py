@@ -11,12 +11,14 @@ Verdicts are its ``match`` events; ``metrics`` events are scores.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import (
     ABSENT,
     Refused,
@@ -191,7 +193,7 @@ class _Run:
             case_id = content_id(asked, _last_words(asked))
             case_id = seen.named(case_id, seen.next(case_id))
             yield from self._sample(sample, spec.run_id, case_id, position)
-        yield _task(spec, same_run, source)
+        yield _task(spec, same_run, source, _opening(self.samples.values()))
         for position, name in enumerate(self.names):
             yield Dimension(
                 task_id=spec.run_id,
@@ -288,7 +290,7 @@ class _Run:
             )
 
 
-def _task(spec: Spec, same_run: SameRun, source: Source) -> Task:
+def _task(spec: Spec, same_run: SameRun, source: Source, opening: list[Any]) -> Task:
     version = spec.eval_name.removeprefix(spec.base_eval or "").strip(".")
     return Task(
         task_id=spec.run_id,
@@ -299,7 +301,7 @@ def _task(spec: Spec, same_run: SameRun, source: Source) -> Task:
         created_at=time(spec.created_at) or source.modified_at,
         run_id=spec.run_id,
         run_hash=same_run.hash(),
-        extras=text({"run_config": spec.run_config}),
+        extras=text(prompts.about(opening, run_config=spec.run_config)),
     )
 
 
@@ -307,6 +309,22 @@ def _in_order(samples: Any) -> list[_Sample]:
     return sorted(
         samples, key=lambda each: [str(type(p)) + f"{p:>20}" for p in each.place]
     )
+
+
+def _opening(samples: Collection[_Sample]) -> list[Any]:
+    """The system messages that all samples begin with."""
+    asked = [each.prompt for each in samples]
+    if len(asked) < 2 or not all(isinstance(each, list) for each in asked):
+        return []
+    turns = takewhile(
+        lambda turn: turn.count(turn[0]) == len(turn) and _is_system(turn[0]),
+        zip(*asked, strict=False),
+    )
+    return [turn[0] for turn in turns]
+
+
+def _is_system(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "system"
 
 
 def _last_words(prompt: Any) -> str | None:

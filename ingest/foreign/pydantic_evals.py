@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import (
     answer,
     decode,
@@ -291,7 +292,7 @@ def _task(
         run_id=experiment.task_id,
         run_hash=run_hash,
         env=env_of(about),
-        extras=text({"experiment": report.name}),
+        extras=text(prompts.about(prompts.in_settings(about), experiment=report.name)),
     )
 
 

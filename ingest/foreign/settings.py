@@ -15,10 +15,7 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
         settings: What the author wrote: ``{"Prompt version": "v7"}``.
         names: Lower case, words apart; case, ``_`` and ``-`` do not matter.
     """
-    told = {
-        str(key).lower().replace("_", " ").replace("-", " "): value
-        for key, value in settings.items()
-    }
+    told = told_of(settings)
     for name in names:
         value = told.get(name)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
@@ -26,6 +23,14 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
             if line:
                 return line
     return None
+
+
+def told_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by their names in lower case, words apart."""
+    return {
+        str(key).lower().replace("_", " ").replace("-", " "): value
+        for key, value in settings.items()
+    }
 
 
 def env_of(settings: Any) -> str:

@@ -33,6 +33,7 @@ TASK_FIELDS = (
     "triggered_by",
     "testset",
     "pipeline",
+    "prompt",
 )
 """Fields that all results of one task share; if they differ, the first value counts."""
 
@@ -59,6 +60,7 @@ class ResultRows:
             names(each(field))
         self.executed_at, self.executed_zoneless = times(each("executed_at"))
         self.created_at, self.created_zoneless = times(each("created_at"))
+        self._inputs = json_objects(each("inputs"))
         self.ids = pl.DataFrame(
             {
                 "task_id": [_task_id(one, stem) for one in records.structs],
@@ -163,6 +165,9 @@ class ResultRows:
             if one.tags:
                 task_id, case_id, *_ = self.ids.row(row)
                 so_far.add_tags(task_id, case_id, one.tags)
+        asked = self.ids.select("task_id", "case_id", self._inputs.alias("inputs"))
+        for each in asked.filter(pl.col("inputs") != "{}").iter_rows():
+            so_far.add_inputs(*each)
         if not self._records.is_last:
             for pair, round_id in zip(
                 self.ids.select("task_id", "case_id").iter_rows(),
@@ -181,7 +186,7 @@ class ResultRows:
             "task_id",
             created_at=self.created_at,
             executed_at=self.executed_at,
-            **{name: texts(self._records.each(name)) for name in TASK_FIELDS},
+            **{name: texts(self._task_field(name)) for name in TASK_FIELDS},
         ).with_row_index("row")
         times = frame.group_by("task_id").agg(pl.col("created_at", "executed_at").min())
         first = {name: pl.col(name).drop_nulls().first() for name in TASK_FIELDS}
@@ -204,16 +209,22 @@ class ResultRows:
             .join(times, on="task_id", how="left", maintain_order="left")
         )
 
+    def _task_field(self, name: str) -> list[str | None]:
+        values = self._records.each(name)
+        if name != "prompt":
+            return values
+        return [None if each is None else _encode(each).decode() for each in values]
+
 
 def case_columns(so_far: ResultsSoFar) -> Table:
     """Return a row per sample, in order of its first result, tags of all its rounds."""
-    columns: list[Any] = list(zip(*so_far.cases(), strict=True)) or [[], [], [], []]
-    task_ids, case_ids, positions, tags = columns
+    columns: list[Any] = list(zip(*so_far.cases(), strict=True)) or [[]] * 5
+    task_ids, case_ids, positions, inputs, tags = columns
     return {
         "task_id": texts(task_ids),
         "case_id": texts(case_ids),
         "position": integers(positions),
-        "context": texts(["{}"]).new_from_index(0, len(task_ids)),
+        "context": texts(inputs),
         "tags": _lists(tags),
     }
 
@@ -247,8 +258,17 @@ def task_columns(so_far: ResultsSoFar, modified_at: datetime) -> Table:
         testset_ref="testset",
         pipeline_ref=pl.coalesce("pipeline", pl.when(is_pipeline).then("entity_id")),
     ).to_dict()
-    whose = tasks.select("entity_type", "entity_id", "variant").iter_rows(named=True)
-    return {**columns, "extras": texts([_encode(each).decode() for each in whose])}
+    whose = tasks.select("entity_type", "entity_id", "variant", "prompt")
+    return {
+        **columns,
+        "extras": texts([_extras(each) for each in whose.iter_rows(named=True)]),
+    }
+
+
+def _extras(whose: dict[str, str | None]) -> str:
+    prompt = whose.pop("prompt")
+    told = {} if prompt is None else {"prompt": msgspec.Raw(prompt.encode())}
+    return _encode({**whose, **told}).decode()
 
 
 def _task_id(one: Any, stem: str) -> str:

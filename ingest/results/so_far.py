@@ -45,6 +45,7 @@ class ResultsSoFar:
         self.rounds = SeenIds()
         self._counts: dict[str, dict[str, int]] = {}
         self._tags: dict[Id, dict[str, None]] = {}
+        self._inputs: dict[Id, str] = {}
         self._zoneless: dict[str, _Zoneless] = {}
 
     def count(self, task_id: str, case_id: str) -> int:
@@ -61,12 +62,17 @@ class ResultsSoFar:
         known = self._tags.setdefault((task_id, case_id), {})
         known.update(dict.fromkeys(tags))
 
-    def cases(self) -> Iterator[tuple[str, str, int, list[str]]]:
-        """Yield task, case, the case's place in the task, and its tags."""
+    def add_inputs(self, task_id: str, case_id: str, inputs: str) -> None:
+        """Take what one result was asked as what its case asks, if it is the first."""
+        self._inputs.setdefault((task_id, case_id), inputs)
+
+    def cases(self) -> Iterator[tuple[str, str, int, str, list[str]]]:
+        """Yield task, case, the case's place in the task, its inputs and its tags."""
         for task_id, counts in self._counts.items():
             for position, case_id in enumerate(counts):
-                tags = self._tags.get((task_id, case_id), ())
-                yield task_id, case_id, position, list(tags)
+                key = (task_id, case_id)
+                inputs, tags = self._inputs.get(key, "{}"), self._tags.get(key, ())
+                yield *key, position, inputs, list(tags)
 
     def add_zoneless(self, name: str, count: int, first: Problem) -> None:
         """Count times without a zone in one field."""

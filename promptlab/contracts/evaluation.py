@@ -60,6 +60,10 @@ class EvaluationRecord(Input):
     """Ours: the final output, any JSON value; null when it is in ``step_outputs``."""
     raw_output: str | None = None
     """Ours: the final output as the model wrote it."""
+    inputs: JsonObject = Field(default_factory=dict)
+    """Ours: what the sample was asked, where no testset says it."""
+    prompt: str | list[JsonObject] | None = None
+    """Ours: the task's prompt, a text or messages with ``role`` and ``content``."""
     tags: list[str] = Field(default_factory=list)
     """Ours: labels of the case."""
     error: str | bool | JsonObject | None = None

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
-Fixed = Literal["title", "model", "prompt_version"]
+Fixed = Literal["title", "model", "prompt_version", "prompt"]
 
 
 class TableMapping(BaseModel):

@@ -154,8 +154,10 @@ class _ExportedTask:
         self._task = _rows(
             con,
             "select t.task_id, t.title, t.model, t.prompt_version, t.source_kind,"
-            " r.tool_version, cast(epoch(t.created_at) as bigint) as created"
+            " r.tool_version, cast(epoch(t.created_at) as bigint) as created,"
+            " cast(p.prompt as varchar) as prompt"
             " from marts.dim_tasks as t inner join raw.tasks as r using (task_id)"
+            " left join marts.dim_task_prompts as p using (task_id)"
             " where t.task_id = ?",
             [task_id],
         )[0]
@@ -295,9 +297,17 @@ class _ExportedTask:
                 "uncertainty": uncertainty,
             },
             "generation_config": {
-                "additional_details": {"prompt_version": self._task["prompt_version"]}
+                **self._prompt(),
+                "additional_details": {"prompt_version": self._task["prompt_version"]},
             },
         }
+
+    def _prompt(self) -> dict[str, Any]:
+        if self._task["prompt"] is None:
+            return {}
+        prompt = json.loads(self._task["prompt"])
+        template = prompt if isinstance(prompt, str) else self._task["prompt"]
+        return {"generation_args": {"prompt_template": template}}
 
     def _result_id(self, dimension: str) -> str:
         return f"{self._id}#{dimension}"

@@ -58,6 +58,29 @@ def found(reading: Reading) -> list[tuple[int | None, str | None, str]]:
     return [(p.line, p.pointer, p.code) for p in reading.problems]
 
 
+def test_a_record_may_tell_what_was_asked_and_the_prompt():
+    messages = [{"role": "system", "content": "简短。"}]
+    reading = read(
+        record(inputs={"q": "运费？"}, prompt=messages),
+        record(sample_id="s2"),
+        record(inputs={"q": "again"}, prompt=messages),
+        record(sample_id="s3", inputs={"q": 3}, prompt=messages),
+    )
+    assert column(reading, "cases", "case_id") == ["s1", "s2", "s3"]
+    asked = [json.loads(each) for each in column(reading, "cases", "context")]
+    assert asked == [{"q": "运费？"}, {}, {"q": 3}]
+    (extras,) = column(reading, "tasks", "extras")
+    assert json.loads(extras)["prompt"] == messages
+    assert reading.problems == []
+
+
+def test_the_first_of_two_prompts_counts_with_a_warning():
+    reading = read(record(prompt="Answer."), record(sample_id="s2", prompt="Reply."))
+    (extras,) = column(reading, "tasks", "extras")
+    assert json.loads(extras)["prompt"] == "Answer."
+    assert found(reading) == [(2, "/prompt", "task_field_differs")]
+
+
 def test_a_result_becomes_a_task_a_case_and_a_round():
     reading = read(record())
     task = {name: values[0] for name, values in reading.rows["tasks"].items()}

@@ -122,6 +122,15 @@ def test_what_was_exported_loads_back_to_equal_numbers(
         assert all(map(_equal, one, other)), (one, other)
 
 
+def test_the_prompt_of_a_task_goes_out_and_comes_back(
+    origin: Warehouse, again: Warehouse
+) -> None:
+    prompts = "select distinct prompt::varchar as p from marts.dim_task_prompts"
+    told = origin.sql(prompts)["p"].sort().to_list()
+    assert told
+    assert again.sql(prompts)["p"].sort().to_list() == told
+
+
 def test_the_score_by_a_dimensions_own_aggregation_stands_beside_the_mean(
     origin: Warehouse, folder: Path
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign import prompts
 from ingest.foreign.deepeval.structs import Metric, TestCase, TestRun
 from ingest.foreign.documents import answer, number, on_scale, text
 from ingest.foreign.grading import Dimensions
@@ -119,7 +120,9 @@ class RunReading:
             run_id=task_id,
             run_hash=same_run.hash(),
             env=env_of(settings),
-            extras=text({"identifier": run.identifier} if run.identifier else {}),
+            extras=text(
+                prompts.about(_prompt(run), identifier=run.identifier),
+            ),
         )
         yield from self.problems
         dimensions, seen = Dimensions(task_id, _is_share), Occurrences()
@@ -144,6 +147,14 @@ class RunReading:
                 severity="warning",
                 record_id=task_id,
             )
+
+
+def _prompt(run: TestRun) -> Any:
+    """The prompt that the run holds; of several it is not known which counted."""
+    if run.prompts and len(run.prompts) == 1:
+        (one,) = run.prompts
+        return one.messages_template or one.text_template
+    return prompts.in_settings(run.hyperparameters)
 
 
 def _is_share(name: str) -> bool:

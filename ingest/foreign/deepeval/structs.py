@@ -86,6 +86,15 @@ class TestCase(msgspec.Struct):
         return found if isinstance(found, dict) else {}
 
 
+class Prompt(msgspec.Struct):
+    """A prompt that a run names, or holds."""
+
+    alias: str | None = None
+    version: str | None = None
+    text_template: str | None = None
+    messages_template: list[Any] | None = None
+
+
 class MetricScores(msgspec.Struct):
     """What a run claims of one metric."""
 
@@ -106,6 +115,7 @@ class TestRun(msgspec.Struct):
     testFile: str | None = None
     datasetAlias: str | None = None
     hyperparameters: dict[str, Any] | None = None
+    prompts: list[Prompt] | None = None
     testPassed: int | None = None
     testFailed: int | None = None
     runDuration: float | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import (
     decode,
     number,
@@ -189,8 +190,11 @@ class SampledRun:
     def _task(self, task: _OpenEvaluation) -> Task:
         aggregate = self.aggregate
         result = next(iter(self._by_name[task.name]), None)
-        details = (result.generation_config if result else {}).get("additional_details")
-        details = details if isinstance(details, dict) else {}
+        said = result.generation_config if result else {}
+        details, arguments = (
+            each if isinstance(each := said.get(name), dict) else {}
+            for name in ("additional_details", "generation_args")
+        )
         library = aggregate.eval_library
         return Task(
             task_id=task.task_id,
@@ -203,7 +207,11 @@ class SampledRun:
             run_hash=task.same_run.hash(),
             tool_version=None if library.version == "unknown" else library.version,
             extras=text(
-                {"source": aggregate.source_metadata, "eval_library": library.name}
+                prompts.about(
+                    arguments.get("prompt_template"),
+                    source=aggregate.source_metadata,
+                    eval_library=library.name,
+                )
             ),
         )
 

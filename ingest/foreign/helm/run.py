@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import (
     decode,
     decode_file,
@@ -275,7 +276,13 @@ class HelmRun:
             created_at=time(min(self._times, default=None)) or self._source.modified_at,
             run_id=self._task_id,
             run_hash=self._same_run.hash(),
-            extras=text({"adapter_spec": spec.adapter_spec, "groups": spec.groups}),
+            extras=text(
+                prompts.about(
+                    _prompt(spec.adapter_spec),
+                    adapter_spec=spec.adapter_spec,
+                    groups=spec.groups,
+                )
+            ),
         )
 
     def _closing(self) -> Iterator[Record]:
@@ -348,6 +355,23 @@ def _direction(name: str) -> Direction | None:
     if _is_graded(name):
         return "higher_better"
     return "lower_better" if name in _LOWER else None
+
+
+def _prompt(adapter: dict[str, Any]) -> str:
+    """What a request is put together from, around the text of an instance."""
+
+    def said(name: str) -> str:
+        return str(adapter.get(name) or "")
+
+    is_choice = said("method") == "multiple_choice_joint"
+    choices = f"{said('reference_prefix')}{{references}}{said('reference_suffix')}"
+    parts = [
+        f"{said('global_prefix')}{said('instructions')}",
+        f"{said('input_prefix')}{{input}}{said('input_suffix')}",
+        choices if is_choice else "",
+        f"{said('output_prefix')}{said('global_suffix')}",
+    ]
+    return "".join(parts) if adapter else ""
 
 
 def _version(adapter: dict[str, Any]) -> str:

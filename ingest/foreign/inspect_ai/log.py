@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import decode, is_there, text, time
 from ingest.foreign.identity import Occurrences, SameRun
 from ingest.foreign.inspect_ai.samples import (
@@ -14,7 +15,7 @@ from ingest.foreign.inspect_ai.samples import (
     round_of,
     values_of,
 )
-from ingest.foreign.inspect_ai.structs import Log, Sample
+from ingest.foreign.inspect_ai.structs import Log, Plan, Sample
 from ingest.foreign.inspect_ai.totals import group_keys, group_tag, totals
 from ingest.foreign.records import Baseline, Case, Dimension, Record, Score, Task
 from ingest.foreign.settings import env_of
@@ -188,12 +189,13 @@ class LogReading:
         arguments: Any = {}
         if is_there(about.task_args):
             arguments = decode(about.task_args, Any)
-        extras = {
-            "status": self._log.status,
-            "tags": about.tags,
-            "metadata": about.metadata,
-            "dataset": about.dataset.name if about.dataset else None,
-        }
+        extras = prompts.about(
+            _prompt(self._log),
+            status=self._log.status,
+            tags=about.tags,
+            metadata=about.metadata,
+            dataset=about.dataset.name if about.dataset else None,
+        )
         return Task(
             task_id=self.task_id,
             source_kind="inspect_ai",
@@ -205,7 +207,7 @@ class LogReading:
             run_hash=self._same_run.hash(),
             tool_version=str((about.packages or {}).get("inspect_ai") or "") or None,
             env=env_of(arguments),
-            extras=text({key: each for key, each in extras.items() if each}),
+            extras=text(extras),
         )
 
     def _groups(self, sample: Sample) -> list[str]:
@@ -221,6 +223,20 @@ class LogReading:
         if known is not None and type(known) is not type(sample.id):
             return f"{case_id}~{type(sample.id).__name__}"  # 5 is not "5"
         return case_id
+
+
+def _prompt(log: Log) -> Any:
+    """System messages and templates, in the order in which the plan applies them."""
+    plan, generation = log.plan or Plan(), log.eval.model_generate_config
+    systems = [each.system_message for each in (generation, plan.config) if each]
+    templates = (
+        ("system" if step.solver == "system_message" else "user", template)
+        for step in plan.steps
+        if (template := step.params.get("template")) is not None
+    )
+    return prompts.messages(
+        *(("system", each) for each in dict.fromkeys(systems)), *templates
+    )
 
 
 def _names(metrics: Any) -> list[str]:

@@ -32,6 +32,26 @@ class Scorer(Struct):
     metrics: Any = None
 
 
+class Generation(Struct):
+    """How the model was called."""
+
+    system_message: str | None = None
+
+
+class Step(Struct):
+    """One solver of a plan."""
+
+    solver: str | None = None
+    params: dict[str, Any] = {}
+
+
+class Plan(Struct):
+    """What was done with each sample."""
+
+    steps: list[Step] = []
+    config: Generation | None = None
+
+
 class Eval(Struct):
     """What was run."""
 
@@ -49,6 +69,7 @@ class Eval(Struct):
     metadata: Any = None
     tags: Any = None
     scorers: list[Scorer] | None = None
+    model_generate_config: Generation | None = None
 
 
 class Metric(Struct):
@@ -89,6 +110,7 @@ class Log(Struct):
     eval: Eval
     status: str | None = None
     version: int | None = None
+    plan: Plan | None = None
     results: Results | None = None
     error: Failure | None = None
     samples: list[Raw] | None = None

@@ -18,6 +18,7 @@ class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-sho
     n_samples: dict[str, dict[str, Any]] = {}
     higher_is_better: dict[str, dict[str, bool | None]] = {}
     config: dict[str, Any] = {}
+    system_instruction: str | None = None
     date: Any = None
     git_hash: str | None = None
     lm_eval_version: str | None = None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import (
     decode,
     number,
@@ -153,12 +154,23 @@ class HarnessTask:
             run_hash=self._same_run.hash(),
             tool_version=results.lm_eval_version,
             extras=text(
-                {
-                    "git_hash": results.git_hash,
-                    "task_hash": results.task_hashes.get(self._name),
-                    "config": results.config,
-                }
+                prompts.about(
+                    self._prompt(results),
+                    git_hash=results.git_hash,
+                    task_hash=results.task_hashes.get(self._name),
+                    config=results.config,
+                )
             ),
+        )
+
+    def _prompt(self, results: Results) -> Any:
+        """The template of a document after its description, and the system's words."""
+        config = results.configs.get(self._name)
+        config = config if isinstance(config, dict) else {}
+        asked = [config.get("description"), config.get("doc_to_text")]
+        return prompts.messages(
+            ("system", results.system_instruction),
+            ("user", "".join(each for each in asked if isinstance(each, str))),
         )
 
     def totals(self, metrics: dict[str, Any]) -> Iterator[Record]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import answer, number, on_scale, text, time, whole
 from ingest.foreign.grading import Dimensions
 from ingest.foreign.identity import Occurrences, SameRun, content_id
@@ -77,6 +78,7 @@ def run_records(
         run_id=run_id,
         run_hash=same_run.hash(),
         env=env_of(settings),
+        extras=text(prompts.about(prompts.in_settings(settings))),
     )
     yield from dimensions.records()
     yield from totals(run_id, metrics, dimensions)

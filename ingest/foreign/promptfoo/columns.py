@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import (
     decode,
     first_line,
@@ -123,7 +124,7 @@ class Columns:
     def closing(self) -> Iterator[Record]:
         """Tasks and dimensions, which are known when all rows are."""
         providers = {each.provider for each in self._columns.values()}
-        prompts = Counter(_label(each.prompt) for each in self._columns.values())
+        labels = Counter(_label(each.prompt) for each in self._columns.values())
         for column in self._columns.values():
             task_id = self.task_id(column)
             prompt, label = column.prompt, _label(column.prompt)
@@ -134,7 +135,7 @@ class Columns:
                     [
                         self._head.title,
                         column.provider if len(providers) > 1 else None,
-                        label if len(prompts) > 1 else None,
+                        label if len(labels) > 1 else None,
                     ]
                 ),
                 prompt_version=label or (prompt.id or "unknown")[:12],
@@ -143,7 +144,7 @@ class Columns:
                 run_id=str(self._run_id),
                 run_hash=f"{self._same_run.hash()}/{column.index}",
                 tool_version=self._head.version,
-                extras=text({"prompt": prompt.raw, "prompt_id": prompt.id}),
+                extras=text(prompts.about(prompt.raw, prompt_id=prompt.id)),
             )
             for position, (name, is_graded) in enumerate(column.scores.items()):
                 yield Dimension(

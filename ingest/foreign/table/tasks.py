@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign import prompts
 from ingest.foreign.documents import number, on_scale, text, time, whole
 from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.records import (
@@ -243,6 +244,7 @@ class Tasks:
             created_at=self._source.modified_at,
             run_id=run_id,
             run_hash=f"{run_hash}/{task.task_id}",
+            extras=text(prompts.about(self._mapping.fixed.get("prompt"))),
         )
 
 

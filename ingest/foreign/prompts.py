@@ -1,0 +1,80 @@
+"""The prompt of a task as its tool tells it: a text, or messages with their roles."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ingest.foreign.settings import told_of
+
+_NAMED = (
+    "prompt template",
+    "prompt text",
+    "system prompt",
+    "system message",
+    "instructions",
+    "prompt",
+)
+"""What authors call a prompt among their settings, the plainest word first."""
+_NAME = re.compile(r"[\w.:/@+-]{1,60}", re.ASCII)
+"""``ask-v2``: which prompt it was, and not the prompt."""
+
+
+def about(prompt: Any, **others: Any) -> dict[str, Any]:
+    """The extras of a task: its prompt and whatever else says something.
+
+    Args:
+        prompt: A text, messages, or messages as JSON in a text; ``None``: not known.
+        others: More of its extras; what is empty is left out.
+    """
+    return {k: v for k, v in {"prompt": _read(prompt), **others}.items() if v}
+
+
+def in_settings(settings: Any) -> Any:
+    """The prompt that an author wrote among the settings of a run, if there is one."""
+    if not isinstance(settings, Mapping):
+        return None
+    told = told_of(settings)
+    for name in _NAMED:
+        prompt = _read(told.get(name))
+        if isinstance(prompt, list) or (prompt and not _NAME.fullmatch(prompt)):
+            return prompt
+    return None
+
+
+def messages(*said: tuple[str, Any]) -> Any:
+    """A prompt made of parts.
+
+    Args:
+        said: Role and text; a part that is no text, or blank, is left out.
+
+    Returns:
+        Messages; what the user alone says is a text; ``None`` where nothing is said.
+    """
+    parts = [
+        {"role": role, "content": content}
+        for role, content in said
+        if isinstance(content, str) and content.strip()
+    ]
+    if len(parts) == 1 and parts[0]["role"] == "user":
+        return parts[0]["content"]
+    return parts or None
+
+
+def _read(prompt: Any) -> str | list[Any] | None:
+    if isinstance(prompt, list):
+        return prompt or None
+    if not isinstance(prompt, str) or not prompt.strip():
+        return None
+    if not prompt.lstrip().startswith("["):
+        return prompt
+    try:
+        found = json.loads(prompt)
+    except (ValueError, RecursionError):
+        return prompt
+    is_conversation = isinstance(found, list) and all(
+        isinstance(each, dict) and "role" in each for each in found
+    )
+    return found if found and is_conversation else prompt
