@@ -16,7 +16,7 @@ from promptlab.warehouse import Warehouse
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "examples_zh"  # the harder ones: two languages, wide characters
+EXAMPLES = ROOT / "examples_zh"  # the harder ones: wide characters
 GOLDEN = Path(__file__).parent / "golden"
 ACTUAL = Path(__file__).parent / "actual"
 
