@@ -89,4 +89,4 @@ def test_any_two_tasks_compare_as_a_page(writable_example_db, tmp_path, monkeypa
     assert "Do not ship: 4 cases broke" in text
     assert f"Baseline: v3.2 ({TASKS[1]}" in text
     sections = [e.get("id") for e in tree.iter("section")]
-    assert sections == ["summary", "changes", "cases", "method"]
+    assert sections == ["summary", "changes", "prompt", "cases", "method"]
