@@ -1,25 +1,31 @@
 """Zip archives, member by member; deflate and Zstandard alike.
 
 Python's own zipfile reads Zstandard (method 93) from 3.14 on; `backports.zstd` has the
-same zipfile for the versions before.
+same zipfile for the versions before. It reads the table of members; a member is read
+here at once, which takes half of the time that a file object for each would.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ingest.foreign.documents import Refused
 from ingest.reading.problems import Problem
 
-if TYPE_CHECKING or sys.version_info >= (3, 14):
+if sys.version_info >= (3, 14):
     import zipfile
+
+    from compression import zstd
 else:
+    from backports import zstd
     from backports.zstd import zipfile
 
-MOST_MEMBERS = 2_000_000
+_HEADER = 30
+"""Bytes before a member's name; the last four are the lengths of what follows it."""
+_ENCRYPTED = 1
 
 
 class Archive:
@@ -35,17 +41,19 @@ class Archive:
 
     def __init__(self, path: Path, largest: int) -> None:
         self._largest = largest
+        self._file = path.open("rb")
         try:
-            self._zip = zipfile.ZipFile(path)
+            members = zipfile.ZipFile(self._file).infolist()
         except (zipfile.BadZipFile, ValueError) as error:
+            self._file.close()
             raise Refused(_broken(str(error))) from None
-        self._members = {each.filename: each for each in self._zip.infolist()}
+        self._members = {each.filename: each for each in members}
 
     def __enter__(self) -> Archive:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._zip.close()
+        self._file.close()
 
     def names(self, folder: str = "") -> Iterator[str]:
         """Names of its members below *folder*, in the order they were written."""
@@ -61,16 +69,7 @@ class Archive:
             Refused: It is damaged, or larger than a member may be.
         """
         member = self._members[name]
-        try:
-            with self._zip.open(member) as file:
-                data = file.read(self._largest + 1)
-        except (zipfile.BadZipFile, NotImplementedError, EOFError) as error:
-            raise Refused(_broken(f"{name}: {error}")) from None
-        except Exception as error:  # each method of compression has errors of its own
-            if isinstance(error, OSError | MemoryError):
-                raise
-            raise Refused(_broken(f"{name}: {error}")) from None
-        if len(data) > self._largest:
+        if member.file_size > self._largest:
             raise Refused(
                 Problem(
                     "file_too_large",
@@ -78,7 +77,38 @@ class Archive:
                     " max_file_mb allows",
                 )
             )
+        unpack = _UNPACK.get(member.compress_type)
+        if unpack is None or member.flag_bits & _ENCRYPTED:
+            raise Refused(_broken(f"{name}: it is packed in a way that is not known"))
+        try:
+            # one byte more than it says that it holds is enough to know better
+            data = unpack(self._packed(member), member.file_size + 1)
+        except (zlib.error, zstd.ZstdError) as error:
+            raise Refused(_broken(f"{name}: {error}")) from None
+        if len(data) != member.file_size or zlib.crc32(data) != member.CRC:
+            raise Refused(_broken(f"{name}: it is not what the archive says of it"))
         return data
+
+    def _packed(self, member: zipfile.ZipInfo) -> bytes:
+        self._file.seek(member.header_offset)
+        header = self._file.read(_HEADER)
+        name, extra = header[-4:-2], header[-2:]
+        self._file.seek(
+            int.from_bytes(name, "little") + int.from_bytes(extra, "little"), 1
+        )
+        return self._file.read(member.compress_size)
+
+
+_UNPACK: dict[int, Callable[[bytes, int], bytes]] = {
+    zipfile.ZIP_STORED: lambda packed, most: packed[:most],
+    zipfile.ZIP_DEFLATED: lambda packed, most: zlib.decompressobj(-15).decompress(
+        packed, most
+    ),
+    zipfile.ZIP_ZSTANDARD: lambda packed, most: zstd.ZstdDecompressor().decompress(
+        packed, most
+    ),
+}
+"""Method → what unpacks at most so many bytes."""
 
 
 def _broken(why: str) -> Problem:

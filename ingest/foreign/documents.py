@@ -18,8 +18,11 @@ from promptlab.contracts.times import in_utc, read_time
 T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"
-# A string as a whole, so that a NaN inside it is left alone; then what JSON has not.
-_NOT_JSON = re.compile(rf"({STRING})|-?\b(?:NaN|Infinity)\b".encode(), re.DOTALL)
+# What stands before the next thing that JSON has not, strings as wholes: a NaN inside
+# one is left alone, and all before it takes one step.
+_UP_TO_NOT_JSON = re.compile(
+    rf'((?:[^"NI-]++|{STRING}|-(?!I))*+)-?(?:NaN|Infinity)'.encode(), re.DOTALL
+)
 ABSENT = msgspec.Raw(b"")
 """Stands for a member that is not there."""
 _encode = msgspec.json.Encoder().encode
@@ -33,7 +36,7 @@ class Refused(Exception):
         self.problem = problem
 
 
-def decode(data: bytes | msgspec.Raw, kind: type[T]) -> T:
+def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T:
     """Decode JSON as *kind*; bare ``NaN`` and ``Infinity`` become null.
 
     Raises:
@@ -54,7 +57,12 @@ def decode(data: bytes | msgspec.Raw, kind: type[T]) -> T:
 
 def without_nan(data: bytes) -> bytes:
     """The same JSON with null in place of ``NaN``, ``Infinity`` and ``-Infinity``."""
-    return _NOT_JSON.sub(lambda found: found[1] or b"null", data)
+    pieces: list[bytes] = []
+    done = 0
+    while found := _UP_TO_NOT_JSON.match(data, done):
+        pieces += found[1], b"null"
+        done = found.end()
+    return b"".join(pieces) + data[done:]
 
 
 def decode_file(data: bytes, kind: type[T], tool: str, versions: str) -> T:

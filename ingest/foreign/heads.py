@@ -86,8 +86,10 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
     """
     import msgspec  # `--help` knows the tools and reads no file
 
+    from ingest.foreign.documents import decode
+
     try:
-        whole = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        whole = decode(data, dict[str, msgspec.Raw])
         return {key: memoryview(value) for key, value in whole.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return {name: memoryview(data)[at:] for name, at in _walked(data)}

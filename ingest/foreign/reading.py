@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,7 +13,7 @@ import msgspec
 from ingest.foreign.documents import Refused, shape_problem
 from ingest.foreign.records import TABLES, Case, Record, Round, Score, Task
 from ingest.foreign.registry import tool
-from ingest.raw.rows import Reading, Rows, columns_of
+from ingest.raw.rows import Reading, Rows
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.problems import Problem
 
@@ -59,87 +62,79 @@ class _Batch:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._harmless = limits.max_string // 4  # characters
         self._seen: set[str] = set()
         self._runs: dict[str, str] = {}  # of all batches: the last one tells them
         self._rejected = False
-        self._clear()
-
-    def _clear(self) -> None:
-        self._records: dict[type[Any], list[Any]] = {}
-        self._problems: list[Problem] = []
-        self._keys: list[tuple[str, ...]] = []
-        self._count = self._rejects = self._rounds = 0
+        self._records: dict[type[Any], list[Any]] = defaultdict(list)
 
     def fill(self, records: Iterator[Record | Problem]) -> bool:
         """Take records until there are enough; whether there are no more."""
-        for record in records:
-            if isinstance(record, Problem):
-                self._problems.append(record)
-                self._rejects += record.severity == "reject"
-            else:
-                self._add(record)
-                if self._count >= BATCH_RECORDS:
-                    return False
-        return True
-
-    def _add(self, record: Record) -> None:
-        kind = type(record)
-        if kind in _LONG:
-            self._see_length(record, kind)
-        self._records.setdefault(kind, []).append(record)
-        self._count += 1
-        if record.task_id not in self._seen:
-            self._seen.add(record.task_id)
-            self._keys.append(("task", record.task_id))
-        if kind is Task:
-            self._runs[record.task_id] = record.run_hash  # type: ignore[union-attr]  # it is a Task
-        self._rounds += kind is Round
+        count = 0
+        for record in islice(records, BATCH_RECORDS):
+            self._records[type(record)].append(record)
+            count += 1
+        return count < BATCH_RECORDS
 
     def refuse(self, problem: Problem) -> None:
         """Nothing of the file counts; a warning says that it is no run at all."""
-        self._clear()
+        self._records.clear()
+        self._records[Problem].append(problem)
         self._runs = {}
-        self._problems.append(problem)
         self._rejected = problem.severity == "reject"
 
     def reading(self) -> Reading:
         """Hand on what is there, and begin anew."""
-        rows: Rows = {
-            TABLES[kind]: columns_of(
-                kind.__struct_fields__, map(msgspec.structs.astuple, records)
-            )
-            for kind, records in self._records.items()
-        }
-        if "tasks" in rows:  # a run's hash is the load's
-            rows["tasks"] = {k: v for k, v in rows["tasks"].items() if k != "run_hash"}
+        problems: list[Problem] = self._records.pop(Problem, [])
+        for kind, names in _LONG.items():
+            for name in names:
+                problems += self._cut(self._records[kind], name)
+        self._runs |= {each.task_id: each.run_hash for each in self._records[Task]}
         reading = Reading(
-            rows=rows,
-            problems=self._problems,
-            records_loaded=self._rounds,
-            records_rejected=self._rejects,
+            rows=self._rows(),
+            problems=problems,
+            records_loaded=len(self._records[Round]),
+            records_rejected=sum(each.severity == "reject" for each in problems)
+            - self._rejected,  # a file is no record
             rejected=self._rejected,
-            keys=self._keys,
+            keys=[("task", task_id) for task_id in self._new_tasks()],
             runs=dict(self._runs),
         )
-        self._clear()
+        self._records.clear()
         return reading
 
-    def _see_length(self, record: Any, kind: type[Any]) -> None:
-        """Cut a text that is longer than one may be, and say so."""
-        for name in _LONG[kind]:
+    def _rows(self) -> Rows:
+        rows: Rows = {
+            TABLES[kind]: {
+                name: list(map(attrgetter(name), records))
+                for name in kind.__struct_fields__
+                if name != "run_hash"  # a run's hash is the load's
+            }
+            for kind, records in self._records.items()
+            if records
+        }
+        return rows
+
+    def _new_tasks(self) -> list[str]:
+        """Tasks that no earlier batch had anything of."""
+        tasks = {each.task_id for kind in self._records.values() for each in kind}
+        new = sorted(tasks - self._seen)
+        self._seen |= tasks
+        return new
+
+    def _cut(self, records: list[Any], name: str) -> Iterator[Problem]:
+        """Leave out texts that are longer than one may be, and say so."""
+        harmless = self._limits.max_string // 4  # characters
+        for record in records:
             written = getattr(record, name)
-            if written is None or len(written) <= self._harmless:
+            if written is None or len(written) <= harmless:
                 continue
             size = len(written.encode("utf-8", "replace"))
             if size > self._limits.max_string:
                 setattr(record, name, None if name != "context" else "{}")
-                self._problems.append(
-                    Problem(
-                        "string_too_long",
-                        f"{self._limits.too_long(size)}: it is left out",
-                        severity="warning",
-                        record_id=record.case_id,
-                        pointer=f"/{name}",
-                    )
+                yield Problem(
+                    "string_too_long",
+                    f"{self._limits.too_long(size)}: it is left out",
+                    severity="warning",
+                    record_id=record.case_id,
+                    pointer=f"/{name}",
                 )

@@ -78,6 +78,8 @@ class Known:
     """SHA-256 of purged files, which are not loaded again."""
     runs: dict[str, KnownRun] = field(default_factory=dict)
     """Task → the run of another tool that it was loaded from."""
+    _tasks: dict[str, list[str]] = field(default_factory=dict)
+    """Hash of a run → tasks that were loaded from it; some may have been replaced."""
 
     def find(self, *versions: Version) -> Outcome | None:
         """The outcome of the first known one of these versions, if any is known."""
@@ -96,12 +98,17 @@ class Known:
         """Note the runs (task → hash) that a file has just brought."""
         for task_id, run_hash in runs.items():
             self.runs[task_id] = KnownRun(run_hash, uri)
+            self._tasks.setdefault(run_hash, []).append(task_id)
 
     def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
         """The other file that brought all these runs, if one did."""
-        there = {run.run_hash: run.uri for run in self.runs.values() if run.uri != uri}
-        files = [there.get(run_hash) for run_hash in runs.values()]
+        files = [self._file_with(run_hash, uri) for run_hash in runs.values()]
         return files[0] if files and all(files) else None
+
+    def _file_with(self, run_hash: str, other_than: str) -> str | None:
+        runs = map(self.runs.__getitem__, self._tasks.get(run_hash, ()))
+        there = (run for run in runs if run.run_hash == run_hash)
+        return next((run.uri for run in there if run.uri != other_than), None)
 
     def replaced_by(self, runs: Mapping[str, str], uri: str) -> dict[str, str]:
         """Task → the other file that had brought it, with other content."""

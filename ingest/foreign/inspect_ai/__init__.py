@@ -11,7 +11,7 @@ no pass rule: scores stay scores. Its letters are C 1, P 0.5, I 0, N 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -27,8 +27,12 @@ from ingest.reading.problems import Problem
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
+T = TypeVar("T", Log, Sample)
+
 FORMS = ("eval", "json")
 VERSIONS = "versions 0.3.41 to 0.3.285"
+
+_encode = msgspec.json.Encoder().encode
 
 _HEADER = "header.json"
 _START = "_journal/start.json"
@@ -78,11 +82,16 @@ def _log(
     reading = LogReading(_redacted(log, source.redact), source)
     for place, written in samples:
         try:
-            yield from reading.add(decode(source.redact(written), Sample))
+            sample = _redacted(decode(written, Sample), source.redact)
+            yield from reading.add(sample)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield shape_problem(error, "Inspect", VERSIONS, pointer=place, raw=written)
+            raw = source.redact(written)
+            yield shape_problem(error, "Inspect", VERSIONS, pointer=place, raw=raw)
     yield from reading.closing()
 
 
-def _redacted(log: Log, redact: Callable[[bytes], bytes]) -> Log:
-    return decode(redact(msgspec.json.encode(log)), Log)
+def _redacted(found: T, redact: Callable[[bytes], bytes]) -> T:
+    """What is kept of a log, redacted; most of what it says is not kept."""
+    written = _encode(found)
+    redacted = redact(written)
+    return found if redacted is written else decode(redacted, type(found))

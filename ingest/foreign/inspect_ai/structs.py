@@ -52,7 +52,7 @@ class Plan(Struct):
     config: Generation | None = None
 
 
-class Eval(Struct):
+class Eval(Struct, omit_defaults=True):
     """What was run."""
 
     task: str
@@ -152,7 +152,7 @@ class Score(Struct):
     explanation: str | None = None
 
 
-class Sample(Struct):
+class Sample(Struct, omit_defaults=True):
     """One sample in one epoch."""
 
     id: int | str
