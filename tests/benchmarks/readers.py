@@ -183,24 +183,27 @@ def _large_export(path: Path, size: int) -> None:
     document = json.loads((DATA / "promptfoo" / "rivers.json").read_bytes())
     rows = document["results"]["results"]
     tests = 1 + max(row["testIdx"] for row in rows)
-    made: list[msgspec.Raw] = []
-    written = n = 0
-    while written < size:
-        for row in rows:
-            asked = {**row["vars"], "question": f"Question {n}: which of these is it?"}
-            other = {
-                **row,
-                "id": f"{n}-{row['id']}",
-                "testIdx": n * tests + row["testIdx"],
-                "vars": asked,
-                "testCase": {**row["testCase"], "vars": asked},
-            }
-            made.append(msgspec.Raw(msgspec.json.encode(other)))
-            written += len(bytes(made[-1]))
-        n += 1
-    document["results"]["results"] = made
+    document["results"]["results"] = []
     document.pop("runtimeOptions")  # it says how often a test was repeated
-    path.write_bytes(msgspec.json.encode(document))
+    head, tail = msgspec.json.encode(document).split(b'"results":[]')
+    written = n = 0
+    # row by row: what this process holds would count as the readers' peak memory
+    with path.open("wb") as file:
+        file.write(head + b'"results":[')
+        while written < size:
+            for row in rows:
+                asked = {**row["vars"], "question": f"Question {n}: which is it?"}
+                other = {
+                    **row,
+                    "id": f"{n}-{row['id']}",
+                    "testIdx": n * tests + row["testIdx"],
+                    "vars": asked,
+                    "testCase": {**row["testCase"], "vars": asked},
+                }
+                encoded = msgspec.json.encode(other)
+                written += file.write((b"," if written else b"") + encoded)
+            n += 1
+        file.write(b"]" + tail)
 
 
 _IDS = {"evalId", "id", "eval_id", "uuid", "response"}
