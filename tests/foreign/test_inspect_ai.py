@@ -214,3 +214,41 @@ def test_numbers_by_group_are_over_the_cases_that_carry_its_tag(tmp_path: Path) 
         {"reducer": "mean", "tag": "sea:north"},
     )
     assert said["all"] == ("mean_over_cases", {"reducer": "mean"})
+
+
+def test_a_metric_with_settings_of_its_own_is_not_recomputed(tmp_path: Path) -> None:
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    log["results"]["scores"][0]["metrics"] = {
+        "stderr": {"name": "stderr", "value": 0.1, "params": {"cluster": None}},
+        "stderr2": {"name": "stderr", "value": 0.2, "params": {"cluster": "sea"}},
+        "all": {
+            "name": "all",
+            "group": "grouped",
+            "value": 0.3,
+            "params": {
+                "metric": {"name": "stderr", "params": {"cluster": "sea"}},
+                "group_key": "sea",
+            },
+        },
+    }
+    del log["results"]["scores"][1:]
+    file = tmp_path / "clustered.json"
+    file.write_text(json.dumps(log), "utf-8")
+    totals = table(reading_of(file), "reported_totals").filter(dimension_id="includes")
+    rules = dict(totals.select("value", "rule").rows())
+    assert rules == {0.1: "stderr_over_cases", 0.2: "own_formula", 0.3: "own_formula"}
+
+
+def test_a_second_number_of_a_group_is_over_the_same_cases(tmp_path: Path) -> None:
+    log = json.loads(LATE.with_suffix(".json").read_text("utf-8"))
+    params = {"metric": {"name": "mean"}, "group_key": "sea"}
+    log["results"]["scores"][0]["metrics"] = {
+        "north2": {"name": "north", "group": "grouped", "value": 1, "params": params},
+        "all2": {"name": "all", "group": "grouped", "value": 1, "params": params},
+    }
+    del log["results"]["scores"][1:]
+    file = tmp_path / "grouped_twice.json"
+    file.write_text(json.dumps(log), "utf-8")
+    totals = table(reading_of(file), "reported_totals").filter(dimension_id="includes")
+    tags = [json.loads(each).get("tag") for each in totals["parameters"]]
+    assert tags == ["sea:north", None]

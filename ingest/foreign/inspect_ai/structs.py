@@ -75,6 +75,7 @@ class Eval(Struct, omit_defaults=True):
 class Metric(Struct):
     """One number over all samples, or over a group of them."""
 
+    name: str | None = None
     value: Any = None
     group: str | None = None
     params: dict[str, Any] = {}

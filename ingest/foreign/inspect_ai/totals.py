@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import count
+from typing import Any
 
 from ingest.foreign.documents import number, text
 from ingest.foreign.inspect_ai.structs import Log, Metric, ScoreResult
@@ -72,17 +73,28 @@ def group_tag(key: str, value: object) -> str:
 
 
 def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
-    """How a metric is counted, and the tag of the cases that it is over."""
+    """How a metric is counted, and the tag of the cases that it is over.
+
+    Of two that are called the same, Inspect numbers the key and not the name.
+    """
+    name, params = metric.name or name, metric.params
     if metric.group != "grouped":
-        return _RULES.get(name, "own_formula"), None
-    params = metric.params
+        return _rule_of(name, params), None
     inner = params.get("metric")
-    rule = _RULES.get(str(inner.get("name")) if isinstance(inner, dict) else "")
-    if rule is None or "name_template" in params:
-        return "own_formula", None
+    rule: Rule = "own_formula"
+    if isinstance(inner, dict) and "name_template" not in params:
+        rule = _rule_of(inner.get("name"), inner.get("params"))
+    if rule == "own_formula":
+        return rule, None
     if name != params.get("all_label", "all"):
         return rule, group_tag(str(params.get("group_key")), name)
     return (rule if params.get("all", "samples") == "samples" else "own_formula"), None
+
+
+def _rule_of(name: Any, params: Any) -> Rule:
+    """Settings, such as clusters of a standard error, make it another formula."""
+    is_plain = not params or all(each is None for each in params.values())
+    return _RULES.get(str(name), "own_formula") if is_plain else "own_formula"
 
 
 def _dimension(score: ScoreResult, dimensions: Sequence[str]) -> str:

@@ -36,6 +36,8 @@ given as (
         rounds.is_error,
         dimensions.scorer = 'accuracy' and scored_cases.case_id is not null
             as is_zero_on_error,
+        -- a tool that judged a broken round counts what it gave
+        dimensions.scorer = 'reported' and scores.metric is not null as is_kept_on_error,
         case
             when scores.round_id is not null then scores.metric
             when dimensions.scorer = 'judge' and rounds.judge_score between 0 and 1
@@ -76,10 +78,10 @@ scored as (
         dimension_id,
         case
             when is_error and is_zero_on_error then 0.0
-            when not is_error then given_metric
+            when not is_error or is_kept_on_error then given_metric
         end as metric,
         case
-            when is_error then 'error_round'
+            when is_error and not is_kept_on_error then 'error_round'
             when given_metric is null then given_reason
         end as reason,
         cast(null as string) as expected,
