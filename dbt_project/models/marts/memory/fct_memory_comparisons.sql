@@ -2,7 +2,34 @@
 
 with
 
-judged as (select * from {{ ref('int_memory_comparisons_judged') }}),
+sums as (select * from {{ ref('int_memory_comparison_sums') }}),
+
+described as (
+
+    select
+        *,
+        is_right_metric or is_all_or_nothing as has_passes,
+        case
+            when n_shared = 0 then 'no_shared_question'
+            when n_comparable = 0 then 'no_comparable_question'
+            else 'no_paired_question'
+        end as reason_without_pairs
+
+    from sums
+
+),
+
+-- a family of tests: the categories of a pair and metric, and their groups
+judged as (
+
+    {{ judged_comparisons(
+        'described',
+        keys=['baseline_run_id', 'candidate_run_id', 'metric', 'category'],
+        kept=['n_tasks', 'is_right_metric'],
+        family=['baseline_run_id', 'candidate_run_id', 'metric'],
+    ) | indent }}
+
+),
 
 final as (
 

@@ -1,9 +1,33 @@
 with
 
-calls as (select * from {{ ref('int_memory_calls_timed') }}),
 timings as (
     select * from {{ ref('stg_memory__timings') }}
     where {{ in_this_build('memory_runs') }}
+),
+listed as (select * from timings where grain = 'detail'),
+
+calls as (
+
+    select
+        run_id,
+        task_id,
+        operation,
+        stage,
+        duration_ms
+    from listed
+
+    union all
+
+    -- the total of a call adds up its stages
+    select
+        run_id,
+        task_id,
+        operation,
+        'total' as stage,
+        sum(duration_ms) as duration_ms
+    from listed
+    group by run_id, task_id, operation, timing_position
+
 ),
 
 detailed as (
@@ -63,30 +87,12 @@ summarised as (
 
 ),
 
-stages as (
-
-    select
-        run_id,
-        operation,
-        stage
-    from detailed
-
-    union
-
-    select
-        run_id,
-        operation,
-        stage
-    from summarised
-
-),
-
 joined as (
 
     select
-        stages.run_id,
-        stages.operation,
-        stages.stage,
+        run_id,
+        operation,
+        stage,
         coalesce(detailed.n_calls, 0) as n_detailed,
         coalesce(detailed.n_calls, 0) + coalesce(summarised.n_calls, 0) as n_calls,
         coalesce(detailed.n_tasks, 0) + coalesce(summarised.n_tasks, 0) as n_tasks,
@@ -104,9 +110,8 @@ joined as (
         detailed.p95_ms,
         detailed.p99_ms
 
-    from stages
-    left join detailed using (run_id, operation, stage)
-    left join summarised using (run_id, operation, stage)
+    from detailed
+    full outer join summarised using (run_id, operation, stage)
 
 ),
 

@@ -4,22 +4,7 @@ picked as (select * from {{ ref('int_evidence_rounds') }}),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 rounds as (select * from {{ ref('fct_rounds') }} where {{ in_this_build() }}),
 checks as (select * from {{ ref('int_evidence_checks') }}),
-broken_rules as (select * from {{ ref('int_evidence_rules') }}),
-golden_answers as (select * from {{ ref('int_golden_answers') }}),
-common_answers as (select * from {{ ref('int_evidence_common_answers') }}),
-
-golden_texts as (
-
-    select
-        task_id,
-        case_id,
-        left({{ joined('golden_answer', "' / '", 'golden_no') }}, 500)
-            as golden_text
-
-    from golden_answers
-    group by task_id, case_id
-
-),
+expectations as (select * from {{ ref('int_evidence_expected') }}),
 
 gathered as (
 
@@ -46,10 +31,7 @@ gathered as (
         coalesce(picked.reason, checks.check_reason) as reason,
         case
             when dimensions.scorer = 'expectations' then checks.expected
-            when dimensions.scorer = 'consistency' then common_answers.common_answer
-            when dimensions.scorer in ('accuracy', 'judge') then golden_texts.golden_text
-            when dimensions.scorer = 'rules' then broken_rules.broken_rules
-            else picked.expected
+            else expectations.expected
         end as expected,
         case
             when dimensions.scorer = 'expectations' then checks.actual
@@ -61,7 +43,7 @@ gathered as (
         case
             when dimensions.scorer = 'accuracy' and dimensions.match_rule = 'exact'
                 then nullif({{ common_prefix_length(
-                    'rounds.answer', 'golden_texts.golden_text'
+                    'rounds.answer', 'expectations.expected'
                 ) }}, 0)
         end as n_common
 
@@ -69,9 +51,7 @@ gathered as (
     inner join dimensions using (task_id, dimension_id)
     inner join rounds using (task_id, case_id, round_id)
     left join checks using (task_id, dimension_id, case_id, round_id)
-    left join broken_rules using (task_id, dimension_id, case_id, round_id)
-    left join common_answers using (task_id, case_id)
-    left join golden_texts using (task_id, case_id)
+    left join expectations using (task_id, dimension_id, case_id, round_id)
 
 ),
 

@@ -5,8 +5,11 @@ with
 dimensions as (
     select * from {{ ref('int_dimensions_resolved') }}
     where
-        scorer in ('latency', 'input_tokens', 'output_tokens', 'total_tokens', 'cost', 'length')
-        and problem is null
+        problem is not null
+        or scorer in (
+            'latency', 'input_tokens', 'output_tokens', 'total_tokens', 'cost', 'length',
+            'error_rate'
+        )
 ),
 rounds as (select * from {{ ref('int_rounds_prepared') }}),
 
@@ -17,8 +20,10 @@ measured as (
         rounds.case_id,
         rounds.round_id,
         dimensions.dimension_id,
-        rounds.is_error,
+        dimensions.scorer,
+        rounds.error_code,
         case dimensions.scorer
+            when 'error_rate' then {{ one_or_zero('rounds.is_error') }}
             when 'latency' then rounds.latency_ms
             when 'input_tokens' then rounds.input_tokens
             when 'output_tokens' then rounds.output_tokens
@@ -32,7 +37,12 @@ measured as (
                     + rounds.output_tokens * dimensions.output_price_per_million
                 ) / 1000000
             )
-        end as measure
+        end as measure,
+        case
+            when dimensions.problem is not null then dimensions.problem
+            when rounds.is_error and dimensions.scorer <> 'error_rate' then 'error_round'
+            when measure is null then 'not_measured'
+        end as reason
 
     from dimensions
     inner join rounds on dimensions.task_id = rounds.task_id
@@ -46,13 +56,10 @@ scored as (
         case_id,
         round_id,
         dimension_id,
-        case when not is_error then cast(measure as double) end as metric,
-        case
-            when is_error then 'error_round'
-            when measure is null then 'not_measured'
-        end as reason,
+        case when reason is null then cast(measure as double) end as metric,
+        reason,
         cast(null as string) as expected,
-        cast(null as string) as actual,
+        case when reason is null and scorer = 'error_rate' then error_code end as actual,
         {{ as_json("null") }} as detail
 
     from measured

@@ -32,12 +32,4 @@ select * from {{ ref('int_keywords_scored') }}
 
 union all
 
-select * from {{ ref('int_error_rate_scored') }}
-
-union all
-
 select * from {{ ref('int_judged_scored') }}
-
-union all
-
-select * from {{ ref('int_unscorable_dimensions_scored') }}
