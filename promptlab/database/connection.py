@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _RETRY_EVERY_S = 0.1
+_SCHEMAS = ("raw", "staging", "intermediate", "marts", "policy")
 
 
 @contextmanager
@@ -137,6 +138,12 @@ def _open(
 def _check_file(db: Path, *, read_only: bool) -> None:
     if db.is_dir():
         raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
+    # DuckDB calls a database after its file, and then `raw.tasks` may mean either
+    if (name := db.name.split(".")[0].lower()) in _SCHEMAS:
+        raise SettingsError(
+            f"{db}: a warehouse has a schema named {name}, so its file cannot be called"
+            " that; name another with --db"
+        )
     if not db.exists():
         if read_only:
             raise SettingsError(

@@ -105,6 +105,18 @@ def test_each_fault_is_one_sentence_and_the_right_exit_code(
     assert found[1] == ""
 
 
+def test_a_file_called_like_a_schema_is_refused(run, tmp_path, example_warehouse):
+    write(tmp_path / "good.json", task())
+    with example_warehouse.connect() as con:
+        schemas = con.sql(
+            "select distinct schema_name from duckdb_tables()"
+            " union select schema_name from duckdb_views() where not internal"
+        ).fetchall()
+    for (schema,) in schemas:
+        code, _, err = run("ingest", "good.json", "--db", f"{schema.title()}.v2.db")
+        assert (code, f"a schema named {schema}" in err) == (2, True), err
+
+
 def test_reading_before_the_first_build_says_what_to_do(run, tmp_path):
     run("ingest", write(tmp_path / "a.json", task()))
     code, _, err = run("runs")
