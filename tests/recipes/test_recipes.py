@@ -1,0 +1,342 @@
+"""The recipes of CONTRIBUTING.md, followed: nothing else has to be touched for what they
+add to count, in files, numbers and commands.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from promptlab.build import plan
+from tests.conftest import ROOT
+from tests.recipes.checkout import Checkout
+from tests.scoring.tasks import case, dimension, task
+
+SCORER = """\
+{{ config(materialized=view_of_step()) }}
+
+with
+
+dimensions as (
+    select * from {{ ref('int_dimensions_resolved') }}
+    where scorer = 'politeness' and problem is null
+),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
+
+scored as (
+
+    select
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        dimensions.dimension_id,
+        {{ one_or_zero("contains(lower(rounds.raw_output), 'please')") }} as metric,
+        cast(null as string) as reason,
+        'please' as expected,
+        rounds.raw_output as actual,
+        {{ as_json("null") }} as detail
+
+    from dimensions
+    inner join rounds on dimensions.task_id = rounds.task_id
+
+)
+
+select * from scored
+"""
+
+DESCRIPTION = """
+  - name: int_politeness_scored
+    description: "Scorer `politeness`: whether an answer says please."
+"""
+
+ALERT = """
+    union all
+
+    select
+        task_id,
+        case_id,
+        'many_words' as code,
+        n_rounds
+
+    from case_results
+
+),
+
+counted as ("""
+
+STARTS = """\
+        when matcher = 'starts' then case
+            when actual_text is null or not starts_with(actual_text, operand)
+                then 'value_mismatch'
+        end
+        when matcher = 'regex' then case
+"""
+
+STARTS_IN_PYTHON = """\
+    if matcher == "starts":
+        text = searchable_text(actual) or ""
+        return None if text.startswith(text_check(expected).operand) else "value_mismatch"
+    if matcher in ("contains", "regex"):
+"""
+
+TOOL = '''\
+"""Quizmaster: a JSON object of a run and its answers."""
+
+from __future__ import annotations
+
+import json
+
+from ingest.foreign.files import whole
+from ingest.foreign.records import Case, Round, Task
+
+FORMS = ("json",)
+
+
+def recognise(head):
+    """By the keys of the document."""
+    return "json" if {"quiz", "replies"} <= head.keys else None
+
+
+def translate(source):
+    """A task, and a case with one round per reply."""
+    run = json.loads(source.redact(whole(source)))
+    name = run["quiz"]
+    yield Task(
+        task_id=name, source_kind="quizmaster", title=name, prompt_version="v1",
+        model="vendor/model", created_at=source.modified_at, run_id=name, run_hash=name,
+    )
+    for number, (asked, said) in enumerate(run["replies"].items()):
+        yield Case(name, asked, number, "{}")
+        yield Round(
+            task_id=name, case_id=asked, round_id=asked, position=number, run_index=1,
+            raw_output=said["text"], reported_status=said["verdict"],
+        )
+'''
+
+RESULT = {
+    "sample_id": "a",
+    "entity_type": "pipeline",
+    "entity_id": "p",
+    "variant": "v",
+    "run_id": "r",
+    "created_at": "2026-01-01T00:00:00Z",
+}
+
+
+def add_a_scorer(checkout: Checkout) -> None:
+    recipe, folder = (
+        checkout.recipe("a scorer"),
+        "dbt_project/models/intermediate/scoring",
+    )
+    recipe.append(f"{folder}/scorers/_scorers__models.yml", DESCRIPTION)
+    recipe.write(f"{folder}/scorers/int_politeness_scored.sql", SCORER)
+    union = "\nunion all\n\nselect * from {{ ref('int_politeness_scored') }}\n"
+    recipe.append(f"{folder}/scorers/int_round_metrics.sql", union)
+    recipe.add_row(
+        "dbt_project/seeds/scoring/scorers.csv",
+        scorer="politeness",
+        scorer_version="1",
+        unit="share",
+        is_share="true",
+        is_zero_on_error="true",
+        has_verdict="true",
+    )
+
+
+def add_an_alert(checkout: Checkout) -> None:
+    recipe, scoring = (
+        checkout.recipe("an alert"),
+        "dbt_project/models/intermediate/scoring",
+    )
+    rounds = f"{scoring}/alerts/int_alerts_of_rounds.sql"
+    recipe.edit(rounds, ("\n),\n\ncounted as (", ALERT))
+    policy = "dbt_project/seeds/scoring/alert_policy.csv"
+    recipe.add_row(policy, code="many_words", severity="minor", threshold="0")
+    for lang, words in (("en", "too many words"), ("zh", "话太多")):
+        recipe.edit(
+            f"reports/texts/{lang}.toml",
+            ("\n[alert]\n", f'\n[alert]\nmany_words = "{words}"\n'),
+        )
+
+
+def add_a_grade(checkout: Checkout) -> None:
+    grades = "dbt_project/seeds/scoring/grades.csv"
+    checkout.recipe("a grade").add_row(grades, grade="A+", min_score="1")
+
+
+def add_a_matcher(checkout: Checkout) -> None:
+    recipe = checkout.recipe("a matcher")
+    recipe.edit(
+        "dbt_project/macros/matching/failure_reason.sql",
+        ("        when matcher = 'regex' then case\n", STARTS),
+    )
+    recipe.edit(
+        "promptlab/patterns.py",
+        ('Literal["text", "contains",', 'Literal["text", "starts", "contains",'),
+        ("    (\"contains:\", \"contains\"),\n", "    (\"contains:\", \"contains\"),\n    (\"starts:\", \"starts\"),\n"),
+    )  # fmt: skip
+    recipe.edit(
+        "promptlab/evaluator/matching.py",
+        (
+            '"object", "array", "text", "contains",',
+            '"object", "array", "text", "starts",',
+        ),
+        ('    if matcher in ("contains", "regex"):\n', STARTS_IN_PYTHON),
+    )
+
+
+def add_a_tool(checkout: Checkout) -> None:
+    recipe = checkout.recipe("a format of another tool")
+    recipe.write("ingest/foreign/quizmaster.py", TOOL)
+    recipe.edit(
+        "ingest/foreign/registry.py",
+        ('    "table",\n', '    "quizmaster",\n    "table",\n'),
+    )
+
+
+def add_a_memory_metric(checkout: Checkout) -> None:
+    """Whether an answer has as many tokens as its reference."""
+    recipe = checkout.recipe("a memory metric")
+    steps, marts = (
+        "dbt_project/models/intermediate/memory",
+        "dbt_project/models/marts/memory",
+    )
+    recipe.edit(
+        f"{steps}/int_memory_token_scores.sql",
+        ("        {{ holds_in", "        len(answer_tokens) = len(reference_tokens) as is_as_long,\n        {{ holds_in"),
+        ("        max(mem0_f1)", "        max(cast(is_as_long as double)) as same_length,\n        max(mem0_f1)"),
+    )  # fmt: skip
+    recipe.edit(
+        f"{steps}/int_memory_answers_scored.sql",
+        ("        token_scores.token_f1,\n", "        token_scores.token_f1,\n        token_scores.same_length,\n"),
+        ("        token_f1,\n        locomo_f1,\n", "        token_f1,\n        same_length,\n        locomo_f1,\n"),
+    )  # fmt: skip
+    recipe.edit(
+        f"{steps}/int_memory_round_scores.sql",
+        ("        {{ exact_sum('exact_match')", "        {{ exact_sum('same_length') }} as same_length,\n        {{ exact_sum('exact_match')"),
+        ("            when 'mem0_f1' then counted.mem0_f1\n", "            when 'mem0_f1' then counted.mem0_f1\n            when 'same_length' then counted.same_length\n"),
+    )  # fmt: skip
+    recipe.edit(
+        "dbt_project/macros/memory/memory_scores.sql",
+        ("        when 'mem0_f1' then mem0_f1\n", "        when 'mem0_f1' then mem0_f1\n        when 'same_length' then same_length\n"),
+    )  # fmt: skip
+    recipe.add_row("dbt_project/seeds/memory_metrics.csv", metric="same_length")
+    recipe.edit(
+        f"{marts}/fct_memory_answers.sql",
+        (
+            "        scores.token_f1,\n",
+            "        scores.token_f1,\n        scores.same_length,\n",
+        ),
+    )
+    recipe.edit(
+        f"{marts}/_memory__models.yml",
+        ("      - {name: right_score,", "      - {name: same_length, data_type: double, description: As many tokens.}\n      - {name: right_score,"),
+        ("metric in ('token_f1',", "metric in ('token_f1', 'same_length',"),
+    )  # fmt: skip
+    recipe.edit("reports/views/memory.py", ('"mem0_f1")', '"mem0_f1", "same_length")'))
+    for lang, words in (("en", "as long"), ("zh", "同长")):
+        file = f"reports/texts/{lang}.toml"
+        recipe.edit(file, ("\nmem0_f1 = ", f'\nsame_length = "{words}"\nmem0_f1 = '))
+    recipe.edit(
+        "promptlab/cli/memory.py",
+        ("'contains_reference'\n", "'contains_reference', 'same_length'\n"),
+        ('        Column("exact match",', '        Column("as long", score, "same_length"),\n        Column("exact match",'),
+    )  # fmt: skip
+
+
+FOLLOWED = (
+    add_a_scorer,
+    add_an_alert,
+    add_a_grade,
+    add_a_matcher,
+    add_a_tool,
+    add_a_memory_metric,
+)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
+    """A copy with one of everything more, and what it makes of a few files."""
+    copy = Checkout(tmp_path_factory.mktemp("checkout"))
+    for follow in FOLLOWED:
+        follow(copy)
+    inputs = copy.root / "in"
+    asked = task("t", [case("Please wait."), case("please")], [dimension("politeness")])
+    write(inputs / "run.json", asked)
+    steps = {"full": "starts:Rivers", "none": "starts:Lakes"}
+    write(inputs / "set.jsonl", {"id": "a", "intermediate_expectations": {"s": steps}})
+    said = {"s": {"full": "Rivers run.", "none": "Rivers run."}}
+    write(inputs / "out.jsonl", RESULT | {"testset": "set", "step_outputs": said})
+    replies = {"one": {"text": "yes", "verdict": "pass"}}
+    write(inputs / "quiz.json", {"quiz": "rivers", "replies": replies})
+    memory = str(ROOT / "examples" / "memory")
+    copy.run("run", "in", memory, "--db", "w.duckdb", "--out", "out", "--lang", "en")
+    return copy
+
+
+def write(file: Path, document: object) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(document), "utf-8")
+
+
+@pytest.mark.slow
+def test_a_scorer_scores_and_a_grade_is_given(checkout: Checkout) -> None:
+    scores = "select score from marts.fct_dimension_scores where scorer = 'politeness'"
+    assert checkout.rows(scores) == [{"score": 1.0}]
+    grades = "select grade from marts.fct_task_summaries where task_id = 't'"
+    assert checkout.rows(grades) == [{"grade": "A+"}]
+
+
+@pytest.mark.slow
+def test_an_alert_is_raised_in_its_own_words(checkout: Checkout) -> None:
+    assert "too many words" in checkout.run("show", "t", "--db", "w.duckdb")
+
+
+@pytest.mark.slow
+def test_a_matcher_judges_alike_in_sql_and_python(checkout: Checkout) -> None:
+    rows = checkout.rows(
+        "select pointer, status from marts.fct_check_results "
+        "where matcher = 'starts' order by pointer"
+    )
+    assert [(row["pointer"], row["status"]) for row in rows] == [
+        ("/full", "pass"),
+        ("/none", "fail"),
+    ]
+    program = (
+        "from promptlab.evaluator.matching import judge\n"
+        "for wanted in ('starts:Rivers', 'starts:Lakes'):\n"
+        "    print(judge(wanted, 'Rivers run.').status)"
+    )
+    assert checkout.evaluate(program).split() == ["pass", "fail"]
+
+
+@pytest.mark.slow
+def test_a_tool_is_recognised_read_and_reported(checkout: Checkout) -> None:
+    kinds = "select kind from raw.loads where file_uri like '%quiz.json'"
+    assert checkout.rows(kinds) == [{"kind": "quizmaster"}]
+    assert (checkout.root / "out" / "rivers" / "report.html").is_file()
+
+
+@pytest.mark.slow
+def test_a_memory_metric_is_counted_and_shown(checkout: Checkout) -> None:
+    counted = checkout.rows(
+        "select count(*) > 0 as n from marts.fct_memory_scores "
+        "where metric = 'same_length' and score between 0 and 1"
+    )
+    assert counted == [{"n": True}]
+    pages = list((checkout.root / "out" / "memory").rglob("report.html"))
+    assert pages and all("as long" in page.read_text("utf-8") for page in pages)
+    assert "same_length" in checkout.run(
+        "memory", "--db", "w.duckdb", "--format", "csv"
+    ).partition("\n")[0]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_without_them_the_project_is_the_one_that_is_shipped(tmp_path: Path) -> None:
+    copy = Checkout(tmp_path)
+    shipped = plan.sources_hash(ROOT / "dbt_project")
+    assert plan.sources_hash(tmp_path / "dbt_project") == shipped
+    add_a_grade(copy)
+    assert plan.sources_hash(tmp_path / "dbt_project") != shipped
