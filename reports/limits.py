@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,14 @@ class ListLimits:
     """Scopes, and differences, per case."""
     changes: int | None = None
     """Cases of the comparison with the baseline: the worst first, the same last."""
+    fields: int = 30
+    """Per case, of what was asked, expected and noted, and of the steps of a round."""
+    is_short: bool = False
+    """Less of each case is listed than usual, since its texts are very long."""
+
+    def shortened(self) -> ListLimits:
+        """Return limits for a page on which otherwise only a few cases would fit."""
+        return replace(self, rounds=1, checks=4, fields=4, is_short=True)
 
 
 WHOLE = ListLimits(changes=1_000)

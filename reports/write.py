@@ -16,7 +16,13 @@ from reports.formats import FORMATS, Format, Options
 from reports.formats.memory import to_memory_html, to_memory_json
 from reports.index import read_index, to_index_html
 from reports.limits import SHOWN
-from reports.pages.links import PAGE, links_of_task
+from reports.pages.links import (
+    INDEX,
+    PAGE,
+    links_of_comparison,
+    links_of_memory,
+    links_of_task,
+)
 from reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from reports.queries.history import title_history
 from reports.queries.memory import memory_lines, memory_result
@@ -92,7 +98,7 @@ def write_all(
         )
     if memory_runs is None:
         memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
-    for run_id in memory_runs:
+    for run_id in sorted(memory_runs):  # earlier runs first: later ones link to them
         on_report(run_id)
         written += write_memory(
             con,
@@ -198,7 +204,9 @@ def write_comparison(
         result,
         lang=options.lang,
         templates=options.templates,
+        links=links_of_comparison(out, baseline, candidate),
         sections=COMPARISON_SECTIONS,
+        template="comparison.html.j2",
     )
     folder = f"{COMPARISONS}/{folder_name(baseline)}..{folder_name(candidate)}"
     return write_file(out, folder, PAGE, page.encode())
@@ -224,8 +232,8 @@ def write_memory(
         package_version=package_version,
     )
     folder = f"{MEMORY}/{folder_name(run_id)}"
-    link = "../../index.html" if index else None
-    page = to_memory_html(result, templates=templates, index=link).encode()
+    links = links_of_memory(out / MEMORY, result.run.previous_run_id, index=index)
+    page = to_memory_html(result, templates=templates, links=links).encode()
     return [
         write_file(out, folder, "memory.json", to_memory_json(result).encode()),
         write_file(out, folder, PAGE, page),
@@ -256,7 +264,7 @@ def write_index(
     page = to_index_html(
         index, lang=lang, generated_at=generated_at, templates=templates
     )
-    return write_file(out, "", "index.html", page.encode())
+    return write_file(out, "", INDEX, page.encode())
 
 
 def chosen_formats(names: Iterable[str]) -> list[Format]:

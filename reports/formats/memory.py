@@ -5,23 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptlab.contracts.memory_result import MemoryResult
+from reports.pages.links import NOWHERE, Links
 from reports.pages.render import environment, render
 from reports.views.memory import arrange_memory
 
 
 def to_memory_html(
-    result: MemoryResult, *, templates: Path | None = None, index: str | None = None
+    result: MemoryResult, *, templates: Path | None = None, links: Links = NOWHERE
 ) -> str:
     """Return the report of a memory run as one self-contained page.
 
     Args:
         result: What to report.
         templates: Folder whose files replace the built-in ones of the same name.
-        index: Link of the index, if there is one.
+        links: Where a reader may go from the page.
     """
     env = environment(result.lang, templates)
     view = arrange_memory(result)
-    return render(env, "memory.html.j2", result=result, view=view, index=index)
+    return render(env, "memory.html.j2", result=result, view=view, links=links)
 
 
 def to_memory_json(result: MemoryResult) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from reports.files import folder_name
 
 PAGE = "report.html"
+INDEX = "index.html"
 
 
 @dataclass(frozen=True)
@@ -19,6 +20,8 @@ class Links:
     index: str | None = None
     baseline: str | None = None
     """The baseline's report."""
+    candidate: str | None = None
+    """The candidate's report, from the page of a comparison."""
     result: str | None = None
     """The result as JSON."""
 
@@ -39,10 +42,45 @@ def links_of_task(
         formats: Names of the formats that are written beside.
         index: Whether there will be an index.
     """
-    folder = None if baseline is None else folder_name(baseline)
-    there = folder is not None and (out / folder / PAGE).is_file()
     return Links(
-        index="../index.html" if index else None,
-        baseline=f"../{quote(folder)}/{PAGE}" if folder and there else None,
+        index=f"../{INDEX}" if index else None,
+        baseline=None if baseline is None else _report(out, baseline, ".."),
         result="result.json" if "json" in formats else None,
     )
+
+
+def links_of_comparison(out: Path, baseline: str, candidate: str) -> Links:
+    """Return the links of ``out/compare/<baseline>..<candidate>/report.html``.
+
+    Args:
+        out: The output folder; of the index and both reports those are linked that are
+            there.
+        baseline: The whole id of the one task.
+        candidate: The whole id of the other.
+    """
+    return Links(
+        index=f"../../{INDEX}" if (out / INDEX).is_file() else None,
+        baseline=_report(out, baseline, "../.."),
+        candidate=_report(out, candidate, "../.."),
+    )
+
+
+def links_of_memory(out: Path, previous: str | None, *, index: bool) -> Links:
+    """Return the links of a memory run's page, ``out/<run>/report.html``.
+
+    Args:
+        out: The folder of all memory runs.
+        previous: The whole id of the run before, if there is one; its report is linked
+            where it is there.
+        index: Whether there will be an index, above *out*.
+    """
+    return Links(
+        index=f"../../{INDEX}" if index else None,
+        baseline=None if previous is None else _report(out, previous, ".."),
+    )
+
+
+def _report(out: Path, task_id: str, up: str) -> str | None:
+    folder = folder_name(task_id)
+    is_there = (out / folder / PAGE).is_file()
+    return f"{up}/{quote(folder)}/{PAGE}" if is_there else None

@@ -142,6 +142,7 @@ def to_html(
     with_script: bool = True,
     links: Links = NOWHERE,
     sections: Sequence[str] = SECTIONS,
+    template: str = "report.html.j2",
 ) -> str:
     """Return the full report as one self-contained page of less than 600 KB.
 
@@ -154,14 +155,16 @@ def to_html(
             without. What goes by mail has no script.
         links: Where a reader may go from the page.
         sections: Those of :data:`SECTIONS` that the page has.
+        template: What the page is made of.
     """
     env = environment(lang or language_of(result), templates)
     script = script_hash(env) if with_script else None
     while True:
         view = arrange(result, limits)
         values = {"result": result, "view": view, "script": script, "links": links}
-        most = sys.maxsize if limits.cases == 1 else MOST_BYTES
-        page = render_up_to(env, "report.html.j2", most, sections=sections, **values)
+        is_least = limits.cases == 1 and limits.is_short
+        most = sys.maxsize if is_least else MOST_BYTES
+        page = render_up_to(env, template, most, sections=sections, **values)
         if len(page.encode()) <= most:
             return page
         limits = fewer_cases(limits, result, fitted=page.count(_CASE))

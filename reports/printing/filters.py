@@ -164,6 +164,12 @@ class Filters:
             actual=nothing if difference.actual is None else difference.actual,
         )
 
+    def source(self, code: str) -> str:
+        """Where a compared output was found: ``output_key:intent`` in words."""
+        found = (part.partition(":") for part in code.split("+"))
+        words = (f"{self.label(name, 'source')} {key}" for name, _, key in found)
+        return self.catalogue.text("word.comma").join(each.strip() for each in words)
+
     def label(self, code: str, group: str) -> str:
         """The catalogue's word for a code, or the code itself."""
         return self.catalogue.label(group, code)
@@ -185,6 +191,7 @@ class Filters:
             "listed": self.listed,
             "place": self.place,
             "label": self.label,
+            "source": self.source,
             "iso": iso,
             "json_text": json_text,
             "clip": clip,

@@ -22,6 +22,7 @@ def conclusion(speech: Speech, summary: Facts) -> str:
 
 
 def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
+    n_evaluated = summary["n_pass"] + summary["n_fail"] + summary["n_error"]
     if summary["overall_score"] is None:
         yield speech.text("conclusion.none")
     else:
@@ -31,13 +32,14 @@ def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
             sure=_interval(speech, "conclusion.interval", summary)
             or speech.text("conclusion.no_interval"),
             cases=speech.text("count.cases", n=summary["n_scored_cases"]),
-            grade=summary["grade"],
+            grade=speech.text("conclusion.grade", grade=summary["grade"])
+            if n_evaluated
+            else "",
         )
         if summary["is_mostly_unscored"]:
             yield speech.text("conclusion.mostly_unscored")
         elif summary["is_capped"]:
             yield speech.text("conclusion.capped")
-    n_evaluated = summary["n_pass"] + summary["n_fail"] + summary["n_error"]
     if not n_evaluated:
         yield speech.text("conclusion.no_cases")
     else:

@@ -99,14 +99,14 @@ def case_view(
             CaseScore(names.get(d, d), score, _reason(case.notes, d))
             for d, score in list(case.dimension_scores.items())[:_MOST_SCORES]
         ],
-        asked=fields(case.inputs | case.context),
-        versions=versions,
-        expected=expected,
+        asked=fields(case.inputs | case.context)[: limits.fields],
+        versions=versions[:1] if limits.is_short else versions,
+        expected=expected[: limits.fields],
         notes=[
             field
             for field in fields(case.notes)
             if field.value and field.name not in _NOTES_SHOWN_ELSEWHERE
-        ],
+        ][: limits.fields],
         rounds=views,
         n_rounds_more=case.n_rounds - len(rounds),
         n_differences_more=case.n_differences - n_listed,
@@ -267,6 +267,7 @@ def _round_view(
         differences=found,
         evidence=list(reversed(worst.values())),
         feedback=list(feedback)[:_MOST_FEEDBACK],
+        steps=first.steps[: limits.fields],
     )
 
 

@@ -16,6 +16,7 @@ from promptlab.contracts.analysis_result import (
     ScopeOutcome,
     Severity,
     Status,
+    StepOutcome,
 )
 from promptlab.contracts.comparison import (
     CaseChange,
@@ -183,6 +184,7 @@ class RoundView:
     differences: list[CheckDifference]
     evidence: list[EvidenceView]
     feedback: list[str]
+    steps: list[StepOutcome]
 
     @property
     def round(self) -> RoundOutcome:
@@ -310,6 +312,8 @@ class View:
     facets: Facets
     n_cases_listed: int
     n_cases_more: int
+    is_short: bool
+    """Of each case less is listed than usual."""
     prompt: PromptView | None
     provenance: Provenance | None
     env: list[Field]

@@ -57,6 +57,7 @@ T = TypeVar("T")
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 _BAR_ORDER: tuple[Status, ...] = ("pass", "fail", "error", "unevaluated")
 
+_FEW_CASES = 20
 MOST_ALERTS = 100
 MOST_DIMENSIONS = 60
 MOST_IDS = 20
@@ -101,6 +102,7 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
         facets=Facets(tags, list(names.values())),
         n_cases_listed=len(listed),
         n_cases_more=summary.n_cases - len(listed),
+        is_short=limits.is_short,
         prompt=prompt_view(result.prompt),
         provenance=_provenance(own),
         env=fields(result.task.env),
@@ -270,6 +272,8 @@ class _Page:
 def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> ListLimits:
     """Return *limits* for a smaller page.
 
+    Where few cases fit, they are long: they are shortened before others give way.
+
     Args:
         limits: Those of the page that was too large.
         result: What it lists.
@@ -278,6 +282,8 @@ def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> List
     """
     listed = len(first(result.case_results, limits.cases))
     wanted = int(fitted * 0.95) - 1 if 0 < fitted < listed else listed // 2
+    if wanted < _FEW_CASES and not limits.is_short:
+        return limits.shortened()
     return replace(limits, cases=max(1, wanted))
 
 

@@ -17,8 +17,8 @@ from reports.printing.visible import TextPiece, marked_parts
 MOST_CHARS = 2_000
 """Of either text that are shown and compared."""
 _MOST_WORK = 400_000  # pairs of words, about a tenth of a second
-_LEAST_ALIKE = 0.2
-"""Texts that share less are two texts; marks would be noise."""
+_LEAST_ALIKE = 0.4
+"""Texts of which fewer words agree are two texts; marks would be noise."""
 
 _WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+|\s+|[^\w\s]|_+")
@@ -45,14 +45,18 @@ def word_diff(before: str, after: str) -> Diff:
         return Diff(whole, whole, is_same=True)
     old, new = _TOKEN.findall(_cut(before)), _TOKEN.findall(_cut(after))
     blocks = _blocks(old, new)
-    alike = 2 * sum(n for *_, n in blocks) / max(1, len(old) + len(new))
-    if alike < _LEAST_ALIKE:
+    alike = sum(_words(old[i : i + n]) for i, _, n in blocks)
+    if 2 * alike < _LEAST_ALIKE * (_words(old) + _words(new)):
         return Diff(_whole(old), _whole(new), is_same=False)
     return Diff(
         _marked(old, [(i, n) for i, _, n in blocks]),
         _marked(new, [(j, n) for _, j, n in blocks]),
         is_same=False,
     )
+
+
+def _words(tokens: Sequence[str]) -> int:
+    return sum(token[0].isalnum() for token in tokens)
 
 
 def _cut(text: str) -> str:

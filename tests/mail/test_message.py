@@ -48,6 +48,14 @@ def with_picture():
     return pytest.importorskip("resvg_py", reason="the picture needs resvg-py")
 
 
+@pytest.mark.parametrize("lang", ["zh", "en"])
+def test_the_body_is_one_main_landmark_in_its_language(lang):
+    html = body(to_message(result(lang=lang), envelope=Envelope()))
+    tag = {"zh": "zh-CN", "en": "en"}[lang]
+    assert re.findall(r"<body[^>]*>.*?<(\w+) role=\"main\"", html, re.DOTALL) == ["div"]
+    assert html.count(f'role="main" lang="{tag}"') == 1
+
+
 def test_the_same_input_gives_the_same_bytes():
     made = [
         to_message(
@@ -167,7 +175,7 @@ def test_the_text_part_is_a_report_of_its_own():
         "等级 C · 71.2 / 100 · 95% 区间 66.0–77.0",
         "通过 1 / 3",
         "[严重] 维度 0 低于目标。",
-        "规则 d0: 71.2（66.0–77.0）",
+        "规则 d0：71.2（66.0–77.0）",
         "[失败] case-000001 · 25.0（基线 90.0，−20.0）",
         '期望："refund"',
         '实际："refuse"',

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -15,6 +16,7 @@ from reports.formats import Options
 from reports.mail.message import Envelope
 from reports.mail.task import task_message
 from reports.write import write_all, write_comparison
+from tests.reports.test_index import page as index_page
 from tests.reports.test_report_html import poisoned
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
@@ -60,25 +62,48 @@ Promise.all([1280, 375].map(w => new Promise(done => {
 }))).then(all => { document.title = 'found ' + all.join(' '); });
 </script>"""
 
-# Pairs of badges and cells that lie upon each other, and regions to scroll sideways.
-HIDDEN = """<!doctype html><meta charset="utf-8"><body><script>
-const f = document.createElement('iframe');
-f.style.cssText = 'border:0;height:800px;width:375px';
-f.src = 'page.html';
-f.onload = () => {
-  const d = f.contentDocument, faults = [];
-  for (const row of d.querySelectorAll('.moves tbody tr, .dimensions .main')) {
-    const boxes = [...row.querySelectorAll('.badge, td')].map(e => e.getBoundingClientRect());
-    boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => {
-      if (a.right > b.left + 1 && b.right > a.left + 1 && a.bottom > b.top + 1 && b.bottom > a.top + 1)
-        faults.push('overlap');
-    }));
-  }
-  for (const e of d.querySelectorAll('.scroll'))
-    if (e.scrollWidth > e.clientWidth) faults.push('scroll');
-  document.title = 'faults ' + faults.length + ' ' + faults.join(' ');
-};
-document.body.append(f);
+# Letters and badges that lie upon each other, all folds open, and what has to be
+# scrolled sideways. A line box is higher than its letters: only the middle counts.
+OVERLAPS = """<!doctype html><meta charset="utf-8"><body><script>
+const found = [];
+Promise.all([375, 768, 1280].map(width => new Promise(done => {
+  const f = document.createElement('iframe');
+  f.style.cssText = 'border:0;height:800px;width:' + width + 'px';
+  f.src = 'page.html';
+  f.onload = () => {
+    const d = f.contentDocument, boxes = [], range = d.createRange();
+    const words = d.createTreeWalker(d.body, NodeFilter.SHOW_TEXT);
+    const seen = e => e.checkVisibility() && !e.closest('.sr, .skip, svg, select, script, .numbers thead');
+    const add = (owner, rect) => {
+      const inset = rect.height / 4;
+      if (rect.width > 2 && rect.height > 4)
+        boxes.push({owner, left: rect.left + 1, right: rect.right - 1, top: rect.top + inset, bottom: rect.bottom - inset});
+    };
+    while (words.nextNode()) {
+      const node = words.currentNode;
+      if (!node.data.trim() || !seen(node.parentElement)) continue;
+      range.selectNodeContents(node);
+      for (const rect of range.getClientRects()) add(node, rect);
+    }
+    for (const e of d.querySelectorAll('.chip, .tag, button, .grade, .sign, .decision'))
+      if (seen(e)) add(e, e.getBoundingClientRect());
+    boxes.sort((a, b) => a.top - b.top);
+    boxes.forEach((a, i) => {
+      for (let k = i + 1; k < boxes.length && boxes[k].top < a.bottom; k++) {
+        const b = boxes[k];
+        if (a.left < b.right && b.left < a.right && a.owner !== b.owner
+            && !a.owner.contains(b.owner) && !b.owner.contains(a.owner))
+          found.push(width + ' ' + a.owner.textContent.trim() + ' / ' + b.owner.textContent.trim());
+      }
+    });
+    for (const e of d.querySelectorAll('.scroll'))
+      if (e.scrollWidth > e.clientWidth) found.push(width + ' scroll');
+    done();
+  };
+  document.body.append(f);
+}))).then(() => {
+  document.title = 'faults ' + found.length + ' ' + found.slice(0, 5).join(' | ');
+});
 </script>"""
 
 
@@ -158,19 +183,45 @@ def test_a_case_that_broke_is_named_on_the_first_screen(
     assert narrow <= 800
 
 
+def of_every_status(result):
+    """The result with every status among its cases, also the longest word."""
+    statuses = itertools.cycle(["unevaluated", "error", "fail", "pass"])
+    cases = [
+        case.model_copy(update={"status": status})
+        for case, status in zip(result.case_results, statuses, strict=False)
+    ]
+    return result.model_copy(update={"case_results": cases})
+
+
+def faults_of(page, folder):
+    (folder / "page.html").write_text(
+        page.replace("<details", "<details open"), "utf-8"
+    )
+    (folder / "overlaps.html").write_text(OVERLAPS, "utf-8")
+    dom = browse(f"file://{folder}/overlaps.html", folder, "--dump-dom")
+    found = re.search("<title>faults (.*?)</title>", dom, re.DOTALL)
+    assert found, dom[:500]
+    return found[1].strip()
+
+
 @pytest.mark.parametrize("lang", ["zh", "en"])
-@pytest.mark.parametrize("kind", ["report", "memory"])
-def test_on_a_phone_nothing_lies_upon_another_or_beyond_the_edge(
-    result_of, memory_of, tmp_path, kind, lang
+@pytest.mark.parametrize("kind", ["report", "memory", "index"])
+def test_nothing_lies_upon_another_or_beyond_the_edge(
+    result_of, memory_of, marts, tmp_path, kind, lang
 ):
     page = {
-        "report": lambda: to_html(result_of(lang)),
+        "report": lambda: to_html(of_every_status(result_of(lang))),
         "memory": lambda: to_memory_html(memory_of(lang)),
+        "index": lambda: index_page(marts, lang),
     }[kind]()
-    (tmp_path / "page.html").write_text(page, "utf-8")
-    (tmp_path / "hidden.html").write_text(HIDDEN, "utf-8")
-    dom = browse(f"file://{tmp_path}/hidden.html", tmp_path, "--dump-dom")
-    assert "<title>faults 0 </title>" in dom, re.findall("<title>.*</title>", dom)
+    assert faults_of(page, tmp_path) == "0"
+
+
+def test_badges_that_lie_upon_their_neighbours_are_found(result_of, tmp_path):
+    page = to_html(of_every_status(result_of("en")))
+    narrow = page.replace("grid-template-columns: 112px", "grid-template-columns: 60px")
+    assert narrow != page
+    assert "/ ? unevaluated" in faults_of(narrow, tmp_path)
 
 
 def test_the_page_asks_for_nothing(result_of, tmp_path):

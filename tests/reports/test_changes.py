@@ -94,11 +94,9 @@ def test_a_named_baseline_says_since_when(compared, result_of):
 def test_the_figures_say_how_sure_the_difference_is(result_of):
     shown = words(section(to_html(result_of("en"))))
     for part in (
-        "Overall difference −15.9 86.4 → 70.5",
-        "−39.2 … +7.4 p = 0.156",
-        "Smallest detectable 32.3 points",
+        "Overall difference −15.9 86.4 → 70.5 95% interval −39.2 … +7.4",
         "Pairs of cases 10 2 up, 4 down, 4 the same",
-        "Passing lost 2, gained 1 of 10 judged twice, p = 1 (McNemar)",
+        "Passing cases lost 2, gained 1 of 10 judged in both runs, p = 1 (McNemar’s",
         "worse 4 better 2 same 4 added 1 removed 1 not comparable 1",
         "must-have lost 2 must-have gained 1 newly failing 2 newly fixed 1",
     ):
@@ -111,7 +109,7 @@ def test_a_difference_beyond_the_scale_is_said_in_words(compared, lang):
     result = compared(lang, overall=few)
     page, summary = to_html(result), to_markdown(result)
     told = {
-        "zh": "2 对用例什么差异都检不出",
+        "zh": "只有 2 对，什么差异都看不出",
         "en": "nothing can be detected with 2 pairs",
     }[lang]
     assert told in words(section(page))
@@ -129,7 +127,7 @@ def test_dimensions_stand_with_their_verdicts(result_of):
     rows = table(section(to_html(result_of("en"))), 0)
     assert rows == [
         "准确性 ● not clear by itself 84.5 → 65.0 10 pairs"
-        " −19.5 −46.4 … +7.4 · p = 0.271 detectable from 37.4",
+        " −19.5 −46.4 … +7.4 · p = 0.271 mostly misses less than 37.4",
         "一致性 – not comparable"
         " “一致性” cannot be compared: the scorer's parameters differ.",
         "响应时延 ▲ improved 61.1 → 99.0 8 pairs +37.9 +36.4 … +39.4 · p < 0.001",

@@ -11,6 +11,8 @@ import pytest
 
 from promptlab.cli import run_cli
 from reports import write_all
+from reports.formats import Options
+from reports.write import write_comparison
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 TASKS = ["cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved"]
@@ -55,8 +57,13 @@ def test_reports_lead_to_the_index_and_to_the_baseline(out):
         "result.json",
         "#case-refund_partial_amount",
     } <= hrefs
-    memory = next((out / "memory").rglob("report.html"))
-    assert "../../index.html" in {a.get("href") for a in parsed(memory).iter("a")}
+    memory = {
+        a.get("href", "")
+        for page in (out / "memory").rglob("report.html")
+        for a in parsed(page).iter("a")
+    }
+    assert "../../index.html" in memory
+    assert any("travel_diary-250601_2100" in unquote(link) for link in memory)
 
 
 def test_a_baseline_without_report_is_not_linked(example_db, tmp_path):
@@ -90,3 +97,21 @@ def test_any_two_tasks_compare_as_a_page(writable_example_db, tmp_path, monkeypa
     assert f"Baseline: v3.2 ({TASKS[1]}" in text
     sections = [e.get("id") for e in tree.iter("section")]
     assert sections == ["summary", "changes", "prompt", "cases", "method"]
+
+
+def test_the_page_of_a_comparison_names_both_and_leads_to_both(example_db, out):
+    with duckdb.connect(str(example_db), read_only=True) as con:
+        page = parsed(
+            write_comparison(
+                con, *TASKS[:2], out, options=Options("en"), generated_at=AT
+            )
+        )
+    [heading] = page.iter("h1")
+    assert "".join(heading.itertext()).endswith(": v3.1 → v3.2")
+    [masthead] = page.iter("header")
+    assert {*TASKS[:2]} <= {"".join(e.itertext()) for e in masthead.iter("span")}
+    assert {
+        "../../index.html",
+        "../../cs-regression-v3.1/report.html",
+        "../../cs-regression-v3.2/report.html",
+    } <= {a.get("href") for a in page.iter("a")}

@@ -95,10 +95,9 @@ def test_less_than_two_places_are_no_curve(pairs):
 def test_a_comparison_says_what_is_sure_and_over_how_many_questions(memory_of):
     text = words(to_memory_html(memory_of("en")))
     assert "The run before diary/250601_2100 ● inconclusive" in text
-    assert "+12.0 points 50.0 → 62.0" in text
-    assert "−9.5 … +33.5 p = 0.237" in text
+    assert "+12.0 points 50.0 → 62.0 95% interval −9.5 … +33.5" in text
     assert "10 of 2 conversations" in text
-    assert "lost 1, gained 3 of 10 judged twice, p = 0.625 (McNemar)" in text
+    assert "lost 1, gained 3 of 10 judged in both runs, p = 0.625 (McNemar" in text
     assert "worse 2 better 4 same 4 added 1 removed 1 not comparable 1" in text
     assert "cannot be compared: no question has a score on both sides" in text
 

@@ -26,6 +26,7 @@ def shown(list_of_parts: list[TextPiece]) -> str:
         ('{"a":true}', '{"a":false}', '{"a":[true]}', '{"a":[false]}'),
         ("abc", "xyz", "abc", "xyz"),
         ("", "new", "", "new"),
+        ("It is due for 7 days.", "Yes, I sent it for you.", "It is due for 7 days.", "Yes, I sent it for you."),
     ],
 )  # fmt: skip
 def test_words_are_compared_and_chinese_letter_by_letter(
