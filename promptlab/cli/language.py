@@ -1,16 +1,14 @@
-"""The language of what a command prints to stdout: English, or Chinese.
+"""The language of what a command prints to stdout.
 
-English stands in the code, where it is printed; ``zh.toml`` says the same in Chinese.
-Help, progress and errors are English: they go to whoever runs the command, and into
-the logs of machines.
+English stands in the code, where it is printed; ``[printed]`` of a language's file in
+``reports/texts`` says the same in that language. Help, progress and errors are English:
+they go to whoever runs the command, and into the logs of machines.
 """
 
 from __future__ import annotations
 
-import tomllib
 from contextvars import ContextVar
 from functools import cache
-from importlib import resources
 
 _GROUPS = frozenset(
     {
@@ -30,7 +28,7 @@ _lang: ContextVar[str] = ContextVar("lang", default="en")
 
 
 def speak(lang: str) -> None:
-    """Print in this language from now on: ``zh`` or ``en``."""
+    """Print in this language from now on: one of ``languages()``."""
     _lang.set(lang)
 
 
@@ -38,23 +36,23 @@ def spoken(text: str, **values: object) -> str:
     """Return an English text in the language that was chosen.
 
     Args:
-        text: As it stands in ``zh.toml``; values may be named in braces. A text that
+        text: As it stands in ``[printed]``; values may be named in braces. A text that
             is not there is no text of ours: it stays as it is.
         values: What the braces name.
     """
-    told = chinese().get(text, text) if _lang.get() == "zh" else text
+    lang = _lang.get()
+    told = text if lang == "en" else printed(lang).get(text, text)
     return told.format(**values) if values else told
 
 
 @cache
-def chinese() -> dict[str, str]:
-    """Return the Chinese of every text that commands print."""
+def printed(lang: str) -> dict[str, str]:
+    """Return every text that commands print in a language, by its English."""
     from reports.texts.catalogue import catalogue
 
     codes: dict[str, str] = {}
-    for key, text in catalogue("zh").entries.items():
+    for key, text in catalogue(lang).entries.items():
         group, _, code = key.rpartition(".")
         if group in _GROUPS and isinstance(text, str):
             codes.setdefault(code.replace("_", " "), text)
-    file = resources.files("promptlab.cli").joinpath("zh.toml")
-    return codes | tomllib.loads(file.read_text("utf-8"))
+    return codes | catalogue(lang).printed

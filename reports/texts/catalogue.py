@@ -28,6 +28,8 @@ class Catalogue:
     time_zone: timezone
     """In which times are printed."""
     entries: dict[str, str | dict[str, str]]
+    printed: dict[str, str]
+    """What commands print, by its English, which stands in their code."""
 
     def text(self, key: str, /, **values: Any) -> str:
         """Return the text of *key* with *values* filled in.
@@ -61,9 +63,9 @@ def catalogue(lang: str) -> Catalogue:
     if lang not in languages():
         raise UsageError(f"lang: {lang!r} is not one of {', '.join(languages())}")
     texts = tomllib.loads((TEXTS / f"{lang}.toml").read_text("utf-8"))
-    language = texts.pop("language")
+    language, printed = texts.pop("language"), texts.pop("printed", {})
     zone = timezone(timedelta(hours=language["utc_offset_hours"]))
-    return Catalogue(lang, language["tag"], zone, _flat(texts))
+    return Catalogue(lang, language["tag"], zone, _flat(texts), printed)
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, str | dict[str, str]]:

@@ -12,7 +12,7 @@ import pytest
 
 from promptlab.cli import compare, memory, run_cli
 from promptlab.cli.cells import _MARKS
-from promptlab.cli.language import chinese
+from promptlab.cli.language import printed
 from promptlab.settings import Settings, language_of, load_settings
 from tests.cli.test_tables import READING
 
@@ -69,14 +69,14 @@ def test_every_text_of_a_table_has_its_chinese():
         "first run",
     }
     words = {code.replace("_", " ") for code in _MARKS} - of_doctor_and_headlines
-    assert literals() | words <= set(chinese())
+    assert literals() | words <= set(printed("zh"))
 
 
 def test_a_text_names_the_same_values_in_both_languages():
     def names(text: str) -> set[str | None]:
         return {name for _, name, _, _ in string.Formatter().parse(text)} - {None}
 
-    assert [en for en, zh in chinese().items() if names(en) != names(zh)] == []
+    assert [en for en, zh in printed("zh").items() if names(en) != names(zh)] == []
 
 
 OF_OURS = [args for args in READING if args[0] not in ("doctor", "query")]

@@ -13,6 +13,7 @@ import reports
 from promptlab.errors import UsageError
 from promptlab.languages import languages
 from reports.texts.catalogue import catalogue
+from tests.reports.test_codes import CODES, FREE
 
 ROOT = Path(reports.__file__).parent
 SEEDS = Path(__file__).parents[2] / "dbt_project" / "seeds" / "scoring"
@@ -23,7 +24,7 @@ SOURCES = [
 ]
 TEXT = "\n".join(path.read_text("utf-8") for path in SOURCES)
 
-# Groups whose codes come from data: all their keys count as used.
+# Groups that are looked up by a code.
 GROUPS = set(re.findall(r"""label\((?:[^()"']+, )?["'](\w+)["']\)""", TEXT)) | set(
     re.findall(r"""\w+\.label\(["'](\w+)["']""", TEXT)
 )
@@ -55,14 +56,21 @@ def test_both_languages_name_the_same_values():
     assert [k for k in zh if placeholders(zh[k]) != placeholders(en[k])] == []
 
 
+def is_looked_up(group: str, code: str) -> bool:
+    """By a code of the marts (`test_codes`), a name of a file, or one of ours."""
+    if group in CODES or group in FREE:
+        return True
+    return group in GROUPS and any(f"{q}{code}{q}" in TEXT for q in "\"'")
+
+
 def test_every_text_is_used():
     idle = [
         key
         for key in catalogue("zh").entries
         if f'"{key}"' not in TEXT
         and f"'{key}'" not in TEXT
-        and key.split(".")[0] not in GROUPS
         and not key.startswith(PREFIXES)
+        and not is_looked_up(*key.split(".", 1))
     ]
     assert idle == []
 
@@ -81,12 +89,6 @@ def test_a_language_that_counts_picks_the_form_by_n():
 def test_braces_in_a_value_are_only_text():
     text = catalogue("zh").text("case.error", code="{0.__class__} {lang}")
     assert "{0.__class__} {lang}" in text
-
-
-def test_every_reason_of_the_scoring_policy_has_words():
-    with (SEEDS / "score_reasons.csv").open(encoding="utf-8", newline="") as file:
-        reasons = {f"score_reason.{row['reason']}" for row in csv.DictReader(file)}
-    assert reasons <= set(catalogue("zh").entries)
 
 
 def test_every_default_dimension_is_named_as_the_marts_name_it():
