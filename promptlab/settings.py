@@ -35,6 +35,7 @@ class Settings(BaseModel):
     """What every command may be told."""
 
     model_config = ConfigDict(
+        defer_build=True,
         frozen=True, extra="forbid", use_attribute_docstrings=True
     )
 

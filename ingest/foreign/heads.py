@@ -13,6 +13,8 @@ _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
 _OPENING = re.compile(rb"\{")
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
 _MOST_KEYS = 200
+_OURS = ({"task", "cases"}, {"task_id", "case_id", "dimension_id"}, {"experiment_info"})
+"""Keys that files of our own have together, and no tool's."""
 _LONGEST_HEADER = 1 << 16
 
 Buffer = bytes | memoryview
@@ -36,8 +38,10 @@ class Head:
     @property
     def may_be_foreign(self) -> bool:
         """It begins as one of these tools' files could."""
-        if self.is_zip or self.data.lstrip()[:1] in (b"{", b"[", b"<"):
+        if self.is_zip:
             return True
+        if self.data.lstrip()[:1] in (b"{", b"[", b"<"):
+            return not any(ours <= self.keys for ours in _OURS)
         return bool(self.columns) or self.data.startswith(b"evalId:")
 
     @cached_property

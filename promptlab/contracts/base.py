@@ -32,6 +32,7 @@ class Contract(BaseModel):
     """A shape we write: frozen, closed to unknown keys."""
 
     model_config = ConfigDict(
+        defer_build=True,
         frozen=True,
         extra="forbid",
         use_attribute_docstrings=True,
@@ -46,6 +47,7 @@ class Input(BaseModel):
     """
 
     model_config = ConfigDict(
+        defer_build=True,
         frozen=True,
         extra="allow",
         strict=True,

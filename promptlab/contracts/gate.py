@@ -34,6 +34,7 @@ class _Rules(BaseModel):
     """A table of the policy: an unknown key is a mistake, not an extension."""
 
     model_config = ConfigDict(
+        defer_build=True,
         frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
     )
 

@@ -19,6 +19,7 @@ class TableMapping(BaseModel):
     """
 
     model_config = ConfigDict(
+        defer_build=True,
         frozen=True, extra="forbid", use_attribute_docstrings=True
     )
 
