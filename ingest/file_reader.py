@@ -237,7 +237,7 @@ class _Attempt:
             reading = following
 
     def _loaded_once(self, reading: Reading, source: Source) -> Reading:
-        """Leave out a run that another file brought; tell of one that replaces it."""
+        """Leave out a run that another file brought; warn where one replaces it."""
         known = self._reader.known
         if not reading.runs and not reading.rejected:  # its reader says why
             told = next(iter(reading.problems), None)
@@ -273,7 +273,7 @@ class _Attempt:
         return True
 
     def _is_copy_of_nothing(self, before: Outcome, source: Source) -> bool:
-        """It was left out as a copy of a run that is not here any more."""
+        """Whether it was left out as a copy of a run that has gone since."""
         told = {p.message for p in before.problems if p.code == "copy_of_run"}
         uri = before.uri or source.uri
         runs = self._reader.known.runs.values()
@@ -326,7 +326,7 @@ def _unchanged(readings: Iterator[Reading], file: InputFile) -> Iterator[Reading
         ChangedWhileRead: before the last reading is given on.
     """
     yield from readings
-    file.see_unchanged()
+    file.check_unchanged()
 
 
 def _redacted_expectations(redactor: Redactor) -> Problem:

@@ -46,7 +46,7 @@ def _kind_of_lines(head: bytes) -> str | None:
 
 
 def _keys_of_first_object(head: bytes, start: int) -> set[str]:
-    """The top keys of the first object, up to a telling one or the head's end."""
+    """The top keys of the first object, up to one that tells the kind."""
     keys: set[str] = set()
     opening = head.find(b"{", start)
     if opening < 0:

@@ -45,11 +45,11 @@ class LinesAsEvents(io.TextIOBase):
         self._begun = ""
 
     def writable(self) -> bool:
-        """It takes text."""
+        """Always: it takes text."""
         return True
 
     def write(self, text: str) -> int:
-        """Tell each whole line; keep what has no end yet."""
+        """Report each whole line; keep an unfinished one for later."""
         *lines, self._begun = (self._begun + text).split("\n")
         for line in lines:
             if line.strip():

@@ -1,4 +1,4 @@
-"""Settings: an option wins over the environment, that over the config file.
+"""Settings: options win over the environment, which wins over the config file.
 
 The config file is ``promptlab.toml``, or the table ``[tool.promptlab]`` of a
 ``pyproject.toml``, in the working folder; ``--config`` names another.
@@ -35,8 +35,7 @@ class Settings(BaseModel):
     """What every command may be told."""
 
     model_config = ConfigDict(
-        defer_build=True,
-        frozen=True, extra="forbid", use_attribute_docstrings=True
+        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
     )
 
     db: Path = Path("promptlab.duckdb")
@@ -156,7 +155,7 @@ _UNITS = {
 
 
 def _memory_of_the_machine() -> float:
-    """In bytes; without end where nobody can tell."""
+    """Bytes of memory; infinite where nobody can tell."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

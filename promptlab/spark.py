@@ -24,7 +24,7 @@ R = TypeVar("R")
 
 
 def check(target: str) -> None:
-    """See that this machine can run or reach Spark.
+    """Check that this machine can run or reach Spark.
 
     Raises:
         SettingsError: says what is missing, and how to get it.

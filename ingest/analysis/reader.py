@@ -91,7 +91,7 @@ def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
 
 
 def _leave_out_twins(cases: StructRecords) -> None:
-    """Of cases with one id keep the first."""
+    """Of several cases with the same id, keep the first."""
     if len({case.case_id for case in cases.structs}) == len(cases.structs):
         return
     first: dict[str, int] = {}
@@ -109,7 +109,7 @@ def _leave_out_twins(cases: StructRecords) -> None:
 
 
 def _drop_twin_rounds(cases: StructRecords) -> None:
-    """Of rounds of one case with one id keep the first, and report the others."""
+    """Of a case's rounds with the same id, keep the first and report the others."""
     ids = [one.round_id for case in cases.structs for one in case.rounds]
     if len(set(ids)) == len(ids):  # unique in the task, as they mostly are
         return

@@ -114,7 +114,7 @@ class _Parts:
         parts = [part for each in self._lists for part in each]
         try:
             table = columns(parts)
-            _see_limits(table, self._limits)
+            _check_limits(table, self._limits)
         except Doubtful as error:
             cases = sorted({self._owners[row] for row in error.rows})
             raise Doubtful(cases, error.reason) from error
@@ -127,8 +127,8 @@ class _Parts:
 _JSON = frozenset({"context", "tags", "parsed_output", "metadata", "payload"})
 
 
-def _see_limits(table: Table, limits: Limits) -> None:
-    """See that no value is too large.
+def _check_limits(table: Table, limits: Limits) -> None:
+    """Check that no value is too large.
 
     Raises:
         Doubtful: The rows of those that are.

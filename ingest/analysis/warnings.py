@@ -43,7 +43,7 @@ def unknown_keys(
     head: AnalysisHead,
     cases: StructRecords,
 ) -> list[Problem]:
-    """One warning for each key that a contract does not know, cases' ones last.
+    """Warn of each key that a contract does not know; those of cases come last.
 
     Args:
         document: The file.
@@ -79,7 +79,7 @@ def _said(model: type[BaseModel], key: str) -> str:
 
 
 def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Problem]:
-    """Warn of scorers that are almost of another name, and of a time without zone."""
+    """Warn of scorers that look misspelled, and of a time without a zone."""
     found = []
     known = builtin_scorers()
     for place, each in enumerate(head.contract.dimensions):

@@ -38,7 +38,7 @@ class InputFile:
         """
         with self.path.open("rb") as file:
             data = file.read()
-            self._see_unchanged(file.fileno())
+            self._check_unchanged(file.fileno())
         return data
 
     def blocks(self, longest: int) -> Iterator[Block]:
@@ -52,7 +52,7 @@ class InputFile:
         """
         with self.path.open("rb") as file:
             yield from blocks(file, longest)
-            self._see_unchanged(file.fileno())
+            self._check_unchanged(file.fileno())
 
     def sha256(self) -> str:
         """The hash of its bytes, without holding them."""
@@ -64,8 +64,8 @@ class InputFile:
         with self.path.open("rb") as file:
             return file.read(BLOCK_BYTES)
 
-    def see_unchanged(self) -> None:
-        """See that it is still as it was.
+    def check_unchanged(self) -> None:
+        """Check that the file is still as it was.
 
         Raises:
             ChangedWhileRead: it is not.
@@ -73,7 +73,7 @@ class InputFile:
         if _state(self.path.stat()) != self._state:
             raise ChangedWhileRead(self.path)
 
-    def _see_unchanged(self, descriptor: int) -> None:
+    def _check_unchanged(self, descriptor: int) -> None:
         # The name may stand for another file by now, so both are asked.
         states = {_state(os.fstat(descriptor)), _state(self.path.stat())}
         if states != {self._state}:

@@ -290,7 +290,7 @@ class _Rows:
             )
 
     def _ever(self, name: str) -> bool:
-        """Its numbers are only ever 0 or 1, over the whole run."""
+        """Whether its numbers are 0 or 1 throughout the run."""
         if name not in self._only_ever:
             values = {number(row.get(f"outputs.{name}")) for row in self._rows} - {None}
             self._only_ever[name] = bool(values) and values <= {0.0, 1.0}

@@ -133,7 +133,7 @@ def answer(value: Any) -> tuple[str | None, str | None]:
 
 
 def number(value: Any) -> float | None:
-    """A number as a double; ``None`` for what is none, NaN and infinity included."""
+    """A number as a double; ``None`` for anything else, NaN and infinity too."""
     if isinstance(value, bool):
         return float(value)
     if not isinstance(value, int | float):
@@ -146,7 +146,7 @@ def number(value: Any) -> float | None:
 
 
 def whole(value: Any) -> int | None:
-    """A number as a 64-bit integer; ``None`` for what is none."""
+    """A number as a 64-bit integer; ``None`` for anything else."""
     as_double = number(value)
     if as_double is None or abs(as_double) >= 2**63:
         return None

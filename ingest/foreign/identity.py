@@ -36,7 +36,7 @@ class Occurrences:
         self._seen: Counter[tuple[str, ...]] = Counter()
 
     def next(self, *key: str) -> int:
-        """How often *key* was seen, with this time."""
+        """How often *key* has been seen, this time included."""
         self._seen[key] += 1
         return self._seen[key]
 
@@ -59,7 +59,7 @@ class SameRun:
         self._rows = 0
 
     def add(self, *row: str | float | None) -> None:
-        """Count a row in."""
+        """Add a row to the hash."""
         text = "\x1f".join(map(str, row)).encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(text, digest_size=16).digest()
         self._sum = (self._sum + int.from_bytes(digest, "big")) % (1 << 128)

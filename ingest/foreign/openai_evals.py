@@ -126,7 +126,7 @@ class _Sample:
     executed_at: str | None = None
 
     def add(self, event: LogLine) -> None:
-        """Count one event in."""
+        """Add one event."""
         data: Any = decode(event.data, Any) if bytes(event.data) else {}
         data = data if isinstance(data, dict) else {"data": data}
         if event.type == "sampling":

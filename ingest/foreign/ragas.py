@@ -61,7 +61,7 @@ _LOWER = frozenset({"noise_sensitivity"})
 
 
 def recognise(head: Head) -> str | None:
-    """Columns of a sample of its; metrics have any names."""
+    """By the columns of a Ragas sample; metrics may have any name."""
     # an object somewhere in a file is no row of it
     is_json = head.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     keys = head.keys if is_json else frozenset()

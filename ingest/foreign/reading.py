@@ -68,7 +68,7 @@ class _Batch:
         self._records: dict[type[Any], list[Any]] = defaultdict(list)
 
     def fill(self, records: Iterator[Record | Problem]) -> bool:
-        """Take records until there are enough; whether there are no more."""
+        """Take records until the batch is full; say whether they came to an end."""
         count = 0
         for record in islice(records, BATCH_RECORDS):
             self._records[type(record)].append(record)
@@ -83,7 +83,7 @@ class _Batch:
         self._rejected = problem.severity == "reject"
 
     def reading(self) -> Reading:
-        """Hand on what is there, and begin anew."""
+        """Hand on the records so far, and begin a new batch."""
         problems: list[Problem] = self._records.pop(Problem, [])
         for kind, names in _LONG.items():
             for name in names:

@@ -56,7 +56,7 @@ class Findings:
     def warn(
         self, code: str, message: str, keys: Keys = (), *, record_id: str | None = None
     ) -> None:
-        """Note what its writer should know; everything is loaded."""
+        """Note what the file's writer should know; everything is loaded."""
         self._add(code, message, keys, "warning", record_id, None)
 
     def count(self, code: str, message: str, keys: Keys) -> None:

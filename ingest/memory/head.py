@@ -118,7 +118,7 @@ def _tell_what_was_guessed(
 def _read_statistics(
     value: Any, findings: Findings
 ) -> tuple[DatasetStatistics, list[InvalidQuestion], Any]:
-    """Read ``dataset_statistics``; an odd invalid question does not take the rest."""
+    """Read ``dataset_statistics``; a malformed question costs only itself."""
     here: Keys = ("dataset_statistics",)
     listed = value.get("invalid_questions") if isinstance(value, dict) else None
     if not isinstance(listed, list):

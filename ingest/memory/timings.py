@@ -160,7 +160,7 @@ def _details(
 def _members(
     value: Any, keys: Keys, findings: Findings, rest: dict[str, Any]
 ) -> list[tuple[str, Any]]:
-    """Return an object's members; of anything else none, and it goes to *rest*."""
+    """Return an object's members; anything else has none and goes to *rest*."""
     if isinstance(value, dict):
         return list(value.items())
     if value is not None:

@@ -55,7 +55,7 @@ def mapping(workers: str) -> Iterator[Map]:
 
 
 def _end_with_parent() -> None:
-    """See that this worker is gone once its parent is, killed or not."""
+    """End this worker when its parent ends, killed or not."""
 
     def watch() -> None:
         parent = parent_process()

@@ -1,4 +1,4 @@
-"""Rows of ``raw`` that come from no file: what a person asks for, and what was told.
+"""Rows of ``raw`` that come from no file: what people asked for, what has its report.
 
 A request bears the time of its transaction, and so does a build: one that is made in
 the transaction of its request has answered it.
@@ -30,7 +30,7 @@ def name_baseline(
     testset_id: str | None,
     task_id: str | None,
 ) -> None:
-    """Name the baseline of the tasks of one title and testset; ``None``: no task is."""
+    """Name the baseline of one title and testset; ``None`` takes it back."""
     con.execute(
         "insert into raw.named_baselines values (?, ?, ?, current_timestamp)",
         [title, testset_id, task_id],

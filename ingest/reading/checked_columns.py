@@ -162,7 +162,7 @@ def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
 
 
 def zone_message(count: int) -> str:
-    """Tell of *count* times without a zone; the place is that of the first."""
+    """Warn of *count* times without a zone; the place is that of the first."""
     what = "a time" if count == 1 else f"{count} times, this one first,"
     return f"{what} without a zone, read as UTC: write 2024-10-24T12:30:00Z"
 

@@ -1,4 +1,4 @@
-"""What a field of a contract asks for, in words: for messages about one that lacks."""
+"""What a field of a contract asks for, in words: for messages where it is missing."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def asked_for(model: type[BaseModel], way: Sequence[Key]) -> str:
 
 
 def _plain(annotation: Any) -> Any:
-    """Without what narrows the type, and without null beside it."""
+    """The type without what narrows it, and without null beside it."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):

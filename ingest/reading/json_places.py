@@ -110,7 +110,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
 
 
 def after_space(text: str, start: int) -> int:
-    """Return the place of the first character from *start* that is no white space."""
+    """Return the place of the first character from *start* that is not white space."""
     match = _SPACE.match(text, start)
     return start if match is None else match.end()
 

@@ -293,7 +293,7 @@ class _RecordLines:
 def _split(
     block: list[_Line], spans: list[LineSpan]
 ) -> tuple[list[_Line], list[list[_Line]]]:
-    """Part a failed block: its own lines, and those of each whole object inside it."""
+    """Split a failed block: its own lines, and those of each whole object inside it."""
     own: list[_Line] = []
     inner: list[list[_Line]] = [[] for _ in spans]
     at = 0

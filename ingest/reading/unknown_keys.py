@@ -1,4 +1,4 @@
-"""Keys that a contract does not know, each told once for a whole file."""
+"""Keys that a contract does not know: a warning for each, once a file."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ def _add_task(
     so_far: ResultsSoFar,
     modified_at: datetime,
 ) -> None:
-    """Add what a batch says of one task to what is known of it, and tell of slips."""
+    """Add what a batch says of one task to what is known of it; warn of slips."""
     known = so_far.tasks.get(task["task_id"])
     if known is None:
         known = so_far.tasks[task["task_id"]] = TaskSoFar(

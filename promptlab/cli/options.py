@@ -25,7 +25,7 @@ FORMATS = ("table", "json", "csv")
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a command: its settings and how it is to speak."""
+    """One call of a command: its settings, and how it prints."""
 
     settings: Settings
     quiet: bool

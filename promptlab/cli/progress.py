@@ -23,18 +23,18 @@ class ProgressBar:
         self._task = progress.add_task("", total=sum(shares)) if progress else None
 
     def begin(self, total: float) -> None:
-        """The next phase begins; *total* is what its steps add up to."""
+        """Begin the next phase; its steps add up to *total*."""
         self._before += self._share
         self._share = self._shares.pop(0)
         self._done, self._total = 0.0, total
 
     def advance(self, what: str, amount: float = 1) -> None:
-        """A step is done, or is about to be; *what* says which."""
+        """Count a step, done or about to be; *what* names it."""
         self._done += amount
         self.put(what, self._done, self._total)
 
     def put(self, what: str, done: float, total: float) -> None:
-        """The phase is so far."""
+        """Show how far the phase is."""
         if self._progress is not None and self._task is not None:
             share = self._share * (done / total if total else 1)
             self._progress.update(

@@ -35,7 +35,10 @@ class _Rules(BaseModel):
 
     model_config = ConfigDict(
         defer_build=True,
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        use_attribute_docstrings=True,
     )
 
 

@@ -19,8 +19,7 @@ class TableMapping(BaseModel):
     """
 
     model_config = ConfigDict(
-        defer_build=True,
-        frozen=True, extra="forbid", use_attribute_docstrings=True
+        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
     )
 
     case: str | None = None

@@ -172,7 +172,7 @@ def _fill(con: duckdb.DuckDBPyConnection, file: Path, select: Select) -> None:
 
 
 def name_beside(target: Path) -> Path:
-    """A name beside *target* that is this process's own; what the dead left goes."""
+    """A name beside *target* for this process; what dead ones left is removed."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.*"):
         pid, _, kind = left.name.removeprefix(f".{target.name}.").partition(".")
         ours = pid.isdecimal() and kind in ("new", "old")
@@ -211,7 +211,7 @@ def file_of(con: duckdb.DuckDBPyConnection) -> Path:
 
 
 def check_space(folder: Path, size: int) -> None:
-    """See that *folder* has room for *size* bytes.
+    """Check that *folder* has room for *size* bytes.
 
     Raises:
         WarehouseError: it has not, or there is no such folder.

@@ -72,7 +72,7 @@ class FoundOutput:
 
     @property
     def is_missing(self) -> bool:
-        """Nothing was found."""
+        """Whether nothing was found."""
         return self.value is MISSING
 
 

@@ -62,7 +62,7 @@ class RuleFindings:
 
     @property
     def breaks_must(self) -> bool:
-        """A rule of severity ``must`` does not hold."""
+        """Whether a rule of severity ``must`` is broken."""
         return any(broken["severity"] == MUST for broken in self.broken)
 
     @property

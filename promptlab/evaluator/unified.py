@@ -349,7 +349,7 @@ class UnifiedEvaluator:
 
 
 def _outputs(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Copy the step outputs, and see that they are an object of JSON values."""
+    """Copy the step outputs, and check that they are an object of JSON values."""
     outputs = copy_json(step_outputs, "step_outputs")
     if not isinstance(outputs, dict):
         raise UsageError(

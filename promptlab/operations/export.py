@@ -89,7 +89,7 @@ def export_parquet(
 
 
 def check_folder(folder: Path) -> None:
-    """See that an export may be put at *folder*.
+    """Check that an export may be put at *folder*.
 
     Raises:
         UsageError: it holds something that is no export.

@@ -123,7 +123,7 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
 
 
 def _redactions(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
-    """How many values of each rule are not in the file, over all loads."""
+    """How many values each rule took out, over all loads."""
     for rule, count in con.execute(
         "select rule, sum(n_values) from raw.redactions group by rule order by rule"
     ).fetchall():

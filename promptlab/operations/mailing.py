@@ -156,7 +156,7 @@ def _deliver(
             raise _Transient(_answer(server, error), recipients) from None
         raise MailError(_answer(server, error)) from None
     except OSError as error:
-        raise _no_way(server, error, recipients) from None
+        raise _connection_fault(server, error, recipients) from None
     try:
         return _hand_over(smtp, data, sender, recipients, server)
     finally:
@@ -264,8 +264,8 @@ def _context(server: Server) -> ssl.SSLContext:
         ) from None
 
 
-def _no_way(server: Server, error: OSError, left: Sequence[str]) -> Exception:
-    """Say what kept us from talking to the server at all."""
+def _connection_fault(server: Server, error: OSError, left: Sequence[str]) -> Exception:
+    """The error for a server that no mail can be handed to, with what to mend."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return SettingsError(
             f"{_name(server)}: its certificate is not trusted"

@@ -1,4 +1,4 @@
-"""What a purge keeps of each table: ids are equal to those that go, or they stay.
+"""What a purge keeps of each table: a row goes where its id equals a purged one.
 
 What others were told of a task that goes is theirs, and goes by the build's batches:
 the next build compares them again.
@@ -131,7 +131,7 @@ def n_deleted(con: duckdb.DuckDBPyConnection, table: StoredTable) -> int:
     if is_step(table):
         return 0
     row = con.execute(
-        f"select count(*) from {table.sql} where {_goes(table)}"
+        f"select count(*) from {table.sql} where {_is_purged(table)}"
     ).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -143,7 +143,7 @@ def kept_rows(table: StoredTable) -> str:
         for column, value, condition in _changes(table)
     )
     replaced = f" replace ({changes})" if changes else ""
-    stays = f"({_goes(table)}) is not true"
+    stays = f"({_is_purged(table)}) is not true"
     return f"select *{replaced} from {table.sql} as t where {stays}"
 
 
@@ -163,8 +163,8 @@ _REJECT_GOES = """
 """
 
 
-def _goes(table: StoredTable) -> str:
-    """The condition that a row is purged."""
+def _is_purged(table: StoredTable) -> str:
+    """The condition under which a row is purged."""
     if is_step(table):
         return "true"
     if str(table) == "raw.rejects":

@@ -82,7 +82,7 @@ class Gate:
             yield from self._dimension(dimension_id)
 
     def _partial(self, row: Row) -> GateRule:
-        """Of some of the rows nothing can be said for all of them."""
+        """Some of the rows say nothing of all of them: inconclusive."""
         note = self.texts.text(
             "gate_note.partial",
             task=row["task_id"],
@@ -153,7 +153,7 @@ class Gate:
         return _rule("allow_missed_targets", float(len(names)), 0.0, verdict, note)
 
     def _lost(self, kind: Literal["must_have_lost", "newly_failing"]) -> GateRule:
-        """No case may do this; of none that could is not known to have done it."""
+        """No case may do this; where none could have, it is not known."""
         rule = f"regression.allow_{kind}"
         changes = self.numbers.changes
         if changes is None:

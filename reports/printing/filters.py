@@ -62,7 +62,7 @@ class Filters:
         return str(shown)
 
     def interval(self, low: float | None, high: float | None) -> str:
-        """``66.2–76.6``, of 100; the phrase for "no interval" where an end lacks."""
+        """``66.2–76.6``, of 100; or "no interval" in words, where an end is missing."""
         if low is None or high is None:
             return self._missing("no_interval")
         return f"{self.score(low)}–{self.score(high)}"

@@ -16,10 +16,10 @@ class Names:
     """The names of one task's dimensions."""
 
     def __init__(self, source_kind: str | None, lang: str) -> None:
-        """Know whether the names of a task are ours.
+        """Decide whether the names of a task are ours.
 
         Args:
-            source_kind: As in ``dim_tasks``; ``None`` where no task is told of.
+            source_kind: As in ``dim_tasks``; ``None`` where it is about no task.
             lang: Language of the report.
         """
         is_ours = source_kind == _GIVEN_DEFAULTS

@@ -1,1 +1,1 @@
-"""The report's own words, one TOML file per language."""
+"""All words of reports and commands: one TOML file per language."""

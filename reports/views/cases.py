@@ -216,7 +216,7 @@ def _alike(
     differences: Sequence[CheckDifference],
     told: set[str],
 ) -> list[list[RoundOutcome]]:
-    """Rounds with one end, one list of differences, and one answer, if it is news."""
+    """Rounds that ended alike, by their differences and by answers not yet shown."""
     found: dict[Any, list[RoundOutcome]] = {}
     for round_ in rounds:
         checks = tuple(
@@ -233,7 +233,7 @@ def _alike(
 def _found(
     difference: CheckDifference, round_: RoundOutcome
 ) -> tuple[bool, str | None]:
-    """What a check found: the whole answer, whatever it is, or this."""
+    """Whether a check found the whole answer; if not, what it found."""
     is_whole = round_.answer is not None and bare(difference.actual) == round_.answer
     return is_whole, None if is_whole else difference.actual
 

@@ -186,7 +186,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
     file = tmp_path / "set.jsonl"
     filler = "\n// " + "x" * 996
     file.write_text(GOOD + filler * (size // 1000), "utf-8")
-    real = InputFile._see_unchanged
+    real = InputFile._check_unchanged
     seen = []
 
     def change_once(one, descriptor):
@@ -196,7 +196,7 @@ def test_a_file_that_changes_while_it_is_read_is_read_again(
                 more.write("\n" + GOOD.replace("good", "late"))
         real(one, descriptor)
 
-    monkeypatch.setattr(InputFile, "_see_unchanged", change_once)
+    monkeypatch.setattr(InputFile, "_check_unchanged", change_once)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     assert warehouse.ingest(file).n_loaded == 1
     cases = query(warehouse, "select case_id from raw.test_cases order by 1")
@@ -211,7 +211,7 @@ def test_a_file_that_keeps_changing_is_left_out_whole(tmp_path, monkeypatch, cas
     lines = (GOOD.replace("good", f"c{n}-{filler}") for n in range(cases))
     write(folder / "set.jsonl", *lines)
     write(folder / "z.json", task())
-    real = InputFile._see_unchanged
+    real = InputFile._check_unchanged
 
     def change(one, descriptor):
         if one.path.name == "set.jsonl":
@@ -220,7 +220,7 @@ def test_a_file_that_keeps_changing_is_left_out_whole(tmp_path, monkeypatch, cas
 
     warehouse = Warehouse(tmp_path / "w.duckdb")
     with monkeypatch.context() as patch:
-        patch.setattr(InputFile, "_see_unchanged", change)
+        patch.setattr(InputFile, "_check_unchanged", change)
         ingested = warehouse.ingest(folder)
     assert [(f.path.name, f.status) for f in ingested.files] == [
         ("set.jsonl", "rejected"),

@@ -94,7 +94,7 @@ class RunReading:
         """What each test case says, as a hash."""
 
     def add(self, case: TestCase) -> None:
-        """Count a test case in."""
+        """Add a test case."""
         said = [(each.title, each.score, each.success) for each in case.metrics]
         row = [case.order, case.asked, case.actualOutput, case.runDuration, said]
         self.rows.add(content_id(row))

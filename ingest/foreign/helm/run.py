@@ -342,7 +342,7 @@ def _part(
 
 
 def _case_id(instance_id: str, perturbation: Perturbation | None) -> str:
-    """HELM's id of an instance is one for all of its perturbations."""
+    """HELM gives an instance and all its perturbations the same id."""
     perturbed = perturbation.name if perturbation else ""
     return f"{instance_id}/{perturbed}" if perturbed else instance_id
 

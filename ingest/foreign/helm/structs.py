@@ -17,7 +17,7 @@ class RunSpec(msgspec.Struct):
 
 
 class Perturbation(msgspec.Struct):
-    """How an instance was changed; of a stat, over which of them it is."""
+    """How an instance was changed; in a stat, which of them it covers."""
 
     name: str = ""
     computed_on: str | None = None

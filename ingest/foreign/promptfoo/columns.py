@@ -122,7 +122,7 @@ class Columns:
         self._same_run.add(row.id or text(row))
 
     def closing(self) -> Iterator[Record]:
-        """Tasks and dimensions, which are known when all rows are."""
+        """Tasks and dimensions, which are known once all rows are read."""
         providers = {each.provider for each in self._columns.values()}
         labels = Counter(_label(each.prompt) for each in self._columns.values())
         for column in self._columns.values():

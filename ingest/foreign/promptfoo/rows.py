@@ -36,7 +36,7 @@ def error_of(row: Row) -> str | None:
 
 
 def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
-    """The verdict of promptfoo itself; a pass with nothing checked is none.
+    """The verdict of promptfoo itself; a pass with nothing checked counts as none.
 
     Where nothing failed but what a broken judge should have judged, nothing is known.
     """

@@ -61,7 +61,7 @@ def is_nothing(cell: Any) -> bool:
 
 
 def verdict_of(cell: Any) -> Status | None:
-    """A cell as a verdict; ``None`` for a word that is none."""
+    """A cell as a verdict; ``None`` for any other word."""
     text = said(cell)
     if text is None or text.strip().lower() in _NOTHING:
         return "unevaluated"

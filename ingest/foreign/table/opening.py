@@ -86,7 +86,7 @@ def _is_name(cell: str) -> bool:
 
 
 def _told_apart(names: list[str]) -> list[str]:
-    """The names, with numbers for those that are empty or there before."""
+    """The names; one that is empty or taken gets a number."""
     seen: dict[str, int] = {}
     result = []
     for place, name in enumerate(names, start=1):
@@ -242,7 +242,7 @@ def _cells(
 
 
 def _comma(cell: str) -> str:
-    """A number with a decimal comma, with a point."""
+    """A number written with a decimal comma, with a point instead."""
     whole, comma, part = cell.partition(",")
     is_number = comma and part.isdigit() and whole.lstrip("-").isdigit()
     return f"{whole}.{part}" if is_number else cell
