@@ -101,6 +101,19 @@ def plain_interval(low: float | None, high: float | None) -> Cell:
     return Cell(f"{plain(low).text}–{plain(high).text}", is_number=True)
 
 
+def plain_interval_of(low: float | None, high: float | None) -> Cell:
+    """The two ends of an interval that may lie below 0, as they are stored."""
+    if low is None or high is None:
+        return NOTHING
+    ends = spoken("{low} to {high}", low=plain(low).text, high=plain(high).text)
+    return Cell(ends, is_number=True)
+
+
+def plain_from_to(before: float, after: float) -> Cell:
+    """A number on both sides of a comparison, as it is stored."""
+    return Cell(f"{plain(before).text} → {plain(after).text}", is_number=True)
+
+
 def from_to(before: float | None, after: float | None) -> Cell:
     """A score on both sides of a comparison."""
     if before is None and after is None:

@@ -16,6 +16,8 @@ from promptlab.cli.cells import (
     must_have,
     p_value,
     plain,
+    plain_from_to,
+    plain_interval_of,
     points,
     score,
     words,
@@ -180,6 +182,13 @@ def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
             click.echo()
             rows = [_score(score) for score in scores]
             print_rows(_SCORE_NAMES, rows, "table", _score_table(heading), wide=wide)
+    if comparison.measures:
+        click.echo()
+        rows = [
+            tuple(getattr(each, name) for name in _MEASURE_NAMES)
+            for each in comparison.measures
+        ]
+        print_rows(_MEASURE_NAMES, rows, "table", _MEASURES, wide=wide)
     changed = [c for c in comparison.cases if c.change != "same"]
     if changed:
         click.echo()
@@ -238,6 +247,30 @@ def _score_table(heading: str) -> Table:
             Column("detectable", score, "smallest_detectable"),
         ),
     )
+
+
+_MEASURE_NAMES = (
+    "name", "baseline_value", "candidate_value", "delta", "ci_low", "ci_high",
+    "p_value", "p_adjusted", "n_pairs", "n_higher", "n_lower", "direction", "verdict",
+)  # fmt: skip
+
+_MEASURES = Table(
+    columns=(
+        Column("measure", plain, "name"),
+        Column("mean", plain_from_to, "baseline_value", "candidate_value"),
+        Column("change", plain, "delta"),
+        Column("95% interval", plain_interval_of, "ci_low", "ci_high"),
+        Column("verdict", judged, "verdict"),
+    ),
+    wide=(
+        Column("p", p_value, "p_value"),
+        Column("adjusted p", p_value, "p_adjusted"),
+        Column("pairs", plain, "n_pairs"),
+        Column("higher", plain, "n_higher"),
+        Column("lower", plain, "n_lower"),
+        Column("direction", words, "direction"),
+    ),
+)
 
 
 _CASE_NAMES = (

@@ -16,6 +16,8 @@ _GROUPS = frozenset(
         "severity",
         "target_status",
         "verdict",
+        "measure_verdict",
+        "direction",
         "change",
         "gate_verdict",
         "reason",

@@ -10,6 +10,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal
 
+from pydantic import Field
+
 from promptlab.contracts.base import Contract, Severity, Share, Status
 
 COMPARISON_FORMAT_VERSION = "1.0"
@@ -20,6 +22,9 @@ Verdict = Literal[
 ]
 Change = Literal["better", "worse", "same", "added", "removed", "not_comparable"]
 StatusChange = Literal["newly_failing", "newly_fixed", "still_failing", "still_passing"]
+MeasureVerdict = Literal[
+    "improved", "regressed", "higher", "lower", "same", "inconclusive"
+]
 PairSource = Literal["named", "previous", "requested"]
 
 
@@ -74,6 +79,34 @@ class ScoreComparison(Contract):
     """Of these: passes now, not before."""
     mcnemar_p: float | None
     """McNemar's exact test of ``n_lost`` against ``n_gained``."""
+
+
+class MeasureComparison(Contract):
+    """A number on a scale of its own: how it changed over the pairs, ungraded."""
+
+    dimension_id: str
+    name: str
+    direction: Literal["higher_better", "lower_better"] | None
+    """Where the tool that measured says it."""
+    verdict: MeasureVerdict
+    """``higher`` and ``lower`` where no direction is known."""
+    n_pairs: int
+    """Cases with a value on both sides."""
+    n_higher: int
+    n_lower: int
+    n_same: int
+    baseline_value: float
+    """Mean over the pairs, as the tool measures."""
+    candidate_value: float
+    delta: float
+    """Mean of candidate minus baseline."""
+    ci_low: float | None
+    """Lower end of the 95 % paired t interval of ``delta``."""
+    ci_high: float | None
+    p_value: float | None
+    """Two-sided, paired t-test."""
+    p_adjusted: float | None
+    """After Benjamini–Hochberg over these numbers."""
 
 
 class ScoreChange(Contract):
@@ -149,6 +182,8 @@ class Comparison(Contract):
     overall: ScoreComparison
     dimensions: list[ScoreComparison]
     tags: list[ScoreComparison]
+    measures: list[MeasureComparison] = Field(default_factory=list)
+    """Numbers of other tools that are on no scale from 0 to 1."""
     cases: list[CaseChange]
     """The worst first, the unchanged last; perhaps fewer than ``counts`` count."""
     lang: str

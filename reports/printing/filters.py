@@ -76,6 +76,12 @@ class Filters:
             return f"±{abs(shown)}"
         return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
 
+    def signed(self, difference: float | None) -> str:
+        """A difference on a scale of its own, with its sign: ``+1.2``, ``−340``."""
+        if not difference:
+            return self.number(difference)
+        return f"{'+' if difference > 0 else ''}{self.number(difference)}"
+
     def points(self, difference: float | None) -> str:
         """The size of a difference of shares in points, without sign: ``3.4``."""
         if difference is None:
@@ -180,6 +186,7 @@ class Filters:
             "percent": self.percent,
             "score": self.score,
             "delta": self.delta,
+            "signed": self.signed,
             "points": self.points,
             "p_value": self.p_value,
             "detectable": self.detectable,

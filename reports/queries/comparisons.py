@@ -17,6 +17,7 @@ from promptlab.contracts.comparison import (
     CaseCounts,
     ComparedTask,
     Comparison,
+    MeasureComparison,
     ScoreComparison,
 )
 from promptlab.errors import NothingToDo
@@ -83,6 +84,15 @@ select 'tag' as level, tag as subject, tag as name, {_NUMBERS}
 from marts.fct_tag_comparisons
 where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by delta nulls last, tag
+"""
+
+_MEASURES = """
+select
+    dimension_id, name, direction, verdict, n_pairs, n_higher, n_lower, n_same,
+    baseline_value, candidate_value, delta, ci_low, ci_high, p_value, p_adjusted
+from marts.fct_measure_comparisons
+where baseline_task_id = $baseline and candidate_task_id = $candidate
+order by name, dimension_id
 """
 
 _NOTES = """
@@ -197,6 +207,7 @@ def comparison(
         overall=overall,
         dimensions=scores["dimension"],
         tags=[_score(row, speech) for row in every(_TAGS)],
+        measures=[MeasureComparison(**row) for row in every(_MEASURES)],
         cases=_cases(listed, every(_CASE_SCORES), speech),
         lang=language,
         version=COMPARISON_FORMAT_VERSION,

@@ -12,7 +12,7 @@ from promptlab.contracts.comparison import CaseChange, Comparison
 from reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
 
 MOST_SCORES = 40
-"""Dimensions that are listed."""
+"""Dimensions that are listed, and measures."""
 MOST_TAGS = 20
 """Tags that are listed beside those that moved reliably."""
 MOST_NOTES = 20
@@ -47,6 +47,8 @@ def arrange_changes(
         notes=[note for note in comparison.notes if note not in said][:MOST_NOTES],
         dimensions=scores,
         n_dimensions_more=max(0, len(comparison.dimensions) - MOST_SCORES),
+        measures=comparison.measures[:MOST_SCORES],
+        n_measures_more=max(0, len(comparison.measures) - MOST_SCORES),
         tags=[tag for tag in moved if tag.verdict in _RELIABLE],
         other_tags=other_tags[:MOST_TAGS],
         n_tags_more=max(0, len(other_tags) - MOST_TAGS),

@@ -21,6 +21,7 @@ from promptlab.contracts.analysis_result import (
 from promptlab.contracts.comparison import (
     CaseChange,
     Comparison,
+    MeasureComparison,
     ScoreChange,
     ScoreComparison,
 )
@@ -282,6 +283,8 @@ class ChangesView:
     notes: list[str]
     dimensions: list[ScoreComparison]
     n_dimensions_more: int
+    measures: list[MeasureComparison]
+    n_measures_more: int
     tags: list[ScoreComparison]
     """Those that moved reliably, the largest loss first."""
     other_tags: list[ScoreComparison]
