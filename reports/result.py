@@ -269,6 +269,7 @@ def _cases(
     rounds = reader.by_case(tasks.ROUNDS)
     scopes = reader.by_case(tasks.SCOPES)
     differences = reader.by_case(tasks.DIFFERENCES)
+    assertions = reader.by_case(tasks.ASSERTIONS)
     evidence_of: dict[str, list[EvidenceLink]] = defaultdict(list)
     for link in evidence:
         evidence_of[link.case_id].append(link)
@@ -286,6 +287,7 @@ def _cases(
             scopes=[_scope(row, speech) for row in scopes.get(case_id, [])],
             n_differences=counts[0] if counts else 0,
             differences=found,
+            assertions=assertions.get(case_id, []),
         )
     add_contents(cases, reader.by_case)
     # All at once: many times quicker than one object after the other.

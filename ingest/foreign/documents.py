@@ -115,8 +115,10 @@ def text(value: Any) -> str:
 
 
 def raw_text(raw: msgspec.Raw) -> str | None:
-    """JSON as written; ``None`` for null and for what is not there."""
-    return bytes(raw).decode("utf-8", "replace") if is_there(raw) else None
+    """JSON as written, but in one line; ``None`` for null and what is not there."""
+    if not is_there(raw):
+        return None
+    return msgspec.json.format(bytes(raw), indent=-1).decode("utf-8", "replace")
 
 
 def is_there(raw: msgspec.Raw) -> bool:

@@ -242,6 +242,29 @@ class CheckDifference(Contract):
     """JSON text, cut at 500 characters; ``None`` when there was no value."""
 
 
+class AssertionOutcome(Contract):
+    """Ours: one assertion of a round that is not among its differences."""
+
+    round_id: str
+    source: Literal["testset", "tool"]
+    """``tool``: another tool asserted and judged it."""
+    name: str
+    """As the tool names it; of a testset scope, step, field and place."""
+    type: str
+    status: Status
+    is_member: bool
+    """It belongs to a set of assertions that stands before it."""
+    score: float | None
+    """Of the tool."""
+    weight: float | None
+    threshold: float | None
+    """Score from which it holds."""
+    expected: str | None
+    """JSON text, cut at 500 characters."""
+    reason: str | None
+    """Why it holds or does not, in the words of who judged, cut at 500 characters."""
+
+
 class CaseResult(Contract):
     """One case (contract section 4.4)."""
 
@@ -268,6 +291,8 @@ class CaseResult(Contract):
     n_differences: int
     """Ours: checks that did not hold; ``differences`` may list fewer."""
     differences: list[CheckDifference]
+    assertions: list[AssertionOutcome] = Field(default_factory=list)
+    """Ours: all other assertions, those of other tools whatever came of them."""
     inputs: JsonObject = Field(default_factory=dict)
     """Ours: inputs of the test case, where the testset holds it."""
     expected: JsonObject = Field(default_factory=dict)

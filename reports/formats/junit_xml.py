@@ -45,6 +45,8 @@ def to_junit(
 
 def _test_case(case: CaseResult, filters: Filters) -> JunitCase:
     lines = [filters.sentence(d) for d in case.differences[:MOST_DIFFERENCES]]
+    broken = [a for a in case.assertions if a.status == "fail"]
+    lines += [filters.asserted(a) for a in broken[: MOST_DIFFERENCES - len(lines)]]
     error = first_error(case)
     if error is not None:
         message = error.error_code or ""

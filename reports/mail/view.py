@@ -244,6 +244,13 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
             _json(found.actual, filters),
             [],
         )
+    if view.first_broken is not None:
+        return Proof(
+            clip(filters.asserted(view.first_broken), _SNIPPET),
+            _json(view.first_broken.expected, filters),
+            None,
+            [],
+        )
     if view.first_evidence is not None:
         evidence = view.first_evidence
         payload = evidence.payload

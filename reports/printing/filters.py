@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from promptlab.contracts.analysis_result import CheckDifference
+from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
 from reports.printing.visible import bare, clip, parts, plain
 from reports.texts.catalogue import Catalogue
@@ -159,6 +159,14 @@ class Filters:
         scope = difference.step_id or self.catalogue.label("scope", difference.scope)
         return f"{scope} {difference.pointer or self._missing('pointer')}"
 
+    def asserted(self, assertion: AssertionOutcome) -> str:
+        """An assertion of another tool that does not hold, and why, in one line."""
+        if not assertion.reason:
+            return assertion.name
+        return self.catalogue.text(
+            "assertion.sentence", name=assertion.name, reason=assertion.reason
+        )
+
     def sentence(self, difference: CheckDifference) -> str:
         """One check that did not hold, on one line."""
         nothing = self._missing("nothing")
@@ -200,6 +208,7 @@ class Filters:
             "label": self.label,
             "source": self.source,
             "iso": iso,
+            "asserted": self.asserted,
             "json_text": json_text,
             "clip": clip,
             "parts": parts,

@@ -191,6 +191,35 @@ where difference_no <= {checks}
 order by case_id, difference_no
 """
 
+# Checks of the testset that did not hold are differences already.
+ASSERTIONS = """
+with numbered as (
+
+    select
+        assertions.*,
+        row_number() over (
+            partition by assertions.case_id, assertions.round_id
+            order by
+                assertions.status = 'pass', assertions.assertion_source,
+                assertions.assertion_no
+        ) as place
+    from marts.fct_assertions as assertions
+    where
+        assertions.task_id = $task_id
+        and assertions.case_id in (select unnest($cases))
+        and (assertions.assertion_source = 'tool' or assertions.status = 'pass')
+
+)
+
+select
+    case_id, round_id, assertion_source as source, assertion_name as name,
+    assertion_type as type, status, parent_no is not null as is_member, score, weight,
+    threshold, left(expected, 500) as expected, left(reason, 500) as reason
+from numbered
+where place <= {checks}
+order by case_id, round_id, source, assertion_no
+"""
+
 TOTALS = """
 select
     total_name, dimension_id, total_rule, reason, reported, computed,

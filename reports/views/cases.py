@@ -12,6 +12,7 @@ from itertools import zip_longest
 from typing import Any
 
 from promptlab.contracts.analysis_result import (
+    AssertionOutcome,
     CaseResult,
     CheckDifference,
     EvidenceLink,
@@ -82,7 +83,7 @@ def case_view(
     seen |= {item.text for item in expected}
     views = [
         _round_view(group, case, differences, told, seen, limits, evidences)
-        for group in _alike(rounds, differences, told)
+        for group in _alike(rounds, differences, case.assertions, told)
     ]
     listed = {round_.round_id for round_ in rounds}
     rest = [e for e in case.evidences if e.round_id not in listed]
@@ -94,10 +95,11 @@ def case_view(
         change=change,
         first_difference=next(iter(case.differences), None),
         first_error=first_error(case),
+        first_broken=first_broken(case),
         first_evidence=next(iter(case.evidences), None),
         scores=[
             CaseScore(names.get(d, d), score, _reason(case.notes, d))
-            for d, score in list(case.dimension_scores.items())[:_MOST_SCORES]
+            for d, score in list(_scores(case).items())[:_MOST_SCORES]
         ],
         asked=fields(case.inputs | case.context)[: limits.fields],
         versions=versions[:1] if limits.is_short else versions,
@@ -151,9 +153,25 @@ def first_error(case: CaseResult) -> RoundOutcome | None:
     return next((r for r in case.rounds if r.status == "error"), None)
 
 
+def first_broken(case: CaseResult) -> AssertionOutcome | None:
+    """Return the first assertion of another tool that does not hold in *case*."""
+    return next((a for a in case.assertions if a.status == "fail"), None)
+
+
 def fields(mapping: dict[str, Any]) -> list[Field]:
     """Return the first values of a JSON object, in its order."""
     return [Field(k, v) for k, v in list(mapping.items())[:MOST_FIELDS]]
+
+
+def _scores(case: CaseResult) -> dict[str, float | None]:
+    """The scores; another tool need not assert of each case what it does of others."""
+    if not any(a.source == "tool" for a in case.assertions):
+        return case.dimension_scores
+    return {
+        d: score
+        for d, score in case.dimension_scores.items()
+        if score is not None or _reason(case.notes, d) != "no_score"
+    }
 
 
 def _versions(case: CaseResult, rounds: Sequence[RoundOutcome]) -> list[Versions]:
@@ -214,9 +232,10 @@ def _state(change: CaseChange | None) -> str:
 def _alike(
     rounds: Sequence[RoundOutcome],
     differences: Sequence[CheckDifference],
+    assertions: Sequence[AssertionOutcome],
     told: set[str],
 ) -> list[list[RoundOutcome]]:
-    """Rounds that ended alike, by their differences and by answers not yet shown."""
+    """Rounds that ended alike, by their checks and by answers not yet shown."""
     found: dict[Any, list[RoundOutcome]] = {}
     for round_ in rounds:
         checks = tuple(
@@ -224,8 +243,13 @@ def _alike(
             for d in differences
             if d.round_id == round_.round_id
         )
+        asserted = tuple(
+            (a.name, a.type, a.status, None if a.status == "pass" else a.reason)
+            for a in assertions
+            if a.round_id == round_.round_id
+        )
         answer = None if round_.round_id in told else round_.answer
-        end = (round_.status, answer, round_.error_code, checks)
+        end = (round_.status, answer, round_.error_code, checks, asserted)
         found.setdefault(end, []).append(round_)
     return list(found.values())
 
@@ -255,7 +279,13 @@ def _round_view(
     quoted = [side for d in found for side in (d.expected, d.actual)]
     seen |= {text for side in quoted for text in (side, bare(side))}
     evidence = evidences([e for e in case.evidences if e.round_id in ids], seen)
-    worst = {e.evidence.dimension_id: e for e in reversed(evidence)}
+    asserted = [a for a in case.assertions if a.round_id == first.round_id]
+    told_by_tool = {a.name for a in asserted if a.source == "tool"}
+    worst = {
+        e.evidence.dimension_id: e
+        for e in reversed(evidence)
+        if e.evidence.dimension_id not in told_by_tool
+    }
     feedback = dict.fromkeys(r.feedback for r in rounds if r.feedback)
     return RoundView(
         rounds=rounds,
@@ -265,6 +295,8 @@ def _round_view(
         n_cut=_n_cut(first),
         scopes=scopes[: limits.checks],
         differences=found,
+        broken=[a for a in asserted if a.status != "pass"],
+        held=[a for a in asserted if a.status == "pass"],
         evidence=list(reversed(worst.values())),
         feedback=list(feedback)[:_MOST_FEEDBACK],
         steps=first.steps[: limits.fields],

@@ -7,6 +7,7 @@ from typing import Any
 
 from promptlab.contracts.analysis_result import (
     AlertItem,
+    AssertionOutcome,
     CaseResult,
     CheckDifference,
     DimensionResult,
@@ -183,6 +184,9 @@ class RoundView:
     n_cut: int
     scopes: list[ScopeOutcome]
     differences: list[CheckDifference]
+    broken: list[AssertionOutcome]
+    """Assertions of another tool that do not hold, or that nobody could judge."""
+    held: list[AssertionOutcome]
     evidence: list[EvidenceView]
     feedback: list[str]
     steps: list[StepOutcome]
@@ -215,6 +219,8 @@ class CaseView:
     """Against the baseline, if it is among the changes that are known."""
     first_difference: CheckDifference | None
     first_error: RoundOutcome | None
+    first_broken: AssertionOutcome | None
+    """An assertion of another tool that does not hold."""
     first_evidence: EvidenceLink | None
     scores: list[CaseScore]
     asked: list[Field]

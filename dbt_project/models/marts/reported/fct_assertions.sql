@@ -14,7 +14,14 @@ own as (
         'testset' as assertion_source,
         check_no as assertion_no,
         cast(null as bigint) as parent_no,
-        concat_ws(' ', scope, step_id, field, nullif(pointer, '')) as assertion_name,
+        concat_ws(
+            ' ',
+            scope,
+            step_id,
+            -- a place below the field begins with it, or says where in the field it is
+            case when left(pointer, length(field) + 1) <> concat('/', field) then field end,
+            nullif(pointer, '')
+        ) as assertion_name,
         matcher as assertion_type,
         status,
         reason,
