@@ -37,6 +37,8 @@ with runs as (
     select
         tasks.task_id, tasks.title, tasks.prompt_version, tasks.model,
         epoch_us(tasks.created_at) as created_at,
+        case when tasks.is_partial then tasks.n_rows_held end as n_held,
+        tasks.n_rows_claimed as n_claimed,
         summaries.overall_score, summaries.grade, summaries.pass_rate,
         summaries.n_pass, summaries.n_fail, summaries.n_error, summaries.n_cases,
         row_number() over (
@@ -81,6 +83,9 @@ class RunLine:
     n_pass: int
     n_judged: int
     n_cases: int
+    n_held: int | None
+    """Rows that its file holds, where it claims more."""
+    n_claimed: int | None
     href: str | None
 
 
@@ -170,5 +175,7 @@ def _run(row: Row, href: Href) -> RunLine:
         n_pass=row["n_pass"],
         n_judged=row["n_pass"] + row["n_fail"] + row["n_error"],
         n_cases=row["n_cases"],
+        n_held=row["n_held"],
+        n_claimed=row["n_claimed"],
         href=href(row["task_id"]),
     )

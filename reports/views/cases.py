@@ -7,7 +7,7 @@ of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -60,6 +60,7 @@ def case_view(
     tags: Sequence[str] = (),
     limits: ListLimits,
     evidences: Evidences,
+    optional: Collection[str] = (),
 ) -> CaseView:
     """Return what a page shows of *case*.
 
@@ -71,6 +72,7 @@ def case_view(
         tags: Tags that the page filters by.
         limits: How many rounds and checks are listed.
         evidences: Arranges evidence, leaving out what the reader has seen.
+        optional: Dimensions that say nothing where a case has no score on them.
     """
     worst = sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status))
     rounds = worst if limits.rounds is None else worst[: limits.rounds]
@@ -99,7 +101,10 @@ def case_view(
         first_evidence=next(iter(case.evidences), None),
         scores=[
             CaseScore(names.get(d, d), score, _reason(case.notes, d))
-            for d, score in list(_scores(case).items())[:_MOST_SCORES]
+            for d, score in list(case.dimension_scores.items())[:_MOST_SCORES]
+            if score is not None
+            or d not in optional
+            or _reason(case.notes, d) != "no_score"
         ],
         asked=fields(case.inputs | case.context)[: limits.fields],
         versions=versions[:1] if limits.is_short else versions,
@@ -161,17 +166,6 @@ def first_broken(case: CaseResult) -> AssertionOutcome | None:
 def fields(mapping: dict[str, Any]) -> list[Field]:
     """Return the first values of a JSON object, in its order."""
     return [Field(k, v) for k, v in list(mapping.items())[:MOST_FIELDS]]
-
-
-def _scores(case: CaseResult) -> dict[str, float | None]:
-    """The scores; another tool need not assert of each case what it does of others."""
-    if not any(a.source == "tool" for a in case.assertions):
-        return case.dimension_scores
-    return {
-        d: score
-        for d, score in case.dimension_scores.items()
-        if score is not None or _reason(case.notes, d) != "no_score"
-    }
 
 
 def _versions(case: CaseResult, rounds: Sequence[RoundOutcome]) -> list[Versions]:

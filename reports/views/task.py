@@ -79,7 +79,11 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     counted = Counter(tag for case in listed for tag in dict.fromkeys(case.tags))
     tags = [tag for tag, _ in counted.most_common(MOST_TAGS)]
     compared = result.comparison.cases if result.comparison else []
-    page = _Page(anchors, names, limits, {c.case_id: c for c in compared}, tags)
+    # another tool need not measure of each case what it does of others
+    optional = {d.dimension_id for d in result.dimensions if d.scorer == "reported"}
+    page = _Page(
+        anchors, names, limits, {c.case_id: c for c in compared}, tags, optional
+    )
     dimensions = sorted(result.dimensions, key=_dimension_rank)
     extras = dict(result.extras)
     own = extras.pop("promptlab", None)
@@ -167,6 +171,7 @@ class _Page:
     limits: ListLimits
     changes: dict[str, CaseChange]
     tags: list[str]
+    optional: set[str]
 
     def ref(self, case_id: str) -> CaseRef:
         return CaseRef(case_id, self.anchors.get(case_id))
@@ -266,6 +271,7 @@ class _Page:
             tags=self.tags,
             limits=self.limits,
             evidences=self._evidences,
+            optional=self.optional,
         )
 
 

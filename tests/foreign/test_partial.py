@@ -138,3 +138,12 @@ def test_doctor_names_the_totals_that_the_rows_do_not_give(
     ]
     assert found.state == "warn"
     assert "cut" in found.value
+
+
+def test_the_index_marks_it(warehouse: Warehouse, tmp_path: Path) -> None:
+    warehouse.report(["cut"], tmp_path)
+    page = (tmp_path / "index.html").read_text("utf-8")
+    n_samples = len(LOG["samples"])
+    assert page.count("partial:") == 2
+    assert f"partial: 1 of {n_samples} rows" in page
+    assert f"partial: 0 of {n_samples} rows" in page

@@ -24,7 +24,7 @@ different as (
         task_id,
         'totals_differ' as code,
         count(case when reason = 'differs' then 1 end) as n,
-        count(agrees) as n_total,
+        count(*) as n_total,
         {{ joined("case when reason = 'differs' then total_name end", "', '", 'total_position') }}
             as detail
 

@@ -1,0 +1,120 @@
+"""Runs of other tools as their reader sees them: assertions, and ungraded numbers."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from pathlib import Path
+
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.warehouse import Warehouse
+from tests.foreign.reading_of import DATA
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    made = Warehouse(tmp_path_factory.mktemp("runs") / "w.duckdb")
+    made.ingest(
+        DATA / "promptfoo" / "rivers.json",
+        DATA / "pydantic_evals" / "early_1.json",
+        DATA / "pydantic_evals" / "late_1.json",
+    )
+    made.build()
+    return made
+
+
+@pytest.fixture(scope="module")
+def column(warehouse: Warehouse) -> str:
+    """The first column of promptfoo's file."""
+    tasks = warehouse.sql(
+        "select task_id from marts.dim_tasks where source_kind = 'promptfoo' order by 1"
+    )
+    return str(tasks["task_id"][0])
+
+
+@pytest.fixture(scope="module")
+def pair(warehouse: Warehouse) -> tuple[str, str]:
+    """Two runs of Pydantic Evals that measure lengths."""
+    tasks = warehouse.sql(
+        "select task_id from marts.dim_tasks where source_kind = 'pydantic_evals'"
+        " order by title"
+    )
+    early, late = tasks["task_id"]
+    return early, late
+
+
+def test_a_result_holds_every_assertion_of_the_tool(
+    warehouse: Warehouse, column: str
+) -> None:
+    said = warehouse.sql(
+        "select case_id, round_id, assertion_name, status, weight"
+        " from marts.fct_assertions where task_id = ? order by all",
+        [column],
+    )
+    told = [
+        (case.case_id, a.round_id, a.name, a.status, a.weight)
+        for case in warehouse.result(column).case_results
+        for a in case.assertions
+    ]
+    assert sorted(told, key=str) == sorted(said.rows(), key=str)
+
+
+def test_a_report_says_first_which_assertion_does_not_hold_and_why(
+    warehouse: Warehouse, column: str, tmp_path: Path
+) -> None:
+    warehouse.report([column], tmp_path, formats=["html", "md", "junit"])
+    (page,) = (path.read_text("utf-8") for path in tmp_path.rglob("report.html"))
+    (markdown,) = (path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
+    (junit,) = (path.read_text("utf-8") for path in tmp_path.rglob("*.xml"))
+    broken = [
+        a
+        for case in warehouse.result(column).case_results
+        for a in case.assertions
+        if a.status == "fail"
+    ]
+    assert broken
+    for each in broken:
+        words = (each.reason or each.name).split('"')[0]
+        assert escape(words) in page
+    for text in (markdown, junit):
+        assert "Expected output to contain" in text
+    assert "weight 3" in page
+    assert "holds from 0.5" in page
+    assert "assertions hold" in page
+
+
+def test_what_a_case_is_not_asserted_of_is_no_missing_score(
+    warehouse: Warehouse, column: str, tmp_path: Path
+) -> None:
+    warehouse.report([column], tmp_path, formats=["html"])
+    (page,) = (path.read_text("utf-8") for path in tmp_path.rglob("report.html"))
+    assert "no score has arrived)" not in page.partition('<section id="cases"')[2]
+
+
+def test_numbers_on_a_scale_of_their_own_stand_in_each_form_of_a_comparison(
+    warehouse: Warehouse,
+    pair: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    comparison = warehouse.compare(*pair)
+    (measure,) = (each for each in comparison.measures if each.name == "characters")
+    assert measure.direction is None
+    assert measure.n_pairs == measure.n_higher + measure.n_lower + measure.n_same
+    assert measure.delta == measure.candidate_value - measure.baseline_value
+    db = ["--db", str(warehouse.settings.db), "--allow-inconclusive"]
+    run_cli(["compare", *pair, *db, "--out", str(tmp_path)])
+    table = capsys.readouterr().out
+    run_cli(["compare", *pair, *db, "--format", "json"])
+    document = json.loads(capsys.readouterr().out)
+    run_cli(["compare", *pair, *db, "--format", "md"])
+    markdown = capsys.readouterr().out
+    (page,) = (path.read_text("utf-8") for path in tmp_path.rglob("report.html"))
+    assert "characters" in table.partition("measure")[2]
+    assert [each["name"] for each in document["measures"]] == [
+        each.name for each in comparison.measures
+    ]
+    assert "| characters |" in markdown.partition("never graded")[2]
+    assert "characters" in page.partition("never graded")[2]
