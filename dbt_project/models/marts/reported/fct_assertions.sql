@@ -19,7 +19,10 @@ own as (
             scope,
             step_id,
             -- a place below the field begins with it, or says where in the field it is
-            case when left(pointer, length(field) + 1) <> concat('/', field) then field end,
+            case
+                when coalesce(left(pointer, length(field) + 1), '') <> concat('/', field)
+                    then field
+            end,
             nullif(pointer, '')
         ) as assertion_name,
         matcher as assertion_type,
