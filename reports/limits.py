@@ -16,7 +16,7 @@ class ListLimits:
     rounds: int | None = None
     """Per case, those that did not pass first."""
     checks: int | None = None
-    """Scopes, and differences, per case."""
+    """Scopes, and differences, per case; other assertions per round."""
     changes: int | None = None
     """Cases of the comparison with the baseline: the worst first, the same last."""
     fields: int = 30
