@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ingest.memory.answers import AnswerRow, AnswerRows, Identity
 from ingest.memory.findings import Findings, Keys
 from ingest.memory.tolerance import tolerant
-from ingest.reading.contract_faults import faults, shown
+from ingest.reading.contract_faults import faults, nearest, shown
 from promptlab.contracts.memory import Question, RoundHead
 
 
@@ -117,8 +117,9 @@ def _fault_of_round(one: Any, seen: set[int]) -> tuple[str, str, Keys] | None:
         )
         return "duplicate_round", message, ("test_index",)
     if not isinstance(one.get("questions"), list):
+        meant = "" if "questions" in one else nearest("questions", list(one))
         message = (
-            f"expected a list of questions, found {shown(one.get('questions'))};"
+            f"expected a list of questions, found {shown(one.get('questions'))}{meant};"
             " the round is left out. Write [] for none."
         )
         return "bad_round", message, ("questions",)

@@ -62,7 +62,7 @@ def faults(
     found: dict[tuple[tuple[Key, ...], str], list[str]] = {}
     for details in error.errors(include_url=False):
         keys = _real_keys(details, value)
-        code, message = _say(details)
+        code, message = _say(details, model)
         if code == "missing" and model is not None and "did you mean" not in message:
             wanted = asked_for(model, keys)
             message += f". Write {wanted}" if wanted else ""
@@ -135,12 +135,24 @@ def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
     return (*keys, *details.get("ctx", {}).get("below", ()))
 
 
-def _say(details: ErrorDetails) -> tuple[str, str]:
+def _unknown_keys(details: ErrorDetails, model: type[BaseModel] | None) -> list[str]:
+    """Keys beside a missing one that its contract does not know: one may be meant."""
+    if not isinstance(details["input"], dict):
+        return []
+    above = [key for key in details["loc"] if isinstance(key, str | int)][:-1]
+    return [
+        key
+        for key in details["input"]
+        if model is None or not asked_for(model, (*above, key))
+    ]
+
+
+def _say(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
     kind, context = details["type"], details.get("ctx", {})
     found = shown(details["input"])
     if kind == "missing":
-        keys = list(details["input"]) if isinstance(details["input"], dict) else []
         name = str(details["loc"][-1])
+        keys = _unknown_keys(details, model)
         if name.endswith("_id") and "id" in keys:  # what others call it
             return "missing", 'required, but missing; did you mean "id"?'
         return "missing", f"required, but missing{nearest(name, keys)}"

@@ -94,6 +94,8 @@ def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
             hint = " Indent with blanks, not with tabs."
         elif "another document" in said:
             hint = " Write one pipeline per file."
+        elif "<block end>" in said:
+            hint = " Indent what belongs together by the same number of blanks."
         elif "mapping values are not allowed" in said:
             hint = " Put a text that holds a colon in quotes."
         message = f"not YAML: {said}.{hint}"

@@ -155,7 +155,7 @@ def command(
         timings = _read(con, _TIMINGS, chosen, {})
         comparison = _comparison(con, chosen, lang) if len(chosen) == 2 else None
     if show in (None, "figures"):
-        call.say(f"{view}, failed calls {failed_calls}, {average} average")
+        call.say(_rule(lang, view, failed_calls, average))
     if (
         show in (None, "comparison", "questions")
         and len(chosen) == 2
@@ -167,6 +167,20 @@ def command(
         )
     _print(call, show, figures, timings, comparison)
     return 0
+
+
+def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
+    """What the figures are of, in words."""
+    from reports.texts.catalogue import catalogue
+
+    texts = catalogue(lang)
+    chosen = {
+        "memory_view": view,
+        "memory_failed": failed_calls,
+        "memory_average": average,
+    }
+    words = (texts.label(group, code) for group, code in chosen.items())
+    return texts.text("word.comma").join(words)
 
 
 def _print(

@@ -56,10 +56,19 @@ def command(
     from reports.mail.task import task_message
 
     settings = call.settings
-    if settings.mail_from is None and not dry_run:
+    missing = [
+        f"{name} ({what})"
+        for name, what, value in (
+            ("mail_from", "the sender", settings.mail_from),
+            ("smtp_host", "the mail server", settings.smtp_host),
+        )
+        if not value
+    ]
+    if missing and not dry_run:
         raise SettingsError(
-            "mail_from: no sender is set; name it in promptlab.toml, or with"
-            " PROMPTLAB_MAIL_FROM"
+            f"not set: {', '.join(missing)}. Name it in promptlab.toml, or with"
+            " PROMPTLAB_MAIL_FROM and PROMPTLAB_SMTP_HOST; --dry-run writes the mail"
+            " without"
         )
     server = None if dry_run else server_from(settings)
     sender = settings.mail_from or NO_REPLY

@@ -390,7 +390,7 @@ def test_schemas_are_listed_and_printed(run):
 def test_memory_prints_the_newest_run_or_two_side_by_side(run, example_db):
     code, out, err = run("memory", "--db", example_db, "--format", "json")
     assert code == 0
-    assert "last_round, failed calls as_zero, micro average" in err
+    assert "last round, failed calls as zero, mean over questions" in err
     rows = {row["category"]: row for row in json.loads(out)}
     assert {row["run_id"] for row in rows.values()} == {"travel_diary/250615_2100"}
     assert rows["all"]["n_questions"] == 29

@@ -123,7 +123,7 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("lonely-1", "[regression]\nmax_drop = 0\nrequire_baseline = true", "inconclusive", "first run: nothing to compare with"),
         ("improved-2", "[regression]\nmax_drop = 0", "pass", "no drop: +26.8 points"),
         ("tagged-2", "[regression]\nallow_newly_failing = false", "pass", None),
-        ("broke-2", "[regression]\nallow_newly_failing = false", "fail", "cases: 2: c7, c6"),
+        ("broke-2", "[regression]\nallow_newly_failing = false", "fail", "2 cases passed in the baseline and do not now: c7, c6"),
         ("broke-2", "allow_missed_targets = false", "fail", "QUALITY"),
         ("equal-2", "allow_missed_targets = false", "pass", None),
         ("must-lost-2", "allow_critical_alerts = false", "fail", "must_have_lost"),

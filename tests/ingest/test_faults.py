@@ -62,6 +62,12 @@ def test_a_missing_key_names_the_one_that_looks_like_it():
     assert said(RoundRun, value) == ['required, but missing; did you mean "rawoutput"?']
 
 
+def test_a_key_that_the_contract_knows_is_no_slip_of_a_missing_one():
+    value = {"task_id": "t", "case_id": "c", "round_id": "r", "dimension_id": "d"}
+    [message] = said(ScoreRecord, {**value, "score": 8})
+    assert message.startswith("required, but missing. Write text")
+
+
 def test_a_choice_names_all_there_are_and_the_nearest():
     value = {
         "case_id": "c",

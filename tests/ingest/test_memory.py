@@ -559,3 +559,9 @@ def test_a_chinese_question_is_kept_letter_by_letter(folder):
         "select question_text, predicted_answer, reference_answer, category"
         " from raw.memory_answers where task_id = 'chinese'"
     ) == [("小林周末去了哪里？", "去了北京。", '"北京"', "单跳")]
+
+
+def test_questions_under_a_key_that_is_nearly_right_are_named():
+    file = document({"test_index": 1, "question": []})
+    messages = [problem.message for problem in read(file).problems]
+    assert any('did you mean "question"?' in message for message in messages)

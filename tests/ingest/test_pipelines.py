@@ -164,6 +164,7 @@ def test_a_fault_is_named_with_code_line_column_and_pointer(text, faults):
         ("steps: [{id: a}]", "required, but missing. Add: id: file"),
         ("id: a\n\tsteps: 1", "Indent with blanks, not with tabs."),
         ("id: a\nname: b: c", "Put a text that holds a colon in quotes."),
+        ("id: a\nsteps: []\n b: 1", "Indent what belongs together by the same number"),
         ("id: a\n---\nid: b", "Write one pipeline per file."),
         ("id: a\nsteps:\n- id: b\n- id: b", "already the id of the step in line 3"),
     ],
