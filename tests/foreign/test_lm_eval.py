@@ -46,10 +46,14 @@ def test_filters_are_dimensions_and_do_not_double_the_rounds(late: Reading) -> N
     assert table(late, "rounds").height == 4 * 2  # repeats
 
 
-def test_the_metric_of_all_repeats_stands_at_the_first_round(late: Reading) -> None:
+def test_the_metric_of_all_repeats_stands_at_each_of_them(late: Reading) -> None:
     scores = table(late, "reported_scores")
-    assert scores.height == 4 * 2
-    assert scores["round_id"].str.ends_with("-1").all()
+    n_filters = scores["dimension_id"].n_unique()
+    assert scores.height == table(late, "rounds").height * n_filters
+    of_cases = scores.group_by("case_id", "dimension_id").agg(
+        pl.col("value").n_unique().alias("different")
+    )
+    assert of_cases["different"].unique().to_list() == [1]
 
 
 def test_means_are_those_that_the_results_claim(late: Reading) -> None:

@@ -6,7 +6,8 @@ are one task, which has totals and no cases.
 
 Rows come one per document and filter. A case is a document, by ``doc_hash`` and how
 often that was seen; a round is one of its responses. What a metric says of all
-responses together stands at the first round.
+responses together stands at each of them: none of them lacks a score, and the mean of
+a case is the metric.
 """
 
 from __future__ import annotations

@@ -74,6 +74,7 @@ class HarnessTask:
         self._name = name
         self._results = results
         self._cases: dict[Any, str] = {}
+        self._rounds: dict[str, list[str]] = {}  # of each case
         self._dimensions: dict[str, str] = {}
         self._seen = Occurrences()
         self._same_run = SameRun("lm_eval", task_id)
@@ -106,11 +107,13 @@ class HarnessTask:
             if row.target not in (None, ""):
                 golden = text({"answer": row.target})
                 yield Baseline(task_id, case_id, "target", 0, golden)
+            self._rounds[case_id] = []
             for n, output in enumerate(_responses(row), start=1):
+                self._rounds[case_id].append(f"{case_id}-{n}")
                 yield Round(
                     task_id=task_id,
                     case_id=case_id,
-                    round_id=f"{case_id}-{n}",
+                    round_id=self._rounds[case_id][-1],
                     position=n - 1,
                     run_index=n,
                     raw_output=output,
@@ -120,15 +123,16 @@ class HarnessTask:
             name = f"{metric},{row.filter}"
             self._dimensions.setdefault(name, metric)
             value = number(members.get(metric))
-            yield Score(
-                task_id=task_id,
-                case_id=case_id,
-                round_id=f"{case_id}-1",
-                dimension_id=name,
-                value=value,
-                score=on_scale(value) if metric in _GRADED else None,
-                payload=text({"filtered": row.filtered_resps}),
-            )
+            for round_id in self._rounds[case_id]:
+                yield Score(
+                    task_id=task_id,
+                    case_id=case_id,
+                    round_id=round_id,
+                    dimension_id=name,
+                    value=value,
+                    score=on_scale(value) if metric in _GRADED else None,
+                    payload=text({"filtered": row.filtered_resps}),
+                )
 
     def task(self, source: Source, run_id: str, model: str) -> Task:
         """The task, when all its rows are read."""
