@@ -84,10 +84,10 @@ class Gate:
     def _partial(self, row: Row) -> GateRule:
         """Some of the rows say nothing of all of them: inconclusive."""
         note = self.texts.text(
-            "gate_note.partial",
+            f"gate_note.{'partial' if row['n_rows_held'] else 'totals_only'}",
             task=row["task_id"],
             n=row["n_rows_held"],
-            total="–" if row["n_rows_claimed"] is None else row["n_rows_claimed"],
+            total=row["n_rows_claimed"],
         )
         return _rule("all_rows", None, None, "inconclusive", note)
 

@@ -114,6 +114,12 @@ class EvidenceView:
         """Whether expected and actual stand side by side."""
         return self.expected is not None or self.actual is not None
 
+    @property
+    def says_more(self) -> bool:
+        """Whether there is anything beside the score and its sentence."""
+        words = self.snippet or self.reason or self.pointer or self.more
+        return self.is_comparison or self.is_told or bool(words)
+
 
 @dataclass(frozen=True)
 class DimensionView:

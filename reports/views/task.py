@@ -217,6 +217,16 @@ class _Page:
     ) -> list[EvidenceView]:
         return [self._evidence(link, seen) for link in list(links)[:MOST_EVIDENCE]]
 
+    def _evidences_in_case(
+        self, links: Iterable[EvidenceLink], seen: Collection[str | None] = ()
+    ) -> list[EvidenceView]:
+        """Without those of another tool that say no more than the case's scores do."""
+        return [
+            each
+            for each in self._evidences(links, seen)
+            if each.says_more or each.evidence.dimension_id not in self.optional
+        ]
+
     def _evidence(
         self, link: EvidenceLink, seen: Collection[str | None]
     ) -> EvidenceView:
@@ -270,7 +280,7 @@ class _Page:
             names=self.names,
             tags=self.tags,
             limits=self.limits,
-            evidences=self._evidences,
+            evidences=self._evidences_in_case,
             optional=self.optional,
         )
 

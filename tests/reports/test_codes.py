@@ -132,7 +132,7 @@ CODES: dict[str, list[Codes]] = {
     "memory_average": [of_mart("fct_memory_scores", "average")],
     "memory_failed": [of_mart("fct_memory_scores", "failed_calls")],
     "memory_operation": [of_mart("fct_memory_timings", "operation")],
-    "memory_view": [lambda: of_mart("fct_memory_scores", "view")() - {"by_round"}],
+    "memory_view": [of_mart("fct_memory_scores", "view")],
     "part_verdict": [VERDICTS],
     "reason": [of_mart("fct_check_results", "reason")],
     "scope": [of_mart("fct_check_results", "scope")],
