@@ -112,7 +112,7 @@ class EvidenceView:
     @property
     def is_comparison(self) -> bool:
         """Whether expected and actual stand side by side."""
-        return self.expected is not None or self.actual is not None
+        return self.expected is not None
 
     @property
     def says_more(self) -> bool:
