@@ -116,9 +116,9 @@ class EvidenceView:
 
     @property
     def says_more(self) -> bool:
-        """Whether there is anything beside the score and its sentence."""
+        """Whether it has anything beside its score that is not seen already."""
         words = self.snippet or self.reason or self.pointer or self.more
-        return self.is_comparison or self.is_told or bool(words)
+        return self.is_comparison or bool(words)
 
 
 @dataclass(frozen=True)

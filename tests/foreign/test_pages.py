@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html import escape
 from pathlib import Path
 
@@ -90,7 +91,9 @@ def test_what_a_case_is_not_asserted_of_is_no_missing_score(
 ) -> None:
     warehouse.report([column], tmp_path, formats=["html"])
     (page,) = (path.read_text("utf-8") for path in tmp_path.rglob("report.html"))
-    assert "no score has arrived)" not in page.partition('<section id="cases"')[2]
+    cases = page.partition('<section id="cases"')[2]
+    assert "no score has arrived)" not in cases
+    assert "Scored " not in re.sub(r'<span class="why">.*?</span>', "", cases)
 
 
 def test_numbers_on_a_scale_of_their_own_stand_in_each_form_of_a_comparison(
