@@ -167,3 +167,11 @@ def test_a_command_that_is_not_run_exists_with_its_options(where, line):
     command = cli.get_command(click.Context(cli), name)
     assert command is not None, where
     command.make_context(name, args)
+
+
+@pytest.mark.parametrize("page", ["README.md", "README.zh.md"])
+def test_what_the_readme_opens_is_what_make_demo_writes(page):
+    demo = re.search(r"--db (\S+)", (ROOT / "Makefile").read_text("utf-8"))
+    opened = re.findall(r'Warehouse\("(.*?)"\)', (ROOT / page).read_text("utf-8"))
+    assert demo is not None
+    assert opened == [demo[1]]
