@@ -37,20 +37,18 @@ paired as (
     select
 
         ---------- ids
-        coalesce(of_candidates.baseline_task_id, of_baselines.baseline_task_id)
-            as baseline_task_id,
-        coalesce(of_candidates.candidate_task_id, of_baselines.candidate_task_id)
-            as candidate_task_id,
-        coalesce(of_candidates.case_id, of_baselines.case_id) as case_id,
+        baseline_task_id,
+        candidate_task_id,
+        case_id,
 
         ---------- strings
         case
-            when of_baselines.case_id is null then 'candidate'
-            when of_candidates.case_id is null then 'baseline'
+            when of_baselines.task_id is null then 'candidate'
+            when of_candidates.task_id is null then 'baseline'
             else 'both'
         end as present_in,
         case
-            when of_baselines.case_id is null or of_candidates.case_id is null then null
+            when of_baselines.task_id is null or of_candidates.task_id is null then null
             when of_baselines.inputs_hash <> of_candidates.inputs_hash then 'inputs_differ'
             -- no expectation, and no reference, is an equal of none
             when
@@ -67,11 +65,7 @@ paired as (
         present_in = 'both' and content_reason is null as is_comparable
 
     from of_candidates
-    full outer join of_baselines
-        on
-            of_candidates.baseline_task_id = of_baselines.baseline_task_id
-            and of_candidates.candidate_task_id = of_baselines.candidate_task_id
-            and of_candidates.case_id = of_baselines.case_id
+    full outer join of_baselines using (baseline_task_id, candidate_task_id, case_id)
 
 )
 

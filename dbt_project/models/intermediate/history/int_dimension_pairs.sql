@@ -37,17 +37,15 @@ paired as (
     select
 
         ---------- ids
-        coalesce(of_candidates.baseline_task_id, of_baselines.baseline_task_id)
-            as baseline_task_id,
-        coalesce(of_candidates.candidate_task_id, of_baselines.candidate_task_id)
-            as candidate_task_id,
-        coalesce(of_candidates.dimension_id, of_baselines.dimension_id) as dimension_id,
+        baseline_task_id,
+        candidate_task_id,
+        dimension_id,
 
         ---------- strings
         coalesce(of_candidates.name, of_baselines.name) as name,
         case
-            when of_baselines.dimension_id is null then 'dimension_added'
-            when of_candidates.dimension_id is null then 'dimension_removed'
+            when of_baselines.task_id is null then 'dimension_added'
+            when of_candidates.task_id is null then 'dimension_removed'
             when of_candidates.scorer <> of_baselines.scorer then 'scorer_differs'
             when coalesce(of_candidates.judges, '') <> coalesce(of_baselines.judges, '')
                 then 'judge_differs'
@@ -67,11 +65,7 @@ paired as (
         of_baselines.weight_configured as baseline_weight
 
     from of_candidates
-    full outer join of_baselines
-        on
-            of_candidates.baseline_task_id = of_baselines.baseline_task_id
-            and of_candidates.candidate_task_id = of_baselines.candidate_task_id
-            and of_candidates.dimension_id = of_baselines.dimension_id
+    full outer join of_baselines using (baseline_task_id, candidate_task_id, dimension_id)
 
 )
 

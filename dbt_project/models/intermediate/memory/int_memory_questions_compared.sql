@@ -33,13 +33,11 @@ of_candidates as (
 paired as (
 
     select
-        coalesce(of_candidates.baseline_run_id, of_baselines.baseline_run_id)
-            as baseline_run_id,
-        coalesce(of_candidates.candidate_run_id, of_baselines.candidate_run_id)
-            as candidate_run_id,
-        coalesce(of_candidates.task_id, of_baselines.task_id) as task_id,
-        coalesce(of_candidates.question_key, of_baselines.question_key) as question_key,
-        coalesce(of_candidates.metric, of_baselines.metric) as metric,
+        baseline_run_id,
+        candidate_run_id,
+        task_id,
+        question_key,
+        metric,
         coalesce(of_candidates.category, of_baselines.category) as category,
         of_baselines.status as baseline_status,
         of_candidates.status as candidate_status,
@@ -57,12 +55,7 @@ paired as (
 
     from of_candidates
     full outer join of_baselines
-        on
-            of_candidates.baseline_run_id = of_baselines.baseline_run_id
-            and of_candidates.candidate_run_id = of_baselines.candidate_run_id
-            and of_candidates.task_id = of_baselines.task_id
-            and of_candidates.question_key = of_baselines.question_key
-            and of_candidates.metric = of_baselines.metric
+        using (baseline_run_id, candidate_run_id, task_id, question_key, metric)
 
 ),
 

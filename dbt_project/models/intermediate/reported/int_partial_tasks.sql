@@ -32,7 +32,7 @@ in_scope as (
         tasks.task_id as member_id
 
     from claims
-    inner join tasks as told on claims.task_id = told.task_id
+    inner join tasks as told using (task_id)
     inner join tasks
         on
             told.task_id = tasks.task_id
@@ -94,10 +94,7 @@ partial as (
         max(compared.n_rows_held) as n_rows_held
 
     from compared
-    inner join in_scope
-        on
-            compared.task_id = in_scope.task_id
-            and compared.total_scope = in_scope.total_scope
+    inner join in_scope using (task_id, total_scope)
     where compared.n_rows_held = 0 or compared.n_rows_held < compared.n_rows_claimed
     group by in_scope.member_id
 

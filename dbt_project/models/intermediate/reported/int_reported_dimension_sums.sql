@@ -42,10 +42,7 @@ summed as (
         coalesce(counted_checks.n_checks_unevaluated, 0) as n_checks_unevaluated
 
     from summed_scores
-    left join counted_checks
-        on
-            summed_scores.task_id = counted_checks.task_id
-            and summed_scores.dimension_id = counted_checks.dimension_id
+    left join counted_checks using (task_id, dimension_id)
 
 )
 

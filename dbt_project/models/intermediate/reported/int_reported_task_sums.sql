@@ -62,8 +62,8 @@ summed as (
         counted_rounds.sum_total_tokens
 
     from tasks
-    left join counted_rounds on tasks.task_id = counted_rounds.task_id
-    left join counted_checks on tasks.task_id = counted_checks.task_id
+    left join counted_rounds using (task_id)
+    left join counted_checks using (task_id)
 
 )
 

@@ -29,7 +29,7 @@ scoped as (
         sum(in_scope.sum_total_tokens) as sum_total_tokens
 
     from totals
-    inner join task_sums as own on totals.task_id = own.task_id
+    inner join task_sums as own using (task_id)
     inner join task_sums as in_scope
         on
             own.run_id = in_scope.run_id
@@ -98,19 +98,10 @@ recomputed as (
         end as bigint) as n_computed
 
     from totals
-    inner join scoped
-        on
-            totals.task_id = scoped.task_id
-            and totals.total_position = scoped.total_position
-    left join dimension_sums
-        on
-            totals.task_id = dimension_sums.task_id
-            and totals.dimension_id = dimension_sums.dimension_id
-    left join statistics
-        on
-            totals.task_id = statistics.task_id
-            and totals.total_position = statistics.total_position
-    left join rules on totals.total_rule = rules.total_rule
+    inner join scoped using (task_id, total_position)
+    left join dimension_sums using (task_id, dimension_id)
+    left join statistics using (task_id, total_position)
+    left join rules using (total_rule)
 
 ),
 
@@ -136,7 +127,7 @@ compared as (
         end as agrees
 
     from recomputed
-    left join partial on recomputed.task_id = partial.task_id
+    left join partial using (task_id)
 
 ),
 

@@ -17,7 +17,7 @@ joined as (
         {{ json_field('pipelines.raw_data', 'prompt') }} as pipeline_prompt
 
     from tasks
-    left join pipelines on tasks.pipeline_id = pipelines.pipeline_id
+    left join pipelines using (pipeline_id)
 
 ),
 

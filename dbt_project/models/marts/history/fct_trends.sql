@@ -105,7 +105,7 @@ final as (
         tasks.created_at
 
     from rounded
-    inner join tasks on rounded.task_id = tasks.task_id
+    inner join tasks using (task_id)
     inner join measures using (measure)
     window in_order as (
         partition by tasks.title, rounded.measure, rounded.subject order by tasks.task_number

@@ -132,7 +132,7 @@ limited as (
     from dimensions
     left join both_sides using (task_id, dimension_id)
     left join thresholds using (task_id, dimension_id)
-    left join scorers on dimensions.scorer = scorers.scorer
+    left join scorers using (scorer)
 
 ),
 

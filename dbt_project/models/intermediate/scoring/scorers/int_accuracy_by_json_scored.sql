@@ -22,7 +22,7 @@ answers as (
         {{ read_json('document') }} as read_document
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
 
 ),
 

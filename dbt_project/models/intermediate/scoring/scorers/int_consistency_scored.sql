@@ -25,7 +25,7 @@ answers as (
         md5(answer_text) as answer_hash
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
 
 ),
 
@@ -156,12 +156,7 @@ agreements as (
         cast(groups.n_equal - 1 + coalesce(likenesses.likeness, 0) as double) as agreement
 
     from canonical_answers
-    inner join groups
-        on
-            canonical_answers.task_id = groups.task_id
-            and canonical_answers.case_id = groups.case_id
-            and canonical_answers.dimension_id = groups.dimension_id
-            and canonical_answers.canonical_hash = groups.canonical_hash
+    inner join groups using (task_id, case_id, dimension_id, canonical_hash)
     left join likenesses
         on
             groups.task_id = likenesses.task_id

@@ -46,7 +46,7 @@ scored as (
         {{ as_json("null") }} as detail
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
     left join counted
         on
             rounds.task_id = counted.task_id

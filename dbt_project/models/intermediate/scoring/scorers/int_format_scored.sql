@@ -26,7 +26,7 @@ documents as (
         end as document
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
 
 ),
 

@@ -54,7 +54,7 @@ given as (
         scores.given_by_version
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
     left join scores
         on
             rounds.task_id = scores.task_id

@@ -24,7 +24,7 @@ found as (
             as forbidden_keyword
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
 
 ),
 

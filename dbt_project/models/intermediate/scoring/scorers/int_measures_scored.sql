@@ -45,7 +45,7 @@ measured as (
         end as reason
 
     from dimensions
-    inner join rounds on dimensions.task_id = rounds.task_id
+    inner join rounds using (task_id)
 
 ),
 

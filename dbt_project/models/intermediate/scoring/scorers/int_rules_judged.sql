@@ -37,7 +37,7 @@ paired as (
         ) as is_whole
 
     from rules
-    inner join rounds on rules.task_id = rounds.task_id and rules.case_id = rounds.case_id
+    inner join rounds using (task_id, case_id)
 
 ),
 

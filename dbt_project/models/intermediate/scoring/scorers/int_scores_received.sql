@@ -44,10 +44,7 @@ received as (
         reported.payload
 
     from reported
-    inner join dimensions
-        on
-            reported.task_id = dimensions.task_id
-            and reported.dimension_id = dimensions.dimension_id
+    inner join dimensions using (task_id, dimension_id)
 
 )
 

@@ -48,10 +48,7 @@ scored as (
         case when min(scores.reported_value) = 1 then 'pass' else 'fail' end as status
 
     from scores
-    inner join binary_dimensions
-        on
-            scores.task_id = binary_dimensions.task_id
-            and scores.dimension_id = binary_dimensions.dimension_id
+    inner join binary_dimensions using (task_id, dimension_id)
     where scores.reported_value is not null
     group by scores.task_id, scores.case_id, scores.round_id
 

@@ -49,10 +49,7 @@ verdicts as (
         end as status
 
     from dimensions
-    inner join round_scores
-        on
-            dimensions.task_id = round_scores.task_id
-            and dimensions.dimension_id = round_scores.dimension_id
+    inner join round_scores using (task_id, dimension_id)
     left join reasons on round_scores.reason = reasons.reason
     where
         round_scores.metric is not null
