@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 
-from ingest.json_tokens import STRING
+from ingest.json_tokens import members
 
 HEAD_BYTES = 1 << 20
 """As much of a file as is looked at."""
 
-_KEY = re.compile(rf"\s*({STRING})\s*:".encode())
 _NOT_A_RECORD = re.compile(rb"\s*(?://[^\n]*\n\s*)*")
 _PIPELINE = re.compile(rb"^steps[ \t]*:", re.MULTILINE)
 # Each says the kind by itself, so that what follows it need not be read.
 _TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
-# Every byte that matters to nesting, and strings as wholes.
-_STRUCTURE = re.compile(rf"{STRING}|[][{{}},]".encode())
 
 
 def recognise(head: bytes) -> str | None:
@@ -48,30 +45,10 @@ def _kind_of_lines(head: bytes) -> str | None:
 def _keys_of_first_object(head: bytes, start: int) -> set[str]:
     """The top keys of the first object, up to one that tells the kind."""
     keys: set[str] = set()
-    opening = head.find(b"{", start)
-    if opening < 0:
-        return keys
-    depth, position = 1, opening + 1
-    expects_key = True
-    while depth:
-        if depth == 1 and expects_key:
-            key = _KEY.match(head, position)
-            if key is not None:
-                keys.add(key[1][1:-1].decode("utf-8", "replace"))
-                if key[1][1:-1] in _TELLING:
-                    break
-                position = key.end()
-            expects_key = False
-        token = _STRUCTURE.search(head, position)
-        if token is None:
+    for key, _ in members(head, start):
+        keys.add(key.decode("utf-8", "replace"))
+        if key in _TELLING:
             break
-        position = token.end()
-        if token[0] in (b"{", b"["):
-            depth += 1
-        elif token[0] in (b"}", b"]"):
-            depth -= 1
-        elif token[0] == b"," and depth == 1:
-            expects_key = True
     return keys
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
+from itertools import islice
+
+from ingest.json_tokens import members
 
 _ZIP = b"PK\x03\x04"
-_KEY = re.compile(rb'\s*"((?:[^"\\]|\\.)*)"\s*:')
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\],]')
-_OPENING = re.compile(rb"\{")
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
 _MOST_KEYS = 200
 _OURS = ({"task", "cases"}, {"task_id", "case_id", "dimension_id"}, {"experiment_info"})
@@ -96,31 +96,7 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
         whole = decode(data, dict[str, msgspec.Raw])
         return {key: memoryview(value) for key, value in whole.items()}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return {name: memoryview(data)[at:] for name, at in _walked(data)}
-
-
-def _walked(data: Buffer) -> Iterator[tuple[str, int]]:
-    """Each key of the first object, and where its value begins."""
-    opening = _OPENING.search(data)
-    if opening is None:
-        return
-    depth, position, found = 1, opening.end(), 0
-    expects_key = True
-    while depth and found < _MOST_KEYS:
-        if depth == 1 and expects_key:
-            key = _KEY.match(data, position)
-            if key is not None:
-                yield key[1].decode("utf-8", "replace"), key.end()
-                found += 1
-                position = key.end()
-            expects_key = False
-        token = _STRUCTURE.search(data, position)
-        if token is None:
-            return
-        position = token.end()
-        if token[0] in (b"{", b"["):
-            depth += 1
-        elif token[0] in (b"}", b"]"):
-            depth -= 1
-        elif token[0] == b"," and depth == 1:
-            expects_key = True
+        found = islice(members(data), _MOST_KEYS)
+        return {
+            key.decode("utf-8", "replace"): memoryview(data)[at:] for key, at in found
+        }
