@@ -30,13 +30,13 @@ from ingest.foreign.documents import (
     time,
 )
 from ingest.foreign.files import lines, whole
+from ingest.foreign.grading import dimension_records
 from ingest.foreign.heads import Head
 from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.records import (
     Baseline,
     Case,
     Check,
-    Dimension,
     Record,
     Round,
     Rule,
@@ -206,16 +206,7 @@ class _Rows:
             yield from self._row(row, position, seen)
         yield self._task(same, stamp)
         graded = [name for name in self.dimensions if self._is_graded(name)]
-        for position, name in enumerate(self.dimensions):
-            yield Dimension(
-                task_id=self._task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=1 / len(graded) if name in graded else 0.0,
-                is_graded=name in graded,
-                direction="higher_better" if name in graded else None,
-            )
+        yield from dimension_records(self._task_id, self.dimensions, graded)
 
     def _task(self, same: str, stamp: Any) -> Task:
         return Task(

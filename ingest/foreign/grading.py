@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ingest.foreign.records import Dimension, Direction
@@ -57,14 +57,31 @@ class Dimensions:
             directions: Where the tool says one.
         """
         graded = [name for name in self._values if self.is_graded(name)]
-        told = directions or {}
-        for position, name in enumerate(self._values):
-            yield Dimension(
-                task_id=self.task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=1 / len(graded) if name in graded else 0.0,
-                is_graded=name in graded,
-                direction=told.get(name, "higher_better" if name in graded else None),
-            )
+        yield from dimension_records(self.task_id, self._values, graded, directions)
+
+
+def dimension_records(
+    task_id: str,
+    names: Iterable[str],
+    graded: Collection[str],
+    directions: Mapping[str, Direction | None] | None = None,
+) -> Iterator[Dimension]:
+    """One record each; those that are graded weigh the same.
+
+    Args:
+        task_id: The task they belong to.
+        names: In the order they appear.
+        graded: Those whose values lie on the scale 0 to 1, 1 best.
+        directions: Where the tool says one.
+    """
+    told = directions or {}
+    for position, name in enumerate(names):
+        yield Dimension(
+            task_id=task_id,
+            dimension_id=name,
+            position=position,
+            name=name,
+            weight=1 / len(graded) if name in graded else 0.0,
+            is_graded=name in graded,
+            direction=told.get(name, "higher_better" if name in graded else None),
+        )

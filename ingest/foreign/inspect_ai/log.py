@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
 from ingest.foreign.documents import decode, is_there, text, time
+from ingest.foreign.grading import dimension_records
 from ingest.foreign.identity import Occurrences, SameRun
 from ingest.foreign.inspect_ai.samples import (
     context_of,
@@ -17,7 +18,7 @@ from ingest.foreign.inspect_ai.samples import (
 )
 from ingest.foreign.inspect_ai.structs import Log, Plan, Sample
 from ingest.foreign.inspect_ai.totals import group_keys, group_tag, totals
-from ingest.foreign.records import Baseline, Case, Dimension, Record, Score, Task
+from ingest.foreign.records import Baseline, Case, Record, Score, Task
 from ingest.foreign.settings import env_of
 from ingest.reading.problems import Problem
 
@@ -160,17 +161,7 @@ class LogReading:
         yield self._task()
         names = list(self._dimensions.kinds)
         graded = {name for name in names if self._dimensions.is_graded(name)}
-        for position, name in enumerate(names):
-            yield Dimension(
-                task_id=self.task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=1 / len(graded) if name in graded else 0.0,
-                is_graded=name in graded,
-                # Inspect says it of what an accuracy is taken of, by its name
-                direction="higher_better" if name in graded else None,
-            )
+        yield from dimension_records(self.task_id, names, graded)
         yield from totals(self._log, self.task_id, names)
         if self._log.status not in (None, "success"):
             why = self._log.error.message if self._log.error else None

@@ -19,12 +19,12 @@ from ingest.foreign.documents import (
     time,
 )
 from ingest.foreign.files import lines
+from ingest.foreign.grading import dimension_records
 from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
 from ingest.foreign.lm_eval.structs import Results, Row
 from ingest.foreign.records import (
     Baseline,
     Case,
-    Dimension,
     Direction,
     Record,
     Round,
@@ -180,16 +180,10 @@ class HarnessTask:
     def totals(self, metrics: dict[str, Any]) -> Iterator[Record]:
         """Dimensions, and the means that the results claim of them."""
         graded = [n for n, metric in self._dimensions.items() if metric in _GRADED]
-        for position, (name, metric) in enumerate(self._dimensions.items()):
-            yield Dimension(
-                task_id=self._task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=1 / len(graded) if name in graded else 0.0,
-                is_graded=name in graded,
-                direction=self._direction(metric),
-            )
+        directions = {n: self._direction(m) for n, m in self._dimensions.items()}
+        yield from dimension_records(
+            self._task_id, self._dimensions, graded, directions
+        )
         places = count()
         results = self._results or Results(results={})
         samples = results.n_samples.get(self._name, {}).get("effective")
