@@ -7,18 +7,8 @@ from functools import partial
 from pathlib import PurePath
 
 from ingest.foreign.registry import TOOLS
-from ingest.raw.rows import Reading, joined
+from ingest.raw.rows import Reading
 from ingest.reading.source import Source
-
-
-def read(kind: str, source: Source) -> Reading:
-    """Read one file of a known kind at once; writes nothing.
-
-    Args:
-        kind: one of ``KINDS``.
-        source: the file.
-    """
-    return joined(read_batches(kind, source))
 
 
 def read_batches(kind: str, source: Source) -> Iterator[Reading]:

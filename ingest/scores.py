@@ -10,7 +10,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from ingest.files.blocks import Block
-from ingest.raw.rows import Columns, Key, Reading, Reference, joined
+from ingest.raw.rows import Columns, Key, Reading, Reference
 from ingest.reading.checked_columns import (
     Doubtful,
     doubles,
@@ -28,11 +28,6 @@ from ingest.reading.unknown_keys import UnknownKeys
 from promptlab.contracts.scores import ScoreRecord
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
-
-
-def read_scores(data: bytes, name: str, *, limits: Limits = DEFAULT) -> Reading:
-    """Read a file of scores at once, as `score_batches` does."""
-    return joined(score_batches([data], name, limits=limits))
 
 
 def score_batches(

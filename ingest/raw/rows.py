@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Literal
 
 from ingest.reading.problems import Problem
@@ -73,25 +72,6 @@ class Reading:
     """
 
 
-def joined(batches: Iterable[Reading]) -> Reading:
-    """Join all batches of one file."""
-    first, *others = batches
-    for each in others:
-        for table, columns in each.rows.items():
-            before = first.rows.setdefault(table, dict.fromkeys(columns, ()))
-            first.rows[table] = {
-                name: _longer(before[name], columns[name]) for name in columns
-            }
-        first.problems += each.problems
-        first.references += each.references
-        first.records_loaded += each.records_loaded
-        first.records_rejected += each.records_rejected
-        first.rejected = first.rejected or each.rejected
-        first.keys += each.keys
-        first.runs |= each.runs
-    return first
-
-
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
     """Turn rows into columns.
 
@@ -113,7 +93,3 @@ def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
 def height(columns: Columns) -> int:
     """Return how many rows the columns have."""
     return len(next(iter(columns.values()))) if columns else 0
-
-
-def _longer(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
-    return list(chain(one, other))

@@ -16,7 +16,7 @@ import msgspec
 from pydantic import BaseModel
 
 from ingest.files.blocks import Block
-from ingest.raw.rows import Reading, Rows, joined
+from ingest.raw.rows import Reading, Rows
 from ingest.reading.contract_faults import Fault, shown
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.limits import DEFAULT, Limits
@@ -27,13 +27,6 @@ from ingest.reading.unknown_keys import UnknownKeys
 from ingest.results.rows import TASK_FIELDS, ResultRows, case_columns, task_columns
 from ingest.results.so_far import ResultsSoFar, TaskSoFar
 from promptlab.contracts.evaluation import EvaluationRecord
-
-
-def read_results(
-    data: bytes, name: str, modified_at: datetime, *, limits: Limits = DEFAULT
-) -> Reading:
-    """Read a file of evaluation results at once, as `result_batches` does."""
-    return joined(result_batches([data], name, modified_at, limits=limits))
 
 
 def result_batches(

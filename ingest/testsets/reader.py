@@ -1,6 +1,6 @@
 """Testset files: JSONL of test cases in, rows of the raw tables out.
 
-``read_testset`` never stops at a bad record: it alone is left out, with every fault
+Nothing stops at a bad record: it alone is left out, with every fault
 named, and the others load. The rules are those of semantics section 2.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ingest.checks import ExpectationCheck, ExpectationTooLargeError, Flattener, Remark
 from ingest.files.blocks import Block
-from ingest.raw.rows import Columns, Reading, Rows, columns_of, height, joined
+from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from ingest.reading.contract_faults import shown
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.json_places import pointer
@@ -36,7 +36,6 @@ __all__ = [
     "content_hash",
     "pipelines_of",
     "read_cases",
-    "read_testset",
     "testset_batches",
 ]
 
@@ -71,21 +70,6 @@ _NOTHING_EXPECTED = (
 
 BATCH_CHARACTERS = 4 << 20
 """Of the records whose rows make a batch; flattened they take some ten times that."""
-
-
-def read_testset(
-    data: bytes,
-    name: str,
-    *,
-    pipelines: Sequence[Pipeline] = (),
-    limits: Limits = DEFAULT,
-) -> Reading:
-    """Read one testset file at once, as `testset_batches` does."""
-    return joined(
-        testset_batches(
-            [data], name, size=len(data), pipelines=pipelines, limits=limits
-        )
-    )
 
 
 def testset_batches(

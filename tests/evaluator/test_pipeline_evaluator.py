@@ -27,6 +27,7 @@ from promptlab.evaluator import (
     RunInfo,
 )
 from promptlab.evaluator.json_values import compact_text
+from tests.ingest.at_once import read_results
 
 CONFIG = {"id": "p", "steps": [{"id": "clean"}, {"id": "sum", "output_key": "summary"}]}
 
@@ -300,12 +301,11 @@ def test_every_saved_line_is_the_record_that_ingest_reads():
 
 
 def test_ingest_reads_saved_results_and_changes_nothing():
-    results = pytest.importorskip("ingest.results.reader")
     odd = JsonText(ODD.replace('"far": 1e400, ', ""))
     samples = [sample("odd", step_outputs={"summary": odd}), ERROR, FAILING]
     result = PipelineEvaluator(CONFIG).evaluate_pipeline(samples, "v1")
     now = datetime(2024, 1, 1, tzinfo=UTC)
-    reading = results.read_results(result.to_jsonl().encode(), "runs/a.jsonl", now)
+    reading = read_results(result.to_jsonl().encode(), "runs/a.jsonl", now)
     assert {problem.code for problem in reading.problems} == {"time_missing"}
     assert reading.records_loaded == 3
     rounds = reading.rows["rounds"]

@@ -10,9 +10,10 @@ import polars as pl
 
 from ingest.foreign.reading import foreign_batches
 from ingest.plan import plan
-from ingest.raw.rows import Reading, joined
+from ingest.raw.rows import Reading
 from ingest.reading.source import Source
 from promptlab.contracts.table_mapping import TableMapping
+from tests.ingest.at_once import joined
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
 

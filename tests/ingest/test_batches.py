@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ingest.files.blocks import Block, TooLong, blocks
-from ingest.raw.rows import Reading, joined
+from ingest.raw.rows import Reading
 from ingest.reading import struct_records
-from ingest.results.reader import read_results, result_batches
-from ingest.scores import read_scores, score_batches
+from ingest.results.reader import result_batches
+from ingest.scores import score_batches
 from ingest.testsets import reader as testsets
-from ingest.testsets.reader import read_testset
+from tests.ingest.at_once import joined, read_results, read_scores, read_testset
 
 WRITTEN_AT = datetime(2025, 1, 2, tzinfo=UTC)
 

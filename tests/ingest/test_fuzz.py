@@ -12,10 +12,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ingest.files.redaction import Redactor
-from ingest.formats import KINDS, read
+from ingest.formats import KINDS
 from ingest.kinds import recognise
 from ingest.reading.jsonl import read_records
 from ingest.reading.source import Source
+from tests.ingest.at_once import read
 
 ROOT = Path(__file__).parents[2]
 SEEDS = [

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from ingest import raw
 from ingest.raw.rows import Reading
-from ingest.results.reader import read_results
 from promptlab.contracts.evaluation import EvaluationRecord
+from tests.ingest.at_once import read_results
 
 WRITTEN_AT = datetime(2025, 1, 2, tzinfo=UTC)
 

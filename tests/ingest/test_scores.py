@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from ingest import raw
 from ingest.raw.rows import Reading
-from ingest.scores import read_scores
 from promptlab.contracts.scores import ScoreRecord
+from tests.ingest.at_once import read_scores
 
 SHARED_RUNS = Path(__file__).parents[3] / "shared" / "data" / "runs"
 

@@ -23,11 +23,11 @@ from ingest.testsets.reader import (
     check_step_references,
     pipelines_of,
     read_cases,
-    read_testset,
 )
 from promptlab.contracts.pipeline import Pipeline, PipelineStep
 from promptlab.contracts.testset import TestCase
 from promptlab.errors import InputError
+from tests.ingest.at_once import read_testset
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 

@@ -1,0 +1,77 @@
+"""A file read at once, where the code reads it in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from ingest.formats import read_batches
+from ingest.raw.rows import Reading
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.source import Source
+from ingest.results.reader import result_batches
+from ingest.scores import score_batches
+from ingest.testsets.reader import testset_batches
+from promptlab.contracts.pipeline import Pipeline
+
+
+def read(kind: str, source: Source) -> Reading:
+    """Read one file of a known kind at once; writes nothing.
+
+    Args:
+        kind: one of ``KINDS``.
+        source: the file.
+    """
+    return joined(read_batches(kind, source))
+
+
+def read_testset(
+    data: bytes,
+    name: str,
+    *,
+    pipelines: Sequence[Pipeline] = (),
+    limits: Limits = DEFAULT,
+) -> Reading:
+    """Read one testset file at once, as `testset_batches` does."""
+    return joined(
+        testset_batches(
+            [data], name, size=len(data), pipelines=pipelines, limits=limits
+        )
+    )
+
+
+def read_results(
+    data: bytes, name: str, modified_at: datetime, *, limits: Limits = DEFAULT
+) -> Reading:
+    """Read a file of evaluation results at once, as `result_batches` does."""
+    return joined(result_batches([data], name, modified_at, limits=limits))
+
+
+def read_scores(data: bytes, name: str, *, limits: Limits = DEFAULT) -> Reading:
+    """Read a file of scores at once, as `score_batches` does."""
+    return joined(score_batches([data], name, limits=limits))
+
+
+def joined(batches: Iterable[Reading]) -> Reading:
+    """Join all batches of one file."""
+    first, *others = batches
+    for each in others:
+        for table, columns in each.rows.items():
+            before = first.rows.setdefault(table, dict.fromkeys(columns, ()))
+            first.rows[table] = {
+                name: _longer(before[name], columns[name]) for name in columns
+            }
+        first.problems += each.problems
+        first.references += each.references
+        first.records_loaded += each.records_loaded
+        first.records_rejected += each.records_rejected
+        first.rejected = first.rejected or each.rejected
+        first.keys += each.keys
+        first.runs |= each.runs
+    return first
+
+
+def _longer(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
+    return list(chain(one, other))
