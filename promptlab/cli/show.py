@@ -76,7 +76,12 @@ _CASES = Table(
 )
 
 
+_MOST_CASES = 30
+
+
 def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
+    from reports.views.task import worst_first
+
     task, summary = result.task, result.summary
     if result.gate is not None:
         print_headline(result.gate)
@@ -99,7 +104,8 @@ def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
         _DIMENSIONS,
         wide=wide,
     )
-    bad = [case for case in result.case_results if case.status != "pass"]
+    bad = [c for c in worst_first(result.case_results) if c.status != "pass"]
+    shown = bad if wide else bad[:_MOST_CASES]
     if bad:
         click.echo()
         print_rows(
@@ -112,9 +118,12 @@ def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
                     case.differences[0].pointer if case.differences else None,
                     case.differences[0].reason if case.differences else None,
                 )
-                for case in bad
+                for case in shown
             ],
             "table",
             _CASES,
             wide=wide,
         )
+    if shown != bad:
+        more = len(bad) - len(shown)
+        print_text(spoken("{n} more that did not pass: --wide lists them", n=more))

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from promptlab.cli import flaky, leaderboard, memory, output, run_cli, runs
 from promptlab.cli.cells import Cell, ident, judged, p_value, path, plain, points
 from promptlab.cli.output import Column, Table, print_rows
+from promptlab.cli.show import _print_for_people
 from promptlab.cli.wrapping import wrap
 
 READING = [
@@ -341,3 +342,21 @@ def test_the_terminal_of_the_environment_is_no_matter_in_a_pipe(monkeypatch, cap
     monkeypatch.setitem(os.environ, "COLUMNS", "20")
     print_rows(("a", "b"), [("word " * 15, "x")], "table")
     assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def test_show_lists_the_worst_cases_first_and_counts_the_rest(
+    example_warehouse, capsys
+):
+    result = example_warehouse.result("cs-regression-v3.2")
+    case = result.case_results[0].model_copy(update={"status": "fail"})
+    cases = [
+        case.model_copy(update={"case_id": f"c{n}", "aggregated_score": 1 - n / 100})
+        for n in range(40)
+    ]
+    many = result.model_copy(update={"case_results": cases})
+    _print_for_people(many, wide=False)
+    listed = capsys.readouterr().out.splitlines()
+    assert listed[-1].startswith("10 more that did not pass")
+    assert listed[-31].startswith("c39 ")
+    _print_for_people(many, wide=True)
+    assert "more that did not pass" not in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import pairwise
 from urllib.parse import unquote
 
 import duckdb
@@ -43,6 +44,18 @@ def test_every_link_of_every_page_leads_somewhere(out):
             target = (page.parent / file).resolve() if file else page.resolve()
             assert target.is_file(), (page, link.get("href"))
             assert not anchor or anchor in ids[target], (page, link.get("href"))
+
+
+def test_headings_step_down_one_level_at_a_time(out):
+    for page in out.rglob("*.html"):
+        levels = [
+            int(e.tag[1])
+            for e in parsed(page).iter()
+            if e.tag in ("h1", "h2", "h3", "h4", "h5")
+        ]
+        assert levels[0] == 1, page
+        steps = [after - before for before, after in pairwise(levels)]
+        assert max(steps) == 1, page
 
 
 def test_reports_lead_to_the_index_and_to_the_baseline(out):
