@@ -135,7 +135,8 @@ _LINES = """
 select
     runs.run_id, runs.dataset, runs.run_timestamp, runs.memory_system,
     epoch_us(runs.started_at) as started_at, runs.n_tasks,
-    scores.metric, scores.n_questions, scores.n_failed, scores.score
+    scores.metric, scores.n_questions, scores.n_failed, scores.score,
+    comparisons.verdict, comparisons.delta
 from marts.dim_memory_runs as runs
 left join marts.fct_memory_scores as scores
     on
@@ -143,6 +144,12 @@ left join marts.fct_memory_scores as scores
         and runs.right_metric = scores.metric
         and scores.is_headline
         and scores.category = 'all'
+left join marts.fct_memory_comparisons as comparisons
+    on
+        runs.run_id = comparisons.candidate_run_id
+        and runs.previous_run_id = comparisons.baseline_run_id
+        and runs.right_metric = comparisons.metric
+        and comparisons.category = 'all'
 order by runs.started_at desc nulls last, runs.run_id desc
 """
 
@@ -161,6 +168,9 @@ class MemoryLine:
     n_questions: int | None
     n_failed: int | None
     score: float | None
+    verdict: str | None
+    """Against the run before, where they were compared."""
+    delta: float | None
     href: str | None
 
 
