@@ -36,6 +36,7 @@ MODELS = {
     "rules": ("rules_scored", "rules_checked"),
     "judge": ("judged_scored", "scores_chosen"),
     "stability": ("round_scores",),
+    "error_rate": (),  # a round is an error or is none
     **dict.fromkeys(MEASURES, ("measures_scored",)),
 }  # fmt: skip
 """Where a scorer's reasons come from, if not from int_<scorer>_scored alone."""
