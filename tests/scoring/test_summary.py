@@ -25,6 +25,7 @@ TASKS = [
             dimension("keywords", weight=0, must="y", target={"min_score": 0.9}),
         ],
     ),
+    task("unweighed", [case("x", golden="x")], []),
     task(
         "mostly-unscored",
         [case("x", golden="x")],
@@ -191,7 +192,7 @@ def test_what_ingest_refused_is_told_with_the_task(scored):
 
 
 def test_nothing_to_weigh_is_no_score(scored):
-    found = scored.summary("verdict-no-dimension")
+    found = scored.summary("unweighed")
     assert (found["overall_score"], found["grade"]) == (None, "n/a")
 
 
