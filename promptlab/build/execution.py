@@ -58,7 +58,7 @@ def execute(
     if anew:
         for statement in plan.forget:
             con.execute(statement)
-    keeps_steps = _rows_waiting(con, there, anew=anew) <= _FIT_IN_MEMORY
+    keeps_steps = _rows_waiting(con, anew=anew) <= _FIT_IN_MEMORY
     filled: set[str] = set()
     for place, node in enumerate(plan.nodes, 1):
         if not anew and node.batches and filled.isdisjoint(node.batches):
@@ -84,6 +84,7 @@ def execute(
     for node in plan.nodes:
         if node.is_of_one_build:
             con.execute(f"truncate table {node.relation}")
+    con.execute("reset enable_optimistic_write")
 
 
 def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -97,18 +98,18 @@ def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
     return {f'"{schema}"."{name}"': kind for schema, name, kind in rows}
 
 
-def _rows_waiting(
-    con: duckdb.DuckDBPyConnection, there: dict[str, str], *, anew: bool
-) -> int:
+def _rows_waiting(con: duckdb.DuckDBPyConnection, *, anew: bool) -> int:
     """Count rounds and memory answers of the raw tables that no mart holds yet."""
-    sources = ['"raw"."rounds"', '"raw"."memory_answers"']
-    marts = ['"marts"."fct_rounds"', '"marts"."fct_memory_answers"']
-    waiting = 0
-    for sign, tables in ((1, sources), (-1, [] if anew else marts)):
-        for table in filter(there.__contains__, tables):
-            (count,) = con.execute(f"select count(*) from {table}").fetchall()[0]
-            waiting += sign * count
-    return waiting
+    count = (
+        "select (select count(*) from raw.rounds)"
+        " + (select count(*) from raw.memory_answers)"
+    )
+    if not anew:
+        count += (
+            " - (select count(*) from marts.fct_rounds)"
+            " - (select count(*) from marts.fct_memory_answers)"
+        )
+    return int(con.execute(count).fetchall()[0][0])
 
 
 def _is_first(

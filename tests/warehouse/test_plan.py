@@ -12,7 +12,7 @@ import duckdb
 import msgspec
 import pytest
 
-from promptlab.build import plan
+from promptlab.build import execution, plan
 from promptlab.build.compiling import compile_plan
 from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
@@ -172,6 +172,28 @@ def stricter(line: str) -> plan.Plan:
     nodes = list(compiled.nodes)
     nodes[place] = msgspec.structs.replace(rounds, contract=[*kept, line])
     return msgspec.structs.replace(compiled, nodes=nodes)
+
+
+@pytest.mark.parametrize(("fitting", "in_memory"), [(500_000, True), (0, False)])
+def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
+    tmp_path, monkeypatch, fitting, in_memory
+):
+    written = []
+    real = execution._write
+
+    def write_of(con, node, *args, **options):
+        [(setting,)] = con.execute(
+            "select current_setting('enable_optimistic_write')"
+        ).fetchall()
+        written.append((node.is_of_one_build, setting))
+        real(con, node, *args, **options)
+
+    monkeypatch.setattr(execution, "_write", write_of)
+    monkeypatch.setattr(execution, "_FIT_IN_MEMORY", fitting)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(write(tmp_path / "a.json", task()))
+    warehouse.build()
+    assert set(written) == {(True, not in_memory), (False, True)}
 
 
 def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):
