@@ -16,9 +16,13 @@ Keys = tuple[Key, ...]
 _WHOLE_FILE = object()
 
 
+json_bytes = msgspec.json.Encoder().encode
+"""Write a value that was read from JSON as compact JSON."""
+
+
 def json_text(value: Any) -> str:
     """Write a value that was read from JSON as compact JSON."""
-    return msgspec.json.encode(value).decode()
+    return json_bytes(value).decode()
 
 
 @dataclass

@@ -18,8 +18,6 @@ MULTI_HOP, OPEN_DOMAIN = "1", "3"
 
 _ARTICLES = re.compile(r"\b(a|an|the|and)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
-_WORTH_REMEMBERING = 500
-# Characters; rounds repeat short references and answers, long ones would fill memory.
 
 
 def answer_parts(answer: str, category: str | None) -> list[str]:
@@ -46,15 +44,15 @@ def reference_parts(reference: str, category: str | None) -> list[str]:
 
 
 def stems(text: str) -> str:
-    """Return the stems of a text's words, joined by blanks."""
-    if len(text) > _WORTH_REMEMBERING:
-        return _stems(text)
-    return _remembered_stems(text)
+    """Return the stems of a text's words, joined by blanks.
+
+    Nothing in the form looks beyond a blank, so each word is brought into it once.
+    """
+    return " ".join(filter(None, map(_stems_of_word, text.split())))
 
 
-def _stems(text: str) -> str:
-    bare = text.replace(",", "").lower().translate(_PUNCTUATION)
+@lru_cache(maxsize=30_000)  # in languages without blanks each may be a sentence
+def _stems_of_word(word: str) -> str:
+    """Return the stems of a word: one, of "the" none, of "here—and—there" two."""
+    bare = word.replace(",", "").lower().translate(_PUNCTUATION)
     return " ".join(map(stem, _ARTICLES.sub(" ", bare).split()))
-
-
-_remembered_stems = lru_cache(maxsize=8192)(_stems)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache, lru_cache
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 _LONGEST = 200
 # No word of a language is longer; the stemmer's time and recursion grow with it.
 
 
-@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Return the Porter stem of a lower-case word; very long ones stay as they are."""
     return word if len(word) > _LONGEST else _stemmer()(word)
@@ -18,10 +20,31 @@ def stem(word: str) -> str:
 
 @cache
 def _stemmer() -> Callable[[str], str]:
-    # Lazily: the import takes a fifth of a second. Default mode (nltk's extensions of
-    # Porter's algorithm), since that is what the published figures were made with.
-    from nltk.stem.porter import PorterStemmer
-
+    with _nltk_as_folders():
+        from nltk.stem.porter import PorterStemmer
+    # Default mode (nltk's extensions of Porter's algorithm), since that is what the
+    # published figures were made with.
     untyped: Any = PorterStemmer
     stem_of: Callable[[str], str] = untyped().stem
     return stem_of
+
+
+@contextmanager
+def _nltk_as_folders() -> Iterator[None]:
+    """Import a module of nltk without what its packages import by themselves.
+
+    That is all of nltk, and numpy and scipy where they are there: half a second to a
+    whole one, for a module that needs none of it. Who imports nltk later gets all.
+    """
+    if "nltk" in sys.modules:
+        yield
+        return
+    try:
+        for name in ("nltk", "nltk.stem"):
+            spec = find_spec(name)
+            assert spec is not None
+            sys.modules[name] = module_from_spec(spec)
+        yield
+    finally:
+        for name in [each for each in sys.modules if each.split(".")[0] == "nltk"]:
+            del sys.modules[name]

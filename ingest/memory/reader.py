@@ -20,6 +20,7 @@ from ingest.memory.rounds import Rounds
 from ingest.memory.timings import TIMING_COLUMNS, snapshots_by_round, timing_rows
 from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from ingest.reading.contract_faults import shown
+from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.json_text import JsonTextError, depth, parse
 from ingest.reading.limits import DEFAULT, Limits, problem_of
 from ingest.reading.problems import Problem
@@ -38,6 +39,11 @@ def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Rea
         Rows of ``memory_runs``, ``memory_tests``, ``memory_answers``,
         ``memory_invalid_questions`` and ``memory_timings``. Its records are answers.
     """
+    with no_garbage_collection():
+        return _read(data, path, limits)
+
+
+def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
     findings = Findings(data)
     document = _decode(data, findings)
     # Counting levels of the value is quicker than looking through the text.

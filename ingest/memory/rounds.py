@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
+import msgspec
 from pydantic import ValidationError
 
 from ingest.memory.answers import AnswerRow, AnswerRows, Identity
 from ingest.memory.findings import Findings, Keys
 from ingest.memory.tolerance import tolerant
 from ingest.reading.contract_faults import faults, nearest, shown
+from ingest.reading.structs import struct_of
 from promptlab.contracts.memory import Question, RoundHead
+
+_KNOWN = frozenset(Question.model_fields)
+_STRUCT = struct_of(Question, free=Any)
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Rounds:
         for place, raw in enumerate(questions):
             here = (*keys, "questions", place)
             try:
-                question = Question.model_validate(raw)
+                question = _question(raw)
             except ValidationError as error:
                 self._reject_answer(error, raw, test_index, here)
                 continue
@@ -76,7 +81,11 @@ class Rounds:
                 self.rejected += 1
                 continue
             seen.add(question.question_index)
-            self.answers.append(makes.row(test_index, place, question, twins, here))
+            unknown = _unknown(raw)
+            for name in unknown:
+                self.findings.unknown((*here, name))
+            row = makes.row(test_index, place, question, unknown, twins, here)
+            self.answers.append(row)
 
     def _reject_answer(
         self, error: ValidationError, raw: Any, test_index: int, here: Keys
@@ -94,6 +103,25 @@ class Rounds:
 
     def _record_id(self, test_index: int, question_index: Any) -> str:
         return f"{self.task_id}/{test_index}/{_as_id(question_index)}"
+
+
+def _question(raw: Any) -> Question:
+    """Return a question as a struct with its fields; the contract has the last word.
+
+    Raises:
+        ValidationError: It is none.
+    """
+    try:
+        return cast("Question", msgspec.convert(raw, _STRUCT))
+    except msgspec.ValidationError:
+        return Question.model_validate(raw)
+
+
+def _unknown(raw: dict[str, Any]) -> dict[str, Any]:
+    """Return what the format does not know of a question."""
+    if _KNOWN.issuperset(raw):
+        return {}
+    return {name: raw[name] for name in raw if name not in _KNOWN}
 
 
 def _as_id(question_index: Any) -> str:

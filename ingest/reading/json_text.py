@@ -156,23 +156,22 @@ _scan = _decoder.scan_once  # type: ignore[attr-defined]
 
 def depth(value: Any, most: int = MAX_DEPTH) -> int | None:
     """Count the levels of *value*; ``None`` where it has more than *most*."""
-    level = [value]
+    level = [value] if type(value) in _CONTAINERS else []
     levels = 0
-    while levels <= most:
-        inner: list[Any] = []
-        seen = False
-        for item in level:
-            if isinstance(item, dict):
-                seen = True
-                inner.extend(item.values())
-            elif isinstance(item, list):
-                seen = True
-                inner.extend(item)
-        if not seen:
-            return levels
+    while level:
         levels += 1
-        level = inner
-    return None
+        if levels > most:
+            return None
+        level = [
+            each
+            for one in level
+            for each in (one.values() if type(one) is dict else one)
+            if type(each) in _CONTAINERS
+        ]
+    return levels
+
+
+_CONTAINERS = frozenset({dict, list})
 
 
 def _pieces(value: Any, *, sort: bool) -> Iterator[str]:

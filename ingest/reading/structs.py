@@ -42,7 +42,9 @@ class UnknownKey(NamedTuple):
 
 
 @cache
-def struct_of(model: type[BaseModel], *, closed: bool = False) -> Structs:
+def struct_of(
+    model: type[BaseModel], *, closed: bool = False, free: Any = msgspec.Raw
+) -> Structs:
     """Derive the struct that decodes what *model* accepts.
 
     Free-form objects (``JsonObject``, or null where the contract allows it) and ``Any``
@@ -51,9 +53,11 @@ def struct_of(model: type[BaseModel], *, closed: bool = False) -> Structs:
     Args:
         model: The contract.
         closed: Refuse keys that the contract does not know.
+        free: What free-form fields of the model itself become. `Any` for values that
+            were decoded before (`msgspec.convert`).
     """
     fields = [
-        (name, _field_kind(field, closed), _default(field))
+        (name, _field_kind(field, closed, free), _default(field, free))
         for name, field in model.model_fields.items()
     ]
     return msgspec.defstruct(
@@ -106,10 +110,10 @@ def _listed(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     return listed
 
 
-def _default(field: FieldInfo) -> Any:
+def _default(field: FieldInfo, free: Any) -> Any:
     if field.is_required():
         return msgspec.NODEFAULT
-    is_raw = _is_raw(field.annotation)
+    is_raw = free is msgspec.Raw and _is_raw(field.annotation)
     if field.default_factory is None:
         return NULL if is_raw and field.default is None else field.default
     if is_raw:
@@ -121,9 +125,9 @@ def _is_raw(annotation: Any) -> bool:
     return annotation in (Any, JsonObject, JsonObject | None)
 
 
-def _field_kind(field: FieldInfo, closed: bool) -> Any:
+def _field_kind(field: FieldInfo, closed: bool, free: Any) -> Any:
     if _is_raw(field.annotation):
-        return msgspec.Raw
+        return free
     return _kind(field.annotation, tuple(field.metadata), closed)
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -48,6 +48,13 @@ def test_free_objects_stay_as_they_are_written():
     assert bytes(read.maybe_free) == b"null"
     assert read.at == "x"
     assert read.inner == []
+
+
+def test_values_that_were_decoded_before_stay_as_they_are():
+    given = {"name": "a", "at": "x", "free": {"b": 1.5}, "inner": [{"n": 1}]}
+    read = msgspec.convert(given, struct_of(Outer, free=Any))
+    assert read.free is given["free"]
+    assert read.maybe_free is None
 
 
 @pytest.mark.parametrize(

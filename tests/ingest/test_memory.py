@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
 import duckdb
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ingest.memory.locomo_form import answer_parts, reference_parts, stems
 from ingest.memory.paths import run_name
@@ -17,6 +21,7 @@ from ingest.memory.reader import read_memory
 from ingest.raw.rows import Reading
 from promptlab.contracts.memory import MemoryRunFile
 from promptlab.warehouse import Warehouse
+from tests.memory.oracle import locomo_words
 
 PATH = PurePath("/data/.sage/benchmarks/benchmark_memory/locomo/251120_1430/0000.json")
 
@@ -466,6 +471,23 @@ def test_an_integer_task_id_is_read_as_text():
 )
 def test_stems_are_those_of_the_published_score(text, expected):
     assert stems(text) == expected
+
+
+@given(st.text(st.sampled_from("aAndthes ,.;'_’—ΑΣİ小\u00a0\u001c\u0000"), max_size=20))
+def test_words_by_themselves_have_the_stems_that_they_have_in_their_text(text):
+    assert stems(text) == " ".join(locomo_words(text))
+
+
+def test_stemming_imports_one_module_of_nltk_and_leaves_it_whole_for_others():
+    script = (
+        "import sys; from ingest.memory.locomo_form import stems; stems('cats');"
+        "print({'nltk', 'numpy', 'scipy'} & set(sys.modules));"
+        "from nltk.stem import PorterStemmer; print(PorterStemmer().stem('cats'))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == ["set()", "cat"]
 
 
 def test_a_word_of_a_megabyte_is_left_as_it_is():
