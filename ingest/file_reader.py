@@ -29,10 +29,10 @@ from ingest.raw.rows import Reading
 from ingest.reading.limits import LIMIT_CODES, Limits
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
-from promptlab.contracts.pipeline import Pipeline
 
 if TYPE_CHECKING:
     from ingest.files.redaction_rules import Mode
+    from promptlab.contracts.pipeline import Pipeline
 
 OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
@@ -340,5 +340,9 @@ def _redacted_expectations(redactor: Redactor) -> Problem:
 
 
 def _pipelines_in(reading: Reading) -> list[Pipeline]:
-    written = reading.rows.get("pipelines", {}).get("raw_data", ())
-    return [Pipeline.model_validate_json(raw_data) for raw_data in written]
+    written = reading.rows.get("pipelines")
+    if written is None:
+        return []
+    from promptlab.contracts.pipeline import Pipeline
+
+    return [Pipeline.model_validate_json(raw_data) for raw_data in written["raw_data"]]

@@ -8,7 +8,6 @@ JSONL file larger than a block is read in batches of its own, all in one transac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from ingest.file_reader import FileReader, OnProgress
@@ -23,6 +22,8 @@ from ingest.reading.source import Source
 from ingest.references import References
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     import duckdb
 
     from ingest.files.redaction_rules import Mode
@@ -75,6 +76,8 @@ def ingest(
     Returns:
         One ``FileLoad`` per file, in the order they were read.
     """
+    from concurrent.futures import ThreadPoolExecutor
+
     known = known_files(con, purged_too=purged_too)
     reader = FileReader(known, known_pipelines(con), testset, limits, redact)
     references = References(testset)

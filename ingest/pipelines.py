@@ -9,7 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ingest.raw.rows import Reading, Rows, columns_of
-from ingest.reading.contract_faults import faults, nearest, shown
+from ingest.reading.contract_faults import faults
+from ingest.reading.json_messages import nearest, shown
 from ingest.reading.json_places import pointer
 from ingest.reading.json_text import dump
 from ingest.reading.problems import Problem, Severity

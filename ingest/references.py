@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.raw.rows import Reading, Reference
-from ingest.reading.contract_faults import nearest, shown
+from ingest.reading.json_messages import nearest, shown
 from ingest.reading.problems import Problem
 from promptlab.seeds import default_dimensions
 

@@ -19,8 +19,9 @@ from ingest.reading.checked_columns import (
     names,
     texts,
 )
-from ingest.reading.contract_faults import Fault, nearest, shown
+from ingest.reading.contract_faults import Fault
 from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.json_messages import nearest, shown
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.seen_ids import Id, SeenIds
 from ingest.reading.struct_records import StructRecords, Table, record_batches

@@ -17,8 +17,9 @@ from ingest.analysis.rows import task_rows
 from ingest.analysis.warnings import head_warnings, testset_references, unknown_keys
 from ingest.raw.rows import Reading
 from ingest.reading.checked_columns import zone_message
-from ingest.reading.contract_faults import Fault, shown
+from ingest.reading.contract_faults import Fault
 from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.json_messages import shown
 from ingest.reading.json_syntax import syntax_problem
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem

@@ -12,7 +12,8 @@ from ingest.analysis.document import AnalysisDocument
 from ingest.analysis.head import AnalysisHead
 from ingest.raw.rows import Reference
 from ingest.reading.checked_columns import zone_message
-from ingest.reading.contract_faults import Fault, nearest, shown
+from ingest.reading.contract_faults import Fault
+from ingest.reading.json_messages import nearest, shown
 from ingest.reading.json_places import Key
 from ingest.reading.problems import Problem
 from ingest.reading.struct_records import StructRecords

@@ -6,8 +6,6 @@ import io
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from ingest.foreign.documents import Refused
 from ingest.foreign.files import whole
 from ingest.reading.problems import Problem
@@ -29,6 +27,8 @@ def csv_rows(source: Source, tool: str, versions: str) -> Iterator[Row]:
     Raises:
         Refused: It is larger than ``max_file_mb``, or no CSV in UTF-8.
     """
+    import polars as pl
+
     data = source.redact(whole(source))
     try:
         table = pl.read_csv(io.BytesIO(data), infer_schema=False)

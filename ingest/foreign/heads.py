@@ -35,12 +35,17 @@ class Head:
         """It is an archive."""
         return self.data.startswith(_ZIP)
 
+    @cached_property
+    def is_json(self) -> bool:
+        """It opens an object or a list."""
+        return self.data.lstrip()[:1] in (b"{", b"[")
+
     @property
     def may_be_foreign(self) -> bool:
         """It begins as one of these tools' files could."""
         if self.is_zip:
             return True
-        if self.data.lstrip()[:1] in (b"{", b"[", b"<"):
+        if self.is_json or self.data.lstrip()[:1] == b"<":
             return not any(ours <= self.keys for ours in _OURS)
         return bool(self.columns) or self.data.startswith(b"evalId:")
 
@@ -52,6 +57,8 @@ class Head:
     @cached_property
     def columns(self) -> frozenset[str]:
         """Names of the columns, where the first line is that of a CSV file."""
+        if self.is_json:
+            return frozenset()
         line, _, _ = self.data.partition(b"\n")
         if b"," not in line or len(line) > _LONGEST_HEADER:
             return frozenset()

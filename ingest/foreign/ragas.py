@@ -19,10 +19,10 @@ from ingest.foreign.table.cells import is_nothing, number_of
 from ingest.foreign.table.opening import rows_of
 from ingest.foreign.table.tasks import Tasks
 from ingest.reading.problems import Problem
-from promptlab.contracts.table_mapping import TableMapping
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
+    from promptlab.contracts.table_mapping import TableMapping
 
 FORMS = ("jsonl", "csv")
 
@@ -83,6 +83,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _mapping(source: Source, form: str) -> TableMapping:
+    from promptlab.contracts.table_mapping import TableMapping
+
     numbers: dict[str, set[float]] = {}
     texts: set[str] = set()
     columns: dict[str, None] = {}

@@ -9,7 +9,7 @@ from typing import Any
 from ingest.memory.findings import Findings, Keys
 from ingest.memory.paths import RunName, run_name
 from ingest.memory.tolerance import tolerant
-from ingest.reading.contract_faults import shown
+from ingest.reading.json_messages import shown
 from promptlab.contracts.memory import (
     DatasetStatistics,
     ExperimentInfo,

@@ -19,8 +19,8 @@ from ingest.memory.head import MemoryHead, read_head
 from ingest.memory.rounds import Rounds
 from ingest.memory.timings import TIMING_COLUMNS, snapshots_by_round, timing_rows
 from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
-from ingest.reading.contract_faults import shown
 from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.json_messages import shown
 from ingest.reading.json_text import JsonTextError, depth, parse
 from ingest.reading.limits import DEFAULT, Limits, problem_of
 from ingest.reading.problems import Problem

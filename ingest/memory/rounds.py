@@ -13,7 +13,8 @@ from pydantic import ValidationError
 from ingest.memory.answers import AnswerRow, AnswerRows, Identity
 from ingest.memory.findings import Findings, Keys
 from ingest.memory.tolerance import tolerant
-from ingest.reading.contract_faults import faults, nearest, shown
+from ingest.reading.contract_faults import faults
+from ingest.reading.json_messages import nearest, shown
 from ingest.reading.structs import struct_of
 from promptlab.contracts.memory import Question, RoundHead
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ingest.memory.findings import Findings, Keys
 from ingest.memory.tolerance import tolerant
-from ingest.reading.contract_faults import shown
+from ingest.reading.json_messages import shown
 from promptlab.contracts.memory import StageTiming
 
 # pre_insert_ms, memory_retrieval_ms, … name their operation and unit again.

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ingest.memory.findings import Findings, Keys
-from ingest.reading.contract_faults import faults, shown
+from ingest.reading.contract_faults import faults
+from ingest.reading.json_messages import shown
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from ingest.reading.limits import LIMIT_CODES, Limits
 from ingest.reading.problems import Problem
-from promptlab.contracts.pipeline import Pipeline
 
 if TYPE_CHECKING:
     import duckdb
 
     from ingest.files.redaction_rules import Mode
     from ingest.reading.source import Source
+    from promptlab.contracts.pipeline import Pipeline
 
 MOST_PROBLEMS = 1000
 """How many problems of one load are held in memory, and shown again when the same
@@ -219,4 +219,8 @@ def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:
     rows = con.execute(
         "select raw_data from raw.pipelines order by pipeline_id"
     ).fetchall()
+    if not rows:
+        return []
+    from promptlab.contracts.pipeline import Pipeline
+
     return [Pipeline.model_validate_json(raw_data) for (raw_data,) in rows]

@@ -9,7 +9,6 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw.upgrades import NEW_ROWS, UPGRADES
 from promptlab.database.copying import file_of, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.messages import say
@@ -70,6 +69,8 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     found = schema_version(con)
     if found == SCHEMA_VERSION:
         return
+    from ingest.raw.upgrades import NEW_ROWS, UPGRADES
+
     if found is None:
         check_not_foreign(con)
     else:

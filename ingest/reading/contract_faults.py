@@ -6,15 +6,13 @@ A fault says where it is inside a record; with the record's place it becomes a p
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from ingest.reading.contract_fields import asked_for
-from ingest.reading.json_messages import printable
+from ingest.reading.json_messages import nearest, printable, shown
 from ingest.reading.json_places import Key, SpanIndex, flaws, value_end
 
 if TYPE_CHECKING:
@@ -104,21 +102,6 @@ def text_member(index: SpanIndex, key: str) -> str | None:
     if place == index.start or not index.text.startswith('"', place):
         return None
     return printable(str(json.loads(index.text[place : value_end(index.text, place)])))
-
-
-def shown(value: Any) -> str:
-    """Write a value for a message: as JSON, cut where it is long."""
-    try:
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except (ValueError, RecursionError):
-        text = type(value).__name__
-    return text if len(text) <= 60 else f"{text[:57]}…"
-
-
-def nearest(word: str, words: Sequence[str], *, cutoff: float = 0.6) -> str:
-    """Return a question that names the nearest of *words*, or nothing."""
-    close = get_close_matches(word, words, n=1, cutoff=cutoff)
-    return f"; did you mean {shown(close[0])}?" if close else ""
 
 
 def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Sequence
+from difflib import get_close_matches
 from json import JSONDecodeError
+from typing import Any
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPES = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
@@ -125,3 +129,18 @@ def _escaped(match: re.Match[str]) -> str:
     if 0xDC80 <= code <= 0xDCFF:
         return f"\\x{code - 0xDC00:02x}"
     return f"\\u{code:04x}"
+
+
+def shown(value: Any) -> str:
+    """Write a value for a message: as JSON, cut where it is long."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def nearest(word: str, words: Sequence[str], *, cutoff: float = 0.6) -> str:
+    """Return a question that names the nearest of *words*, or nothing."""
+    close = get_close_matches(word, words, n=1, cutoff=cutoff)
+    return f"; did you mean {shown(close[0])}?" if close else ""

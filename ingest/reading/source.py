@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ingest.files.blocks import Block
 from ingest.reading.limits import DEFAULT, Limits
-from promptlab.contracts.pipeline import Pipeline
 
 if TYPE_CHECKING:
+    from promptlab.contracts.pipeline import Pipeline
     from promptlab.contracts.table_mapping import TableMapping
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ingest.reading.contract_faults import Fault, shown
+from ingest.reading.contract_faults import Fault
+from ingest.reading.json_messages import shown
 from ingest.reading.problems import Problem
 from ingest.reading.struct_records import StructRecords
 

@@ -17,8 +17,9 @@ from pydantic import BaseModel
 
 from ingest.files.blocks import Block
 from ingest.raw.rows import Reading, Rows
-from ingest.reading.contract_faults import Fault, shown
+from ingest.reading.contract_faults import Fault
 from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.json_messages import shown
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem
 from ingest.reading.struct_records import StructRecords, record_batches

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 from ingest.checks import ExpectationCheck, ExpectationTooLargeError, Flattener, Remark
 from ingest.files.blocks import Block
 from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
-from ingest.reading.contract_faults import shown
 from ingest.reading.garbage import no_garbage_collection
+from ingest.reading.json_messages import shown
 from ingest.reading.json_places import pointer
 from ingest.reading.json_text import canonical, dump
 from ingest.reading.jsonl import Rejected, read_records

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ingest.reading.contract_faults import nearest, shown
+from ingest.reading.json_messages import nearest, shown
 from ingest.reading.json_places import pointer
 from ingest.reading.problems import Problem
 from ingest.testsets.records import CaseRecord

@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from promptlab.contracts.base import Input, JsonObject, NonBlank, Share
-from promptlab.contracts.times import Moment
+from promptlab.contracts.base import Input, JsonObject, Moment, NonBlank, Share
 
 LARGEST = 2**63 - 1
 """The largest integer that the warehouse keeps."""

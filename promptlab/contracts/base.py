@@ -7,9 +7,18 @@ the published JSON Schema: unit, range, source.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
+
+from promptlab.contracts.times import in_utc, read_time
 
 JsonObject = dict[str, Any]
 """A JSON object whose keys the contract does not know."""
@@ -19,6 +28,16 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
 """Text with at least one character that is no white space."""
+
+
+def _in_utc(value: Any) -> Any:
+    if isinstance(value, str):
+        value = read_time(value)
+    return in_utc(value) if isinstance(value, datetime) else value
+
+
+Moment = Annotated[datetime, BeforeValidator(_in_utc)]
+"""A time in UTC, written as ISO 8601. One without a zone is read as UTC."""
 
 
 Severity = Literal["critical", "major", "minor", "info"]

@@ -7,8 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from promptlab.contracts.analysis_input import Count
-from promptlab.contracts.base import Input, JsonObject, NonBlank
-from promptlab.contracts.times import Moment
+from promptlab.contracts.base import Input, JsonObject, Moment, NonBlank
 
 
 class EvaluationRecord(Input):

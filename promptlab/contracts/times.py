@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator
 
 
 def read_time(text: str) -> datetime:
@@ -31,13 +28,3 @@ def in_utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)
     return moment.astimezone(UTC)
-
-
-def _in_utc(value: Any) -> Any:
-    if isinstance(value, str):
-        value = read_time(value)
-    return in_utc(value) if isinstance(value, datetime) else value
-
-
-Moment = Annotated[datetime, BeforeValidator(_in_utc)]
-"""A time in UTC, written as ISO 8601. One without a zone is read as UTC."""
