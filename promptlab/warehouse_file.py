@@ -84,12 +84,10 @@ class WarehouseFile:
             with exported_marts(self.exported) as con:
                 yield con
             return
+        from promptlab.database.connection import has_relation
+
         with self.connect() as con:
-            there = con.execute(
-                "select 1 from duckdb_tables() where schema_name = 'marts'"
-                " and table_name = 'fct_task_summaries'"
-            ).fetchone()
-            if there is None:
+            if not has_relation(con, "marts.fct_task_summaries"):
                 raise NothingToDo(
                     f"{self.settings.db}: nothing has been built yet; `promptlab build`"
                 )

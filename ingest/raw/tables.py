@@ -9,6 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from promptlab.database.connection import has_relation
 from promptlab.database.copying import file_of, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
 from promptlab.messages import say
@@ -234,11 +235,7 @@ def _copy_before_upgrade(con: duckdb.DuckDBPyConnection, found: int) -> Path:
 
 def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
     """Version of the raw tables in this file; ``None`` where there are none."""
-    there = con.execute(
-        "select 1 from duckdb_tables()"
-        " where schema_name = 'raw' and table_name = 'schema_versions'"
-    ).fetchone()
-    if there is None:
+    if not has_relation(con, "raw.schema_versions"):
         return None
     row = con.execute("select max(version) from raw.schema_versions").fetchone()
     return None if row is None else row[0]
@@ -321,9 +318,5 @@ def polars_types() -> dict[str, Any]:
 
 
 def _polars_schema(con: duckdb.DuckDBPyConnection, table: str) -> dict[str, Any]:
-    columns = con.execute(
-        "select column_name, data_type from duckdb_columns()"
-        " where schema_name = 'raw' and table_name = ? order by column_index",
-        [table],
-    ).fetchall()
-    return {name: polars_types()[data_type] for name, data_type in columns}
+    columns = con.execute(f"from raw.{table} limit 0").description
+    return {name: polars_types()[str(kind)] for name, kind, *_ in columns}

@@ -55,6 +55,7 @@ def build(
     from promptlab.build import plan
     from promptlab.build.broken_contract import BrokenContract, plan_that_names_rows
     from promptlab.build.execution import execute
+    from promptlab.build.tuning import tune
 
     # what is there decides before dbt might have to compile: no file, held, too new
     with warehouse.examining():
@@ -62,7 +63,7 @@ def build(
     compiled = plan.load()
     with warehouse.writable() as con:
         raw.check_not_views(con, _NO_REQUESTS if request else _WITH_RAW)
-        con.execute("set preserve_insertion_order = false")
+        tune(con)
 
         def run(plan: Plan) -> None:
             con.begin()

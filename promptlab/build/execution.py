@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from promptlab.build.broken_contract import BrokenContract
+from promptlab.build.tuning import steps_fit_in_memory
 from promptlab.database.connection import is_of_the_file
 from promptlab.errors import BuildError
 from promptlab.version import __version__
@@ -24,12 +25,6 @@ OnNode = Callable[[str, int, int], None]
 """Told of each node before it runs: its name, its place from 1, how many there are."""
 
 _ROWS_SHOWN = 3
-_FIT_IN_MEMORY = 500_000
-"""New rounds whose steps stay in memory, some 5 KB each.
-
-Of more they are written to the file as they are made, so that memory is bounded. The
-blocks stay there, empty, and half of the time goes into them.
-"""
 
 
 def execute(
@@ -58,7 +53,8 @@ def execute(
     if anew:
         for statement in plan.forget:
             con.execute(statement)
-    keeps_steps = _rows_waiting(con, anew=anew) <= _FIT_IN_MEMORY
+    keeps_steps = steps_fit_in_memory(con, anew=anew)
+    writes_early = True
     filled: set[str] = set()
     for place, node in enumerate(plan.nodes, 1):
         if not anew and node.batches and filled.isdisjoint(node.batches):
@@ -68,8 +64,10 @@ def execute(
             if node.kind == "test":
                 _test(con, node)
             else:
-                in_memory = keeps_steps and node.is_of_one_build
-                con.execute("set enable_optimistic_write = ?", [not in_memory])
+                early = not (keeps_steps and node.is_of_one_build)
+                if early != writes_early:
+                    con.execute("set enable_optimistic_write = ?", [early])
+                    writes_early = early
                 _write(con, node, there.get(node.relation), anew=anew)
         except duckdb.ConstraintException as error:
             raise BrokenContract(node, str(error)) from None
@@ -96,20 +94,6 @@ def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
         " where database_name = current_database() and not internal"
     ).fetchall()
     return {f'"{schema}"."{name}"': kind for schema, name, kind in rows}
-
-
-def _rows_waiting(con: duckdb.DuckDBPyConnection, *, anew: bool) -> int:
-    """Count rounds and memory answers of the raw tables that no mart holds yet."""
-    count = (
-        "select (select count(*) from raw.rounds)"
-        " + (select count(*) from raw.memory_answers)"
-    )
-    if not anew:
-        count += (
-            " - (select count(*) from marts.fct_rounds)"
-            " - (select count(*) from marts.fct_memory_answers)"
-        )
-    return int(con.execute(count).fetchall()[0][0])
 
 
 def _is_first(

@@ -15,6 +15,7 @@ from promptlab.cli.report import report_options
 
 if TYPE_CHECKING:
     from ingest.ingested import Ingested
+    from promptlab.warehouse import Warehouse
 
 
 @click.command("run", short_help="Files in, reports out: the main job.")
@@ -55,9 +56,7 @@ def command(
             )
             _tell(ingested, call)
             bar.begin(1)
-            last = warehouse.last_build()
-            is_built = last is not None and last.has_all and last.is_of_this_project
-            if full_refresh or not is_built:
+            if full_refresh or ingested.n_loaded or not _is_built(warehouse):
                 build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
             began_at = datetime.now(UTC)
             tasks, runs = warehouse.to_report()
@@ -82,6 +81,11 @@ def command(
     if not (call.quiet and call.format == "table"):
         print_rows(("report",), [(str(path),) for path in written], call.format)
     return exit_code(ingested, strict=strict)
+
+
+def _is_built(warehouse: Warehouse) -> bool:
+    last = warehouse.last_build()
+    return last is not None and last.has_all and last.is_of_this_project
 
 
 def _tell(ingested: Ingested, call: Call) -> None:

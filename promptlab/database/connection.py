@@ -87,6 +87,20 @@ def is_of_the_file(error: duckdb.Error) -> bool:
     return isinstance(error, kinds) or type(error) is duckdb.Error
 
 
+def has_relation(con: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Whether there is a table or view of this name.
+
+    Asked of it, as DuckDB's list of all tables takes 15 ms to make.
+    """
+    import duckdb
+
+    try:
+        con.execute(f"from {name} limit 0")
+    except duckdb.CatalogException:
+        return False
+    return True
+
+
 def run_query(
     con: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()
 ) -> duckdb.DuckDBPyRelation:

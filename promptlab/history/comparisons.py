@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from ingest.raw.requests import name_baseline, request_comparison
 from promptlab.build import build
+from promptlab.database.connection import has_relation
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.messages import say
 from promptlab.task_ids import resolve_task, to_compare_again
@@ -155,11 +156,7 @@ def baseline_of(
 def _resolved(
     con: duckdb.DuckDBPyConnection, wanted: str, *, of: str | None = None
 ) -> str:
-    there = con.execute(
-        "select 1 from duckdb_tables()"
-        " where schema_name = 'marts' and table_name = 'fct_task_pairs'"
-    ).fetchone()
-    if there is None:
+    if not has_relation(con, "marts.fct_task_pairs"):
         raise NothingToDo(
             "this warehouse was built before tasks could be compared; `promptlab build`"
         )

@@ -12,7 +12,7 @@ import duckdb
 import msgspec
 import pytest
 
-from promptlab.build import execution, plan
+from promptlab.build import execution, plan, tuning
 from promptlab.build.compiling import compile_plan
 from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
@@ -189,11 +189,33 @@ def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
         real(con, node, *args, **options)
 
     monkeypatch.setattr(execution, "_write", write_of)
-    monkeypatch.setattr(execution, "_FIT_IN_MEMORY", fitting)
+    monkeypatch.setattr(tuning, "FIT_IN_MEMORY", fitting)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(write(tmp_path / "a.json", task()))
     warehouse.build()
     assert set(written) == {(True, not in_memory), (False, True)}
+
+
+@pytest.mark.parametrize("small", [0, 2_000])
+def test_how_duckdb_is_set_for_a_small_warehouse_changes_no_number(
+    example_db, writable_example_db, monkeypatch, small
+):
+    monkeypatch.setattr(tuning, "SMALL", small)
+    Warehouse(writable_example_db).build(full_refresh=True)
+    assert differences(example_db, writable_example_db) == {}
+
+
+@pytest.mark.parametrize(("small", "sorts_joins"), [(0, True), (2_000, False)])
+def test_what_pays_on_many_rows_only_is_left_out_of_a_small_build(
+    writable_example_db, monkeypatch, small, sorts_joins
+):
+    monkeypatch.setattr(tuning, "SMALL", small)
+    with duckdb.connect(str(writable_example_db)) as con:
+        tuning.tune(con)
+        [(left_out,)] = con.execute(
+            "select current_setting('disabled_optimizers')"
+        ).fetchall()
+    assert ("join_order" not in left_out) == sorts_joins
 
 
 def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):
