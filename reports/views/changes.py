@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from promptlab.contracts.comparison import CaseChange, Comparison
+from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
 from reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
 
 MOST_SCORES = 40
@@ -41,11 +41,13 @@ def arrange_changes(
     moved = [tag for tag in comparison.tags if tag.delta]
     other_tags = [tag for tag in moved if tag.verdict not in _RELIABLE]
     scores = comparison.dimensions[:MOST_SCORES]
+    same = [score for score in scores if score.delta is not None and not _moved(score)]
     said = {score.conclusion.rstrip(".。") for score in scores}
     return ChangesView(
         comparison=comparison,
         notes=[note for note in comparison.notes if note not in said][:MOST_NOTES],
-        dimensions=scores,
+        dimensions=[score for score in scores if score not in same],
+        same_dimensions=same,
         n_dimensions_more=max(0, len(comparison.dimensions) - MOST_SCORES),
         measures=comparison.measures[:MOST_SCORES],
         n_measures_more=max(0, len(comparison.measures) - MOST_SCORES),
@@ -57,6 +59,10 @@ def arrange_changes(
         ],
         n_cases_more=comparison.counts.changed - n_listed,
     )
+
+
+def _moved(score: ScoreComparison) -> bool:
+    return bool(score.n_better or score.n_worse)
 
 
 def _is_news(case: CaseChange) -> bool:

@@ -294,6 +294,9 @@ class ChangesView:
     comparison: Comparison
     notes: list[str]
     dimensions: list[ScoreComparison]
+    """Those on which a pair of cases moved, or that cannot be compared."""
+    same_dimensions: list[ScoreComparison]
+    """Those on which none did."""
     n_dimensions_more: int
     measures: list[MeasureComparison]
     n_measures_more: int

@@ -134,6 +134,25 @@ def test_dimensions_stand_with_their_verdicts(result_of):
     ]
 
 
+@pytest.mark.parametrize(
+    ("lang", "line"),
+    [
+        ("en", "The same in every pair of cases: first 80.0, second 80.0"),
+        ("zh", "每对用例都没有变化： first 80.0， second 80.0"),
+    ],
+)
+def test_dimensions_that_no_pair_moved_share_one_line(compared, lang, line):
+    moved, *_ = compared(lang).comparison.dimensions
+    still = {"delta": 0.0, "candidate_score": 0.8, "n_better": 0, "n_worse": 0}
+    same = [
+        moved.model_copy(update=still | {"subject": name, "name": name})
+        for name in ("first", "second")
+    ]
+    part = section(to_html(compared(lang, dimensions=[same[0], moved, same[1]])))
+    assert [row.split()[0] for row in table(part, 0)] == [moved.name.split()[0]]
+    assert line in words(part)
+
+
 def test_notes_are_told_once(result_of):
     shown = words(section(to_html(result_of("en"))))
     assert shown.count("the scorer's parameters differ") == 1
