@@ -24,6 +24,14 @@
     filter({{ list }}, k -> {{ condition }})
 {%- endmacro %}
 
+{% macro spark__n_different(list) -%}
+    array_size(array_distinct({{ list }}))
+{%- endmacro %}
+
+{% macro spark__n_found(elements, list) -%}
+    array_size(array_intersect({{ elements }}, {{ list }}))
+{%- endmacro %}
+
 {#- The list sorted once, then the places where its runs of equal elements start; the outer
     lambdas only give these a name. -#}
 {% macro spark__numbered_elements(list) -%}

@@ -41,6 +41,10 @@
     regexp_extract_all({{ text }}, {{ spark__java_scripts(pattern) }}, 0)
 {%- endmacro %}
 
+{% macro spark__pieces_between_blanks(text, other_characters) -%}
+    {{ spark__pattern_pieces(text, "'[^ " ~ other_characters ~ "]+'") }}
+{%- endmacro %}
+
 {#- In Java `$` stands before a final line break too. -#}
 {% macro spark__without_pattern(text, pattern) -%}
     regexp_replace({{ text }}, {{ spark__java_scripts(pattern) | replace("$'", "\\z'") }}, '')

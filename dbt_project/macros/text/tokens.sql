@@ -19,7 +19,7 @@
 
 {#- A text cut at Unicode white space alone, nothing else changed. -#}
 {% macro words(text) -%}
-    {{ pattern_pieces(text, '[^' ~ unicode_spaces() ~ ']+') }}
+    {{ pieces_between_blanks(text, other_spaces()) }}
 {%- endmacro %}
 
 {#- Inside a pattern class: the scripts written without blanks, and their long-vowel signs. -#}
@@ -29,5 +29,10 @@
 
 {#- Inside a pattern class: every Unicode white space (RE2's own `\s` knows ASCII's only). -#}
 {% macro unicode_spaces() -%}
-    \t-\r\x1c-\x20\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}
+    {{ other_spaces() }}\x20
+{%- endmacro %}
+
+{#- The same without the blank. -#}
+{% macro other_spaces() -%}
+    \t-\r\x1c-\x1f\x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}
 {%- endmacro %}

@@ -31,10 +31,10 @@ final as (
         -- "[ERROR]" in the answer's place is no answer, error message or not.
         coalesce(
             answers.error is not null
-            or (
-                contains(answers.predicted_answer, '[ERROR]')
-                and {{ stripped('answers.predicted_answer') }} = '[ERROR]'
-            ),
+            or case
+                when contains(answers.predicted_answer, '[ERROR]')
+                    then {{ stripped('answers.predicted_answer') }} = '[ERROR]'
+            end,
             false
         ) as is_failed,
         answers.reference_texts is not null as has_reference,

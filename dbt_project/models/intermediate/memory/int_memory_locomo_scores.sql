@@ -5,33 +5,33 @@ answers as (
     where reference_stems is not null and answer_stems is not null and not is_failed
 ),
 
--- Reading ingest's form from the outside in: alternatives of the reference, their
--- parts, the parts of the answer. Most answers have one of each.
+-- The same questions are asked in every round of every run.
+reference_forms as (
+
+    select distinct reference_stems
+    from answers
+
+),
+
+-- Reading ingest's form from the outside in: alternatives of the reference, and their
+-- parts. Most references have one of each.
 alternatives as (
 
     select
-        run_id,
-        task_id,
-        test_index,
-        question_index,
-        answer_stems,
+        reference_stems,
         {{ unnested_with_places(
             json_elements('reference_stems'), 'reference_stems', 'alternative', 'alternative_no'
         ) }}
 
-    from answers
+    from reference_forms
 
 ),
 
 reference_parts as (
 
     select
-        run_id,
-        task_id,
-        test_index,
-        question_index,
+        reference_stems,
         alternative_no,
-        answer_stems,
         {{ unnested_with_places(
             json_text_elements('alternative'), 'alternative', 'reference_part', 'part_no'
         ) }}
@@ -40,19 +40,29 @@ reference_parts as (
 
 ),
 
-part_pairs as (
+wanted as (
+
+    select
+        reference_stems,
+        alternative_no,
+        part_no,
+        {{ words('reference_part') }} as reference_tokens
+
+    from reference_parts
+
+),
+
+answer_parts as (
 
     select
         run_id,
         task_id,
         test_index,
         question_index,
-        alternative_no,
-        part_no,
-        {{ words('reference_part') }} as reference_tokens,
+        reference_stems,
         {{ unnested(json_text_elements('answer_stems')) }} as answer_part
 
-    from reference_parts
+    from answers
 
 ),
 
@@ -62,18 +72,25 @@ tokenised as (
         *,
         {{ words('answer_part') }} as answer_tokens
 
-    from part_pairs
+    from answer_parts
 
 ),
 
 compared as (
 
     select
-        *,
-        {{ multiset_overlap('answer_tokens', 'reference_tokens') }} as n_shared,
-        {{ list_size('answer_tokens') }} + {{ list_size('reference_tokens') }} as n_tokens
+        tokenised.run_id,
+        tokenised.task_id,
+        tokenised.test_index,
+        tokenised.question_index,
+        wanted.alternative_no,
+        wanted.part_no,
+        {{ multiset_overlap('tokenised.answer_tokens', 'wanted.reference_tokens') }} as n_shared,
+        {{ list_size('tokenised.answer_tokens') }}
+        + {{ list_size('wanted.reference_tokens') }} as n_tokens
 
     from tokenised
+    inner join wanted using (reference_stems)
 
 ),
 

@@ -5,19 +5,33 @@ answers as (
     where has_reference and not is_failed
 ),
 
+-- The same questions are asked in every round of every run.
+reference_lists as (
+
+    select distinct reference_texts
+    from answers
+
+),
+
 -- A list of references: its elements are alternatives, and the best one counts.
 alternatives as (
 
     select
-        run_id,
-        task_id,
-        test_index,
-        question_index,
-        {{ tokens("coalesce(predicted_answer, '')") }} as answer_tokens,
-        {{ mem0_words("coalesce(predicted_answer, '')") }} as answer_words,
+        reference_texts,
         {{ unnested(json_text_elements('reference_texts')) }} as reference_text
 
-    from answers
+    from reference_lists
+
+),
+
+wanted as (
+
+    select
+        reference_texts,
+        {{ tokens('reference_text') }} as reference_tokens,
+        array_distinct({{ mem0_words('reference_text') }}) as reference_words
+
+    from alternatives
 
 ),
 
@@ -28,12 +42,24 @@ tokenised as (
         task_id,
         test_index,
         question_index,
-        answer_tokens,
-        answer_words,
-        {{ tokens('reference_text') }} as reference_tokens,
-        {{ mem0_words('reference_text') }} as reference_words
+        reference_texts,
+        {{ tokens("coalesce(predicted_answer, '')") }} as answer_tokens,
+        {{ mem0_words("coalesce(predicted_answer, '')") }} as answer_words
 
-    from alternatives
+    from answers
+
+),
+
+overlapping as (
+
+    select
+        tokenised.*,
+        wanted.reference_tokens,
+        wanted.reference_words,
+        {{ multiset_overlap('tokenised.answer_tokens', 'wanted.reference_tokens') }} as n_shared
+
+    from tokenised
+    inner join wanted using (reference_texts)
 
 ),
 
@@ -44,12 +70,17 @@ compared as (
         task_id,
         test_index,
         question_index,
-        {{ token_f1('answer_tokens', 'reference_tokens') }} as token_f1,
+        {{ f1_of_counts(
+            'n_shared', list_size('answer_tokens'), list_size('reference_tokens')
+        ) }} as token_f1,
         answer_tokens = reference_tokens as is_same,
-        {{ holds_in_one_piece('answer_tokens', 'reference_tokens') }} as is_held,
+        case
+            when n_shared < {{ list_size('reference_tokens') }} then false
+            else {{ holds_in_one_piece('answer_tokens', 'reference_tokens') }}
+        end as is_held,
         {{ mem0_f1('answer_words', 'reference_words') }} as mem0_f1
 
-    from tokenised
+    from overlapping
 
 ),
 
