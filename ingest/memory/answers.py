@@ -37,7 +37,7 @@ class AnswerRow(NamedTuple):
     extras: str
 
 
-class _Reference(NamedTuple):
+class _ExpectedAnswer(NamedTuple):
     """What answers are compared with, each null where there is nothing."""
 
     as_given: str | None = None
@@ -51,7 +51,7 @@ class _Asked(NamedTuple):
     identity: Identity
     category: str | None
     evidence: str | None
-    reference: _Reference
+    reference: _ExpectedAnswer
 
 
 @dataclass
@@ -150,19 +150,19 @@ def as_text(value: Any) -> str | None:
     return json_text(value)
 
 
-def _reference(value: Any, category: str | None) -> _Reference:
+def _reference(value: Any, category: str | None) -> _ExpectedAnswer:
     """Prepare a reference; the elements of a list are alternatives."""
     if value is None:
-        return _Reference()
+        return _ExpectedAnswer()
     as_given = json_text(value)
     alternatives = value if isinstance(value, list) else [value]
     texts = [text for each in alternatives if (text := as_text(each)) is not None]
     if not texts:
-        return _Reference(as_given)
+        return _ExpectedAnswer(as_given)
     # Category 5 is scored by what the answer says, not by its reference.
     stems = (
         None
         if category == ADVERSARIAL
         else json_text([reference_parts(text, category) for text in texts])
     )
-    return _Reference(as_given, json_text(texts), stems)
+    return _ExpectedAnswer(as_given, json_text(texts), stems)
