@@ -23,7 +23,14 @@ GateVerdict = Literal["pass", "fail", "inconclusive"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "skipped"]
 """``skipped``: a rule about the baseline, of the first run of a title."""
 Decision = Literal["ship", "do_not_ship", "cannot_tell", "first_run"]
-Advice = Literal["pass_score", "testset", "expectations", "golden_answers"]
+Advice = Literal[
+    "pass_score",
+    "testset",
+    "expectations",
+    "golden_answers",
+    "verdict_column",
+    "score_rules",
+]
 Significance = Literal["required", "ignored"]
 
 ShareLimit = Annotated[float, Field(ge=0, le=1)]

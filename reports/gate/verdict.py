@@ -38,6 +38,9 @@ from marts.dim_task_baselines
 where task_id in (select unnest($tasks))
 """
 
+_OURS = ("analysis", "results")
+"""Kinds of tasks whose testset and dimensions are ours to extend."""
+
 _DECISIONS: dict[GateVerdict, Decision] = {
     "pass": "ship",
     "fail": "do_not_ship",
@@ -196,6 +199,10 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
 
 def _advice(numbers: GateNumbers) -> list[Advice]:
     """What would tell right from wrong, where nothing of the task does so far."""
+    if numbers.source_kind == "table":
+        return ["verdict_column", "score_rules"]
+    if numbers.source_kind not in _OURS:
+        return ["score_rules"]
     found: list[Advice] = []
     if any(row["score"] is not None for row in numbers.dimensions.values()):
         found.append("pass_score")

@@ -165,6 +165,8 @@ class GateNumbers:
     model: str
     created_at: datetime
     testset_id: str | None
+    source_kind: str
+    """As in ``dim_tasks``."""
     n_cases: int
     n_pass: int
     n_judged: int
@@ -283,6 +285,7 @@ def _numbers(
         model=task["model"],
         created_at=moment(task["created_at"]),
         testset_id=task["testset_id"],
+        source_kind=task["source_kind"],
         n_cases=task["n_cases"],
         n_pass=task["n_pass"],
         n_judged=task["n_judged"],

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from promptlab.cli import run_cli
+from promptlab.contracts.table_mapping import TableMapping
+from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
 
@@ -121,3 +123,26 @@ def test_numbers_on_a_scale_of_their_own_stand_in_each_form_of_a_comparison(
     ]
     assert "| characters |" in markdown.partition("never graded")[2]
     assert "characters" in page.partition("never graded")[2]
+
+
+def test_where_a_tool_judges_nothing_the_advice_is_what_its_users_can_do(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "ours.csv").write_text(
+        "question,answer,likeness\nwhich river?,Rhine,0.5\n"
+    )
+    mapping = TableMapping(inputs=("question",), output="answer", scores=("likeness",))
+    settings = Settings(tables={"ours": mapping})
+    made = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    row = {"user_input": "which river?", "response": "Rhine", "faithfulness": 0.5}
+    (tmp_path / "ragas.jsonl").write_text(json.dumps(row | {"reference": "Rhine"}))
+    made.ingest(tmp_path)
+    made.build()
+    told = made.sql("select source_kind, task_id from marts.dim_tasks order by 1")
+    advice = {
+        kind: made.result(task, lang="en").gate.advice for kind, task in told.rows()
+    }
+    assert advice == {
+        "ragas": ["score_rules"],
+        "table": ["verdict_column", "score_rules"],
+    }
