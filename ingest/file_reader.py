@@ -131,16 +131,14 @@ class _Attempt:
             OSError: it cannot be read.
         """
         file = InputFile(self._found.path)
-        source = self._source(file)
         is_whole = self._is_read_whole(file)
         is_too_large = is_whole and file.size > self._reader.limits.max_file
-        if self._kind in TOOLS:
-            self._sha256 = _sha256_of_run(file, source.companions)
-        elif is_whole and not is_too_large and self._kind is not None:
-            source = replace(source, data=file.whole())
-            self._sha256 = hashlib.sha256(source.data).hexdigest()
+        if self._kind in TOOLS:  # its reader opens a large one itself
+            is_held = file.size <= BLOCK_BYTES
         else:
-            self._sha256 = file.sha256()
+            is_held = is_whole and not is_too_large and self._kind is not None
+        source = self._source(file, file.whole() if is_held else b"")
+        self._sha256 = _sha256(file, source)
         if self._is_known(source):
             return
         if self._kind in TOOLS:
@@ -203,7 +201,8 @@ class _Attempt:
                 reading.problems.append(_redacted_expectations(self._redactor))
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
-            settings = self._read_with(load.problems)
+            exceeds = any(each.code in LIMIT_CODES for each in load.problems)
+            settings = self._read_with(exceeds=exceeds)
             versions = self._versions(source, settings)
             if is_last:
                 load.redacted = dict(self._redactor.counts)
@@ -255,10 +254,9 @@ class _Attempt:
         return reading
 
     def _is_known(self, source: Source) -> bool:
-        any_excess = [Problem(code, "") for code in LIMIT_CODES]
         before = self._reader.known.find(
-            *self._versions(source, self._read_with()),
-            *self._versions(source, self._read_with(any_excess)),
+            *self._versions(source, self._read_with(exceeds=False)),
+            *self._versions(source, self._read_with(exceeds=True)),
         )
         if before is None or self._is_copy_of_nothing(before, source):
             return False
@@ -284,19 +282,18 @@ class _Attempt:
         testset = self._reader.testset
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
-    def _read_with(self, problems: Iterable[Problem] = ()) -> str:
+    def _read_with(self, *, exceeds: bool) -> str:
         mapping = self._found.mapping
         return read_with(
             self._reader.redact,
-            self._reader.limits,
-            problems,
-            mapping=None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
+            self._reader.limits if exceeds else None,
+            None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
         )
 
-    def _source(self, file: InputFile | None) -> Source:
+    def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
         modified = file.modified if file else 0
         return Source(
-            data=b"",
+            data=data,
             name=self._found.name,
             path=self._found.path,
             uri=self._found.uri,
@@ -311,11 +308,13 @@ class _Attempt:
         )
 
 
-def _sha256_of_run(file: InputFile, companions: Iterable[Path]) -> str:
+def _sha256(file: InputFile, source: Source) -> str:
     """The hash of a file, and of those that are read with it."""
-    hashes = [file.sha256(), *(InputFile(each).sha256() for each in companions)]
-    if len(hashes) == 1:
-        return hashes[0]
+    data = source.data
+    own = hashlib.sha256(data).hexdigest() if data else file.sha256()
+    if not source.companions:
+        return own
+    hashes = [own, *(InputFile(each).sha256() for each in source.companions)]
     return hashlib.sha256("\n".join(hashes).encode()).hexdigest()
 
 

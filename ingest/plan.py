@@ -68,7 +68,7 @@ def _with_kind(
         return found, kind
     try:
         with found.path.open("rb") as file:
-            head = file.read(HEAD_BYTES)
+            head = file.read(min(found.size or HEAD_BYTES, HEAD_BYTES))
     except OSError as error:
         reason = error.strerror or str(error)
         if found.named:

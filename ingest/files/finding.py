@@ -24,6 +24,8 @@ class FoundFile:
     path: Path
     name: str
     """Path below the ingested folder without suffix; a file named itself: its stem."""
+    uri: str
+    """Absolute path, links followed."""
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
@@ -44,14 +46,6 @@ class FoundFile:
             return 0 if self.fault else self.path.stat().st_size
         except OSError:
             return 0
-
-    @property
-    def uri(self) -> str:
-        """Absolute path, links followed."""
-        try:
-            return self.path.resolve().as_posix()
-        except (OSError, RuntimeError):  # a loop of links
-            return self.path.absolute().as_posix()
 
 
 def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
@@ -77,7 +71,8 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
         if stat.S_ISDIR(status.st_mode):
             found = _walk(path)
         elif stat.S_ISREG(status.st_mode):
-            found = iter([FoundFile(path, path.stem, named=True)])
+            uri = os.path.realpath(path)
+            found = iter([FoundFile(path, path.stem, uri, named=True)])
         else:
             raise InputError(f"{path}: is neither a file nor a folder")
         for one in found:
@@ -104,18 +99,19 @@ def _walk(folder: Path) -> Iterator[FoundFile]:
     unreadable: list[OSError] = []
     for root, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(f for f in folders if f not in _NEVER_WALKED)
+        below = Path(root).relative_to(folder)
+        there = os.path.realpath(root).rstrip("/")
         for file in sorted(files):
-            yield _found(Path(root, file), folder)
+            path = Path(root, file)
+            uri = os.path.realpath(path) if path.is_symlink() else f"{there}/{file}"
+            yield FoundFile(path, (below / path.stem).as_posix(), uri, named=False)
     for error in unreadable:
         path = Path(error.filename)
         if path == folder:
             raise InputError(f"{path}: cannot be read: {error.strerror}")
-        yield replace(_found(path, folder), fault=error.strerror or str(error))
-
-
-def _found(path: Path, folder: Path) -> FoundFile:
-    name = path.relative_to(folder).with_suffix("").as_posix()
-    return FoundFile(path, name, named=False)
+        name = path.relative_to(folder).with_suffix("").as_posix()
+        fault = error.strerror or str(error)
+        yield FoundFile(path, name, os.path.realpath(path), named=False, fault=fault)
 
 
 def _what(mode: int) -> str:

@@ -13,10 +13,11 @@ lengths and seconds are compared on their own scale. There is no verdict in it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -57,6 +58,8 @@ VERSIONS = "1.18.10"
 _QUERY = ("query", "question")
 _ANSWER = ("response", "answer")
 _TRUTH = ("ground_truth", "truth", "expected_response")
+_SHOWN = {"id", *_QUERY, *_ANSWER, *_TRUTH}
+_PASSED = {"pass": True, "fail": False}
 _BESIDE = ("_result", "_threshold", "_reason", "_status", "_properties", "_passed")
 _BESIDE_TOO = ("_score", "_details", "_label", "_sample", "_model", "_finish_reason")
 _GRADED = frozenset(
@@ -130,7 +133,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         export = decode_file(data, Export, "Azure AI Evaluation", VERSIONS)
         reading = _Rows(source, {})
         for row in export.rows:
-            yield from reading.add(row)
+            reading.add(row)
         yield from reading.closing()
         for name, value in export.metrics.items():
             yield reading.total(name, value, *reading.rule_of(name))
@@ -160,7 +163,7 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
                 error, "Azure's samples", VERSIONS, line=line, raw=written
             )
         else:
-            yield from reading.add(_as_export(row))
+            reading.add(_as_export(row))
     yield from reading.closing()
     for metric, told in beside.get("summary", {}).items():
         for name, value in told.items() if isinstance(told, dict) else ():
@@ -186,15 +189,14 @@ class _Rows:
         # the run has no id: rows wait until all of them have given it one
         self._rows: list[dict[str, Any]] = []
         self._task_id = ""
-        self._only_ever: dict[str, bool] = {}
-        self.dimensions: dict[str, None] = {}
+        self.dimensions: dict[str, bool] = {}
+        """Dimension → whether its values lie on the scale 0 to 1."""
         self._places = count()
 
-    def add(self, row: dict[str, Any]) -> Iterator[Record]:
+    def add(self, row: dict[str, Any]) -> None:
         """Take a row in; its records come at the end."""
         self._same_run.add(text(sorted(row.items())))
         self._rows.append(row)
-        return iter(())
 
     def closing(self) -> Iterator[Record]:
         """Everything but the totals."""
@@ -205,7 +207,7 @@ class _Rows:
         for position, row in enumerate(self._rows):
             yield from self._row(row, position, seen)
         yield self._task(same, stamp)
-        graded = [name for name in self.dimensions if self._is_graded(name)]
+        graded = [name for name, is_graded in self.dimensions.items() if is_graded]
         yield from dimension_records(self._task_id, self.dimensions, graded)
 
     def _task(self, same: str, stamp: Any) -> Task:
@@ -228,16 +230,9 @@ class _Rows:
     def _row(
         self, row: dict[str, Any], position: int, seen: Occurrences
     ) -> Iterator[Record]:
-        inputs = {
-            k.removeprefix("inputs."): v
-            for k, v in row.items()
-            if k.startswith("inputs.")
-        }
-        outputs = {
-            k.removeprefix("outputs."): v
-            for k, v in row.items()
-            if k.startswith("outputs.")
-        }
+        names = _names(tuple(row))
+        inputs = {name: row[column] for column, name in names.inputs.items()}
+        outputs = {name: row[column] for column, name in names.outputs.items()}
         query = _first(inputs, _QUERY)
         named = inputs.get("id")
         asked = query if query is not None else sorted(inputs.items())
@@ -250,9 +245,11 @@ class _Rows:
         if truth is not None:
             golden = text({"answer": truth})
             yield Baseline(self._task_id, case_id, "ground_truth", 0, golden)
-        shown = {"id", *_QUERY, *_ANSWER, *_TRUTH}
         answer = _first(inputs, _ANSWER)
-        checks = list(self._checks(outputs, case_id, round_id))
+        checks = [
+            self._check(outputs, key, case_id, round_id, place)
+            for place, key in enumerate(names.judged)
+        ]
         yield Round(
             task_id=self._task_id,
             case_id=case_id,
@@ -260,56 +257,49 @@ class _Rows:
             position=0,
             run_index=1,
             raw_output=answer if isinstance(answer, str | None) else text(answer),
-            metadata=text({k: v for k, v in inputs.items() if k not in shown}),
+            metadata=text({k: v for k, v in inputs.items() if k not in _SHOWN}),
             reported_status=_verdict(checks),
         )
         yield from checks
-        for name, given in outputs.items():
-            if _is_beside(name, outputs):
-                continue
+        for name in names.measured:
+            given = outputs[name]
             value = number(given)
             if value is None and given is not None:
                 continue  # a text is no score
-            self.dimensions[name] = None
+            if name not in self.dimensions:
+                self.dimensions[name] = self._is_graded(name)
             yield Score(
                 task_id=self._task_id,
                 case_id=case_id,
                 round_id=round_id,
                 dimension_id=name,
                 value=value,
-                score=on_scale(value) if self._is_graded(name) else None,
+                score=on_scale(value) if self.dimensions[name] else None,
             )
-
-    def _ever(self, name: str) -> bool:
-        """Whether its numbers are 0 or 1 throughout the run."""
-        if name not in self._only_ever:
-            values = {number(row.get(f"outputs.{name}")) for row in self._rows} - {None}
-            self._only_ever[name] = bool(values) and values <= {0.0, 1.0}
-        return self._only_ever[name]
 
     def _is_graded(self, name: str) -> bool:
-        return name.rpartition(".")[2] in _GRADED or self._ever(name)
+        """By its definition, or as its numbers are 0 or 1 throughout the run."""
+        if name.rpartition(".")[2] in _GRADED:
+            return True
+        values = {number(row.get(f"outputs.{name}")) for row in self._rows} - {None}
+        return bool(values) and values <= {0.0, 1.0}
 
-    def _checks(
-        self, outputs: dict[str, Any], case_id: str, round_id: str
-    ) -> Iterator[Check]:
-        results = [name for name in outputs if name.endswith("_result")]
-        for position, name in enumerate(results):
-            key = name.removesuffix("_result")
-            result, reason = outputs[name], outputs.get(f"{key}_reason")
-            known = {"pass": True, "fail": False}
-            yield Check(
-                task_id=self._task_id,
-                case_id=case_id,
-                round_id=round_id,
-                position=position,
-                name=key,
-                type="evaluator",
-                passed=known.get(str(result).lower()),
-                score=number(outputs.get(key)),
-                threshold=number(outputs.get(f"{key}_threshold")),
-                reason=reason if isinstance(reason, str) else None,
-            )
+    def _check(
+        self, outputs: dict[str, Any], key: str, case_id: str, round_id: str, place: int
+    ) -> Check:
+        reason = outputs.get(f"{key}_reason")
+        return Check(
+            task_id=self._task_id,
+            case_id=case_id,
+            round_id=round_id,
+            position=place,
+            name=key,
+            type="evaluator",
+            passed=_PASSED.get(str(outputs[f"{key}_result"]).lower()),
+            score=number(outputs.get(key)),
+            threshold=number(outputs.get(f"{key}_threshold")),
+            reason=reason if isinstance(reason, str) else None,
+        )
 
     def rule_of(self, name: str) -> tuple[Rule, str | None]:
         """How a metric of ``evaluate`` is counted, and of which dimension."""
@@ -355,11 +345,39 @@ class _Rows:
         )
 
 
+class _Names(NamedTuple):
+    """What the columns of a row are called."""
+
+    inputs: dict[str, str]
+    """Column → name of what was asked, or answered."""
+    outputs: dict[str, str]
+    """Column → name of what an evaluator said."""
+    judged: list[str]
+    """Outputs that have a pass rule."""
+    measured: list[str]
+    """Outputs that are dimensions, where they hold a number."""
+
+
+@lru_cache  # most rows of most runs have the same
+def _names(columns: tuple[str, ...]) -> _Names:
+    inputs, outputs = (
+        {each: each.removeprefix(start) for each in columns if each.startswith(start)}
+        for start in ("inputs.", "outputs.")
+    )
+    said = outputs.values()
+    return _Names(
+        inputs,
+        outputs,
+        [name.removesuffix("_result") for name in said if name.endswith("_result")],
+        [name for name in said if not _is_beside(name, said)],
+    )
+
+
 def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
     return next((held[name] for name in names if held.get(name) is not None), None)
 
 
-def _is_beside(name: str, outputs: dict[str, Any]) -> bool:
+def _is_beside(name: str, outputs: Collection[str]) -> bool:
     """Whether a column says more of another: its threshold, its reason, its twin."""
     for end in (*_BESIDE, *_BESIDE_TOO):
         if name.endswith(end) and name.removesuffix(end) in outputs:

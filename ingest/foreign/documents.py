@@ -11,18 +11,14 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ingest.json_tokens import STRING
 from ingest.reading.problems import Problem
 from promptlab.contracts.times import in_utc, read_time
 
 T = TypeVar("T")
 
 _BOM = b"\xef\xbb\xbf"
-# What stands before the next thing that JSON has not, strings as wholes: a NaN inside
-# one is left alone, and all before it takes one step.
-_UP_TO_NOT_JSON = re.compile(
-    rf'((?:[^"NI-]++|{STRING}|-(?!I))*+)-?(?:NaN|Infinity)'.encode(), re.DOTALL
-)
+_NOT_JSON = {b"NaN": re.compile(rb"NaN"), b"Infinity": re.compile(rb"-?Infinity")}
+_ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """Stands for a member that is not there."""
 _encode = msgspec.json.Encoder().encode
@@ -57,11 +53,21 @@ def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T:
 
 def without_nan(data: bytes) -> bytes:
     """The same JSON with null in place of ``NaN``, ``Infinity`` and ``-Infinity``."""
+    for word, pattern in _NOT_JSON.items():
+        if word in data:
+            data = _with_null(data, pattern)
+    return data
+
+
+def _with_null(data: bytes, pattern: re.Pattern[bytes]) -> bytes:
     pieces: list[bytes] = []
-    done = 0
-    while found := _UP_TO_NOT_JSON.match(data, done):
-        pieces += found[1], b"null"
-        done = found.end()
+    done = seen = quotes = 0
+    for found in pattern.finditer(data):
+        between, seen = data[seen : found.start()], found.start()
+        quotes += between.count(b'"') - _ESCAPE.findall(between).count(b'\\"')
+        if quotes % 2 == 0:  # it stands in no text
+            pieces += data[done:seen], b"null"
+            done = found.end()
     return b"".join(pieces) + data[done:]
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.files.blocks import TooLong
+from ingest.files.blocks import TooLong, blocks
 from ingest.files.input_file import InputFile
 from ingest.foreign.documents import Refused
 
@@ -22,10 +23,11 @@ def whole(source: Source, path: Path | None = None) -> bytes:
         ChangedWhileRead: They may be of two versions.
         OSError: It cannot be read.
     """
-    file = InputFile(path or source.path)
-    if file.size > source.limits.max_file:
-        raise Refused(source.limits.file_too_large(file.size))
-    return file.whole()
+    file = None if _is_held(source, path) else InputFile(path or source.path)
+    size = file.size if file else source.size
+    if size > source.limits.max_file:
+        raise Refused(source.limits.file_too_large(size))
+    return file.whole() if file else source.data
 
 
 def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
@@ -37,8 +39,12 @@ def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes
         OSError: It cannot be read.
     """
     number = 0
-    blocks = InputFile(path or source.path).blocks(source.limits.max_record)
-    for block in blocks:
+    longest = source.limits.max_record
+    if _is_held(source, path):
+        found = blocks(io.BytesIO(source.data), longest)
+    else:
+        found = InputFile(path or source.path).blocks(longest)
+    for block in found:
         if isinstance(block, TooLong):
             raise Refused(source.limits.record_too_large(block.size, number + 1))
         redacted = source.redact(block)
@@ -48,3 +54,8 @@ def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes
             number += 1
             if line.strip():
                 yield number, line
+
+
+def _is_held(source: Source, path: Path | None) -> bool:
+    """Whether the bytes of the leading file are in memory; a large one's are not."""
+    return bool(source.data) and path in (None, source.path)

@@ -36,6 +36,9 @@ def gathered(planned: Iterable[Planned]) -> list[Planned]:
         by_path = {found.path: found for found in files}
         parts = [Part(found.path, found.form or "") for found in files]
         for lead, others in gather(parts):
-            companions = tuple(other.path for other in others)
-            result.append((replace(by_path[lead.path], companions=companions), kind))
+            found = by_path[lead.path]
+            if others:
+                companions = tuple(other.path for other in others)
+                found = replace(found, companions=companions)
+            result.append((found, kind))
     return result

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import astuple
 
 from ingest.foreign.documents import Refused, shape_problem
-from ingest.foreign.records import TABLES, Case, Record, Round, Score, Task
+from ingest.foreign.records import TABLES, Record
 from ingest.foreign.registry import tool
-from ingest.raw.rows import Reading, Rows
+from ingest.raw.rows import Reading, height
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.problems import Problem
 
@@ -23,12 +23,19 @@ if TYPE_CHECKING:
 
 BATCH_RECORDS = 50_000
 
-_LONG: dict[type[Any], tuple[str, ...]] = {
-    Case: ("context",),
-    Round: ("raw_output", "parsed_output", "metadata", "error"),
-    Score: ("summary", "payload"),
+_LONG: dict[tuple[str, str], str | None] = {
+    ("cases", "context"): "{}",
+    ("rounds", "raw_output"): None,
+    ("rounds", "parsed_output"): None,
+    ("rounds", "metadata"): "{}",
+    ("rounds", "error"): None,
+    ("reported_scores", "summary"): None,
+    ("reported_scores", "payload"): "{}",
 }
-"""What a model, or a person, may have written at length."""
+"""What a model, or a person, may have written at length → what stands there instead."""
+
+_Columns = dict[str, Sequence[Any]]
+_Rows = dict[str, _Columns]
 
 
 def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
@@ -85,56 +92,59 @@ class _Batch:
     def reading(self) -> Reading:
         """Hand on the records so far, and begin a new batch."""
         problems: list[Problem] = self._records.pop(Problem, [])
-        for kind, names in _LONG.items():
-            for name in names:
-                problems += self._cut(self._records[kind], name)
-        self._runs |= {each.task_id: each.run_hash for each in self._records[Task]}
-        reading = Reading(
-            rows=self._rows(),
-            problems=problems,
-            records_loaded=len(self._records[Round]),
-            records_rejected=sum(each.severity == "reject" for each in problems)
-            - self._rejected,  # a file is no record
-            rejected=self._rejected,
-            keys=[("task", task_id) for task_id in self._new_tasks()],
-            runs=dict(self._runs),
-        )
-        self._records.clear()
-        return reading
-
-    def _rows(self) -> Rows:
-        rows: Rows = {
-            TABLES[kind]: {
-                name: list(map(attrgetter(name), records))
-                for name in kind.__struct_fields__
-                if name != "run_hash"  # a run's hash is the load's
-            }
+        rows = {
+            TABLES[kind]: _columns(kind, records)
             for kind, records in self._records.items()
             if records
         }
-        return rows
+        self._records.clear()
+        for (table, name), instead in _LONG.items():
+            if table in rows:
+                problems += self._cut(rows[table], name, instead)
+        tasks = rows.get("tasks", {})
+        # a run's hash is the load's
+        hashes = tasks.pop("run_hash", ())
+        self._runs |= zip(tasks.get("task_id", ()), hashes, strict=True)
+        return Reading(
+            rows=dict(rows),
+            problems=problems,
+            records_loaded=height(rows.get("rounds", {})),
+            records_rejected=sum(each.severity == "reject" for each in problems)
+            - self._rejected,  # a file is no record
+            rejected=self._rejected,
+            keys=[("task", task_id) for task_id in self._new_tasks(rows)],
+            runs=dict(self._runs),
+        )
 
-    def _new_tasks(self) -> list[str]:
+    def _new_tasks(self, rows: _Rows) -> list[str]:
         """Tasks that no earlier batch had anything of."""
-        tasks = {each.task_id for kind in self._records.values() for each in kind}
+        tasks = set[str]().union(*(columns["task_id"] for columns in rows.values()))
         new = sorted(tasks - self._seen)
         self._seen |= tasks
         return new
 
-    def _cut(self, records: list[Any], name: str) -> Iterator[Problem]:
+    def _cut(
+        self, columns: _Columns, name: str, instead: str | None
+    ) -> Iterator[Problem]:
         """Leave out texts that are longer than one may be, and say so."""
-        harmless = self._limits.max_string // 4  # characters
-        for record in records:
-            written = getattr(record, name)
-            if written is None or len(written) <= harmless:
-                continue
-            size = len(written.encode("utf-8", "replace"))
-            if size > self._limits.max_string:
-                setattr(record, name, None if name != "context" else "{}")
+        most = self._limits.max_string
+        written = columns[name]
+        if max(map(len, filter(None, written)), default=0) <= most // 4:  # characters
+            return
+        columns[name] = kept = list(written)
+        for row, text in enumerate(written):
+            size = len((text or "").encode("utf-8", "replace"))
+            if size > most:
+                kept[row] = instead
                 yield Problem(
                     "string_too_long",
                     f"{self._limits.too_long(size)}: it is left out",
                     severity="warning",
-                    record_id=record.case_id,
+                    record_id=columns["case_id"][row],
                     pointer=f"/{name}",
                 )
+
+
+def _columns(kind: type[Any], records: list[Any]) -> _Columns:
+    table = zip(*map(astuple, records), strict=True)
+    return dict(zip(kind.__struct_fields__, table, strict=True))

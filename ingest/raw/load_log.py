@@ -6,11 +6,12 @@ A file that is ingested again with the same bytes changes nothing.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from ingest.reading.limits import LIMIT_CODES, Limits
+from ingest.reading.limits import Limits
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ _MEANT_BY_PATH = {"memory", "unknown"}  # the folders above a memory file name i
 _WITHOUT_TASKS = {"testset", "pipeline", "scores", "memory", "unknown"}
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """Everything that decides what would be loaded of a file."""
 
     kind: str
@@ -132,24 +132,30 @@ def versions_of(
 
 
 def read_with(
-    mode: Mode,
-    limits: Limits,
-    problems: Iterable[Problem] = (),
-    *,
-    mapping: str | None = None,
+    mode: Mode, limits: Limits | None = None, mapping: str | None = None
 ) -> str:
     """The settings that decide what of a file is read, as the load log keeps them.
 
     Limits count only where one was exceeded: a file within all limits is the same
     version under other limits, one that exceeds a limit is read again when they change.
     A table is read again when its mapping changes.
+
+    Args:
+        mode: which values are redacted.
+        limits: those of the ingest, for a file that exceeds one.
+        mapping: name and hash of the mapping, for a table.
     """
     words = [f"redact={mode}"]
     if mapping is not None:
         words.append(f"mapping={mapping}")
-    if any(problem.code in LIMIT_CODES for problem in problems):
-        words += [f"{name}={value}" for name, value in asdict(limits).items()]
+    if limits is not None:
+        words.append(_told(limits))
     return " ".join(words)
+
+
+@cache
+def _told(limits: Limits) -> str:
+    return " ".join(f"{name}={value}" for name, value in asdict(limits).items())
 
 
 def _place(kind: str, name: str, uri: str) -> str:

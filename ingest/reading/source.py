@@ -21,7 +21,7 @@ class Source:
     """A file's bytes, and what its place says of it."""
 
     data: bytes
-    """The whole file; empty where it is given in blocks."""
+    """The whole file; empty where it is given in blocks, or its reader opens it."""
     name: str
     """Path below the ingested folder without suffix; a file named itself: its stem."""
     path: Path

@@ -169,6 +169,25 @@ def test_what_is_redacted_everywhere_is_redacted_here_too(tmp_path: Path) -> Non
     assert load.redacted
 
 
+def test_what_is_longer_than_a_text_may_be_is_left_out_and_its_round_kept(
+    tmp_path: Path,
+) -> None:
+    long = "x" * 1_000_001
+    row = {"inputs.query": "q", "inputs.answer": long, "inputs.notes": long}
+    file = tmp_path / "early.json"
+    file.write_text(json.dumps({"rows": [row]}), "utf-8")
+    settings = Settings(max_string_mb=1)
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=settings)
+    (load,) = warehouse.ingest(file).files
+    assert load.status == "loaded"
+    assert {(each.code, each.severity, each.pointer) for each in load.problems} == {
+        ("string_too_long", "warning", "/raw_output"),
+        ("string_too_long", "warning", "/metadata"),
+    }
+    rounds = _rows(warehouse, "select raw_output, metadata from raw.rounds")
+    assert rounds == [(None, "{}")]
+
+
 @pytest.mark.parametrize("name", [*FILES, "lm_eval/late", "every_eval_ever", "helm"])
 def test_a_run_in_many_batches_is_the_run_in_one(
     name: str, monkeypatch: pytest.MonkeyPatch
