@@ -230,9 +230,9 @@ class _Rows:
     def _row(
         self, row: dict[str, Any], position: int, seen: Occurrences
     ) -> Iterator[Record]:
-        names = _names(tuple(row))
-        inputs = {name: row[column] for column, name in names.inputs.items()}
-        outputs = {name: row[column] for column, name in names.outputs.items()}
+        columns = _columns_of(tuple(row))
+        inputs = {name: row[column] for column, name in columns.inputs.items()}
+        outputs = {name: row[column] for column, name in columns.outputs.items()}
         query = _first(inputs, _QUERY)
         named = inputs.get("id")
         asked = query if query is not None else sorted(inputs.items())
@@ -248,7 +248,7 @@ class _Rows:
         answer = _first(inputs, _ANSWER)
         checks = [
             self._check(outputs, key, case_id, round_id, place)
-            for place, key in enumerate(names.judged)
+            for place, key in enumerate(columns.judged)
         ]
         yield Round(
             task_id=self._task_id,
@@ -261,7 +261,7 @@ class _Rows:
             reported_status=_verdict(checks),
         )
         yield from checks
-        for name in names.measured:
+        for name in columns.measured:
             given = outputs[name]
             value = number(given)
             if value is None and given is not None:
@@ -345,7 +345,7 @@ class _Rows:
         )
 
 
-class _Names(NamedTuple):
+class _RowColumns(NamedTuple):
     """What the columns of a row are called."""
 
     inputs: dict[str, str]
@@ -359,13 +359,13 @@ class _Names(NamedTuple):
 
 
 @lru_cache  # most rows of most runs have the same
-def _names(columns: tuple[str, ...]) -> _Names:
+def _columns_of(columns: tuple[str, ...]) -> _RowColumns:
     inputs, outputs = (
         {each: each.removeprefix(start) for each in columns if each.startswith(start)}
         for start in ("inputs.", "outputs.")
     )
     said = outputs.values()
-    return _Names(
+    return _RowColumns(
         inputs,
         outputs,
         [name.removesuffix("_result") for name in said if name.endswith("_result")],
