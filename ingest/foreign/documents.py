@@ -142,6 +142,8 @@ def answer(value: Any) -> tuple[str | None, str | None]:
 
 def number(value: Any) -> float | None:
     """A number as a double; ``None`` for anything else, NaN and infinity too."""
+    if type(value) is float:
+        return value if math.isfinite(value) else None
     if isinstance(value, bool):
         return float(value)
     if not isinstance(value, int | float):

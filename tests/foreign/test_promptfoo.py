@@ -220,6 +220,19 @@ def test_a_row_of_another_shape_is_rejected_alone(tmp_path: Path) -> None:
     assert reading.records_rejected == 1
 
 
+def test_columns_of_which_nothing_was_counted_are_read(tmp_path: Path) -> None:
+    export = json.loads(RIVERS.read_text("utf-8"))
+    for prompt in export["results"]["prompts"]:
+        del prompt["metrics"]
+    file = tmp_path / "stopped.json"
+    file.write_text(json.dumps(export), "utf-8")
+    reading = reading_of(file)
+    assert not reading.problems
+    assert reading.records_loaded == 16
+    names = table(reading, "reported_totals")["name"].to_list()
+    assert all(name.startswith("stats.") for name in names)
+
+
 def test_bare_nan_is_missing_and_nothing_else_is_lost(tmp_path: Path) -> None:
     export = json.loads(RIVERS.read_text("utf-8"))
     row = export["results"]["results"][0]

@@ -19,9 +19,24 @@ from ingest.foreign.documents import (
     time,
 )
 from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
-from ingest.foreign.promptfoo.rows import checks_of, error_of, round_of, status_of
-from ingest.foreign.promptfoo.structs import Export, Prompt, Provider, Row, TestCase
-from ingest.foreign.records import Case, Check, Dimension, Record, Score, Task
+from ingest.foreign.promptfoo.rows import checks_of, round_of, status_of
+from ingest.foreign.promptfoo.structs import (
+    Export,
+    HeadPrompt,
+    Prompt,
+    Provider,
+    Row,
+    TestCase,
+)
+from ingest.foreign.records import (
+    Case,
+    Check,
+    Dimension,
+    Record,
+    Score,
+    Status,
+    Task,
+)
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
@@ -38,7 +53,7 @@ class RunHead:
     title: str
     created_at: datetime
     version: str | None
-    prompts: list[Prompt]
+    prompts: Sequence[Prompt]
 
     @classmethod
     def of(cls, export: Export | None, source: Source) -> RunHead:
@@ -58,7 +73,7 @@ class RunHead:
             first_line(described, 120) or stem,
             time(results.timestamp) or source.modified_at,
             about.promptfooVersion if about else None,
-            [decode(source.redact(text(each).encode()), Prompt) for each in prompts],
+            decode(source.redact(text(prompts).encode()), list[HeadPrompt]),
         )
 
 
@@ -67,6 +82,8 @@ class PromptOnProvider:
     """One prompt on one provider."""
 
     index: int
+    task_id: str
+    """``<eval id>/<column>``."""
     provider: str
     prompt: Prompt
     cases: dict[str, int] = field(default_factory=dict)
@@ -93,10 +110,6 @@ class Columns:
         self._run_id = head.run_id
         self.rows = 0
 
-    def task_id(self, column: PromptOnProvider) -> str:
-        """``<eval id>/<column>``."""
-        return f"{self._run_id}/{column.index}"
-
     def add(self, row: Row) -> Iterator[Record]:
         """The records of one row."""
         self.rows += 1
@@ -104,7 +117,7 @@ class Columns:
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         column = self._column(row)
         test = self._test(row)
-        task_id = self.task_id(column)
+        task_id = column.task_id
         count = self._seen.next(task_id, test.id)
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
@@ -115,10 +128,11 @@ class Columns:
         n = column.cases[case_id] = column.cases.get(case_id, 0) + 1
         place = (task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
-        yield round_of(row, place, n, checks)
+        status = status_of(row, checks)
+        yield round_of(row, place, n, status)
         yield from checks
-        if error_of(row) is None:
-            yield from self._scores(row, column, place, checks)
+        if status != "error":
+            yield from self._scores(row, column, place, checks, status)
         self._same_run.add(row.id or text(row))
 
     def closing(self) -> Iterator[Record]:
@@ -126,10 +140,9 @@ class Columns:
         providers = {each.provider for each in self._columns.values()}
         labels = Counter(_label(each.prompt) for each in self._columns.values())
         for column in self._columns.values():
-            task_id = self.task_id(column)
             prompt, label = column.prompt, _label(column.prompt)
             yield Task(
-                task_id=task_id,
+                task_id=column.task_id,
                 source_kind="promptfoo",
                 title=joined_texts(
                     [
@@ -148,7 +161,7 @@ class Columns:
             )
             for position, (name, is_graded) in enumerate(column.scores.items()):
                 yield Dimension(
-                    task_id=task_id,
+                    task_id=column.task_id,
                     dimension_id=name,
                     position=position,
                     name=name,
@@ -175,11 +188,13 @@ class Columns:
             heads = self._head.prompts
             head = heads[index] if 0 <= index < len(heads) else prompt
             head.id = head.id or row.promptId
-            column = self._columns[key] = PromptOnProvider(index, provider, head)
+            task_id = f"{self._run_id}/{index}"
+            column = PromptOnProvider(index, task_id, provider, head)
+            self._columns[key] = column
         return column
 
     def _test(self, row: Row) -> _Test:
-        written = b"\n".join(bytes(raw) for raw in (row.testCase, row.vars))
+        written = b"\n".join((bytes(row.testCase), bytes(row.vars)))
         key = hashlib.blake2b(written, digest_size=16).digest()
         if key not in self._tests:
             self._tests[key] = _Test.of(row)
@@ -191,15 +206,16 @@ class Columns:
         column: PromptOnProvider,
         place: tuple[str, str, str],
         checks: Sequence[Check],
+        status: Status,
     ) -> Iterator[Score]:
         task_id, case_id, round_id = place
-        grading, status = row.gradingResult, status_of(row, checks)
+        grading = row.gradingResult
         weights = (grading.namedScoreWeights if grading else None) or {}
-        named = Counter(
-            each.assertion.metric
-            for each in (grading.componentResults if grading else None) or []
-            if each and each.assertion and isinstance(each.assertion.metric, str)
-        )
+        named: dict[str, int] = {}
+        for each in (grading.componentResults if grading else None) or []:
+            metric = each.assertion.metric if each and each.assertion else None
+            if isinstance(metric, str):
+                named[metric] = named.get(metric, 0) + 1
         # what nobody judged has 1, what a broken judge should have judged 0: kept as
         # the tool's value, and no score
         unscored = {each.name for each in checks if each.passed is None}
@@ -218,7 +234,7 @@ class Columns:
                 value=value,
                 score=score,
                 weight=weights.get(name),
-                n_checks=named[name] or 1,
+                n_checks=named.get(name, 1),
             )
 
 

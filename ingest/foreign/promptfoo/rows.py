@@ -53,18 +53,15 @@ def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
     return "fail"
 
 
-def round_of(row: Row, place: Place, n: int, checks: Sequence[Check]) -> Round:
+def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
     """The row's answer."""
     task_id, case_id, round_id = place
     response = row.response
     output, parsed = answer(response.output if response else None)
     usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
-    given, made, total = (
-        whole(usage.get(key)) for key in ("prompt", "completion", "total")
-    )
+    given, made, total = map(whole, map(usage.get, ("prompt", "completion", "total")))
     if total and not given and not made:  # from the cache: only the total is known
         given = made = None
-    status = status_of(row, checks)
     counted: Literal["pass", "fail"] = "pass" if row.success else "fail"
     about = {
         "row_id": row.id,
@@ -84,7 +81,7 @@ def round_of(row: Row, place: Place, n: int, checks: Sequence[Check]) -> Round:
         output_tokens=made,
         latency_ms=row.latencyMs,
         metadata=text({key: each for key, each in about.items() if each is not None}),
-        error=error_of(row),
+        error=error_of(row) if status == "error" else None,
         reported_status=status,
         counted_as=counted if status == "unevaluated" else None,
     )

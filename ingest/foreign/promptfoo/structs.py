@@ -27,6 +27,10 @@ class Prompt(Struct):
     metrics: Raw = ABSENT
 
 
+class HeadPrompt(Prompt, omit_defaults=True):
+    """A prompt in the head of a file, where not all of them were counted."""
+
+
 class Response(Struct):
     """What the provider gave."""
 
@@ -128,7 +132,7 @@ class Order(Struct):
 class Head(Struct):
     """The columns of a table."""
 
-    prompts: list[Prompt] = []
+    prompts: list[HeadPrompt] = []
 
 
 class Table(Struct):
@@ -142,7 +146,7 @@ class Results(Struct):
 
     version: int | None = None
     timestamp: str | None = None
-    prompts: list[Prompt] | None = None
+    prompts: list[HeadPrompt] | None = None
     results: list[Raw] = []
     stats: Stats | None = None
     table: Table | None = None

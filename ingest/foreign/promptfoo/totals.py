@@ -48,7 +48,7 @@ def totals(export: Export, columns: Columns) -> Iterator[Total]:
     first = True
     for column in columns.in_order:
         places = count()
-        task_id = columns.task_id(column)
+        task_id = column.task_id
         for name, rule, value, dimension, about in _of_column(column):
             yield Total(
                 task_id=task_id,
