@@ -15,7 +15,7 @@ from reports.files import folder_name, write_file
 from reports.formats import FORMATS, Format, Options
 from reports.formats.memory import to_memory_html, to_memory_json
 from reports.index import read_index, to_index_html
-from reports.limits import SHOWN
+from reports.limits import SHOWN, WHOLE
 from reports.pages.links import (
     INDEX,
     PAGE,
@@ -141,22 +141,20 @@ def write_task(
     chosen = chosen_formats(formats)
     if any(fmt.with_history for fmt in chosen):
         options = replace(options, history=title_history(con, task_id))
+    # read once: a page takes its part of what lists all
+    result = analysis_result(
+        con,
+        task_id,
+        lang=options.lang,
+        generated_at=generated_at,
+        package_version=package_version,
+        limits=WHOLE if any(fmt.lists_all for fmt in chosen) else SHOWN,
+        policy=options.policy,
+    )
+    before = result.comparison and result.comparison.baseline.task_id
+    links = links_of_task(out, before or None, formats, index=index)
     written = []
-    results = {}
     for fmt in chosen:
-        if fmt.limits not in results:
-            results[fmt.limits] = analysis_result(
-                con,
-                task_id,
-                lang=options.lang,
-                generated_at=generated_at,
-                package_version=package_version,
-                limits=fmt.limits,
-                policy=options.policy,
-            )
-        result = results[fmt.limits]
-        before = result.comparison and result.comparison.baseline.task_id
-        links = links_of_task(out, before or None, formats, index=index)
         data = fmt.render(result, replace(options, links=links))
         written.append(write_file(out, folder_name(task_id), fmt.file_name, data))
     return written

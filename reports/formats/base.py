@@ -8,7 +8,6 @@ from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.gate.policy import Policy
-from reports.limits import ListLimits
 from reports.pages.links import NOWHERE, Links
 from reports.queries.history import PastRun
 
@@ -38,8 +37,8 @@ class Format:
     """As on the command line: ``json``."""
     file_name: str
     """As in the task's folder: ``result.json``."""
-    limits: ListLimits
-    """How much of the task it lists."""
     render: Callable[[AnalysisResult, Options], bytes]
+    lists_all: bool = False
+    """Whether it lists the task whole, for programs; a page for people does not."""
     with_history: bool = False
     """Whether it needs ``history`` in its options."""

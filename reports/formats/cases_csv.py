@@ -8,7 +8,6 @@ from typing import Any
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
 from reports.formats.base import Format, Options
-from reports.limits import WHOLE
 from reports.printing.visible import visible
 from reports.views.cases import question
 
@@ -72,4 +71,4 @@ def _render(result: AnalysisResult, options: Options) -> bytes:  # noqa: ARG001
     return to_csv(result).encode()
 
 
-FORMAT = Format("csv", "cases.csv", WHOLE, _render)
+FORMAT = Format("csv", "cases.csv", _render, lists_all=True)

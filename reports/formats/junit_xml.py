@@ -10,7 +10,6 @@ from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
 from reports.formats.base import Format, Options
-from reports.limits import WHOLE
 from reports.pages.render import environment, language_of, render
 from reports.printing.filters import Filters
 from reports.printing.visible import clip
@@ -74,4 +73,4 @@ def _render(result: AnalysisResult, options: Options) -> bytes:
     return to_junit(result, lang=options.lang, templates=options.templates).encode()
 
 
-FORMAT = Format("junit", "junit.xml", WHOLE, _render)
+FORMAT = Format("junit", "junit.xml", _render, lists_all=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
-from reports.limits import SHOWN
 from reports.mail.message import Envelope, to_message
 
 
@@ -19,4 +18,4 @@ def _render(result: AnalysisResult, options: Options) -> bytes:
     return message.as_bytes()
 
 
-FORMAT = Format("email", "report.eml", SHOWN, _render, with_history=True)
+FORMAT = Format("email", "report.eml", _render, with_history=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
-from reports.limits import SHOWN
 from reports.pages.render import to_html
 
 
@@ -17,4 +16,4 @@ def _render(result: AnalysisResult, options: Options) -> bytes:
     ).encode()
 
 
-FORMAT = Format("html", "report.html", SHOWN, _render)
+FORMAT = Format("html", "report.html", _render)

@@ -33,4 +33,4 @@ def _render(result: AnalysisResult, options: Options) -> bytes:
     return text.encode()
 
 
-FORMAT = Format("md", "report.md", SHOWN, _render)
+FORMAT = Format("md", "report.md", _render)

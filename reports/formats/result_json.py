@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from reports.formats.base import Format, Options
-from reports.limits import WHOLE
 
 
 def to_json(result: AnalysisResult) -> str:
@@ -16,4 +15,4 @@ def _render(result: AnalysisResult, options: Options) -> bytes:  # noqa: ARG001
     return to_json(result).encode()
 
 
-FORMAT = Format("json", "result.json", WHOLE, _render)
+FORMAT = Format("json", "result.json", _render, lists_all=True)

@@ -245,10 +245,13 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
             [],
         )
     if view.first_broken is not None:
+        broken = view.first_broken
+        answers = {each.round_id: each.answer for each in case.rounds}
+        answer = answers.get(broken.round_id)
         return Proof(
-            clip(filters.asserted(view.first_broken), _SNIPPET),
-            _json(view.first_broken.expected, filters),
-            None,
+            clip(filters.asserted(broken), _SNIPPET),
+            None if broken.expected is None else _json(broken.expected, filters),
+            None if answer is None else _any(answer, filters),
             [],
         )
     if view.first_evidence is not None:

@@ -275,6 +275,9 @@ def _round_view(
     seen |= {text for side in quoted for text in (side, bare(side))}
     evidence = evidences([e for e in case.evidences if e.round_id in ids], seen)
     asserted = [a for a in case.assertions if a.round_id == first.round_id]
+    broken = [a for a in asserted if a.status != "pass"][: limits.checks]
+    held = [a for a in asserted if a.status == "pass"]
+    most_held = None if limits.checks is None else limits.checks - len(broken)
     told_by_tool = {a.name for a in asserted if a.source == "tool"}
     worst = {
         e.evidence.dimension_id: e
@@ -290,8 +293,8 @@ def _round_view(
         n_cut=_n_cut(first),
         scopes=scopes[: limits.checks],
         differences=found,
-        broken=[a for a in asserted if a.status != "pass"][: limits.checks],
-        held=[a for a in asserted if a.status == "pass" and not limits.is_short],
+        broken=broken,
+        held=[] if limits.is_short else held[:most_held],
         evidence=list(reversed(worst.values())),
         feedback=list(feedback)[:_MOST_FEEDBACK],
         steps=first.steps[: limits.fields],

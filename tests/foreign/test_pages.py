@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from email import message_from_bytes
+from email.policy import default
 from html import escape
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from promptlab.cli import run_cli
 from promptlab.contracts.table_mapping import TableMapping
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
+from reports import FORMATS
 from tests.foreign.reading_of import DATA
 
 
@@ -24,6 +27,14 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         DATA / "pydantic_evals" / "early_1.json",
         DATA / "pydantic_evals" / "late_1.json",
     )
+    made.build()
+    return made
+
+
+@pytest.fixture(scope="module")
+def every_tool(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    made = Warehouse(tmp_path_factory.mktemp("tools") / "w.duckdb")
+    made.ingest(*(folder for folder in DATA.iterdir() if folder.is_dir()))
     made.build()
     return made
 
@@ -146,3 +157,33 @@ def test_where_a_tool_judges_nothing_the_advice_is_what_its_users_can_do(
         "ragas": ["score_rules"],
         "table": ["verdict_column", "score_rules"],
     }
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_kind_of_report_can_be_written_of_every_tool(
+    every_tool: Warehouse, tmp_path: Path, lang: str
+) -> None:
+    tasks = every_tool.sql(
+        "select any_value(task_id) from marts.dim_tasks"
+        " group by source_kind, title order by all"
+    )["any_value(task_id)"].to_list()
+    written = every_tool.report(tasks, tmp_path, formats=[*FORMATS], lang=lang)
+    assert len(written) == len(tasks) * len(FORMATS) + 1
+
+
+def test_a_mail_quotes_the_assertion_that_failed_and_the_answer(
+    warehouse: Warehouse, column: str, tmp_path: Path
+) -> None:
+    result = warehouse.result(column, lang="en")
+    case = next(c for c in result.case_results if c.status == "fail")
+    broken = next(a for a in case.assertions if a.status == "fail")
+    answer = next(r for r in case.rounds if r.round_id == broken.round_id).answer
+    [mail, _] = warehouse.report([column], tmp_path, formats=["email"], lang="en")
+    parsed = message_from_bytes(mail.read_bytes(), policy=default)
+    text = parsed.get_body(("plain",)).get_content()
+    told = text[text.index(case.case_id) :].splitlines()[1:4]
+    assert [line.strip() for line in told] == [
+        f"{broken.name}: {broken.reason}",
+        f"Expected: {broken.expected}",
+        f"Actual: {answer}",
+    ]
