@@ -55,6 +55,13 @@
     end
 {%- endmacro %}
 
+{% macro spark__sum_in_order(column) -%}
+    case
+        when count({{ column }}) > 0
+            then aggregate(array_sort(collect_list({{ column }})), 0e0, (total, k) -> total + k)
+    end
+{%- endmacro %}
+
 {% macro spark__trimmed_mean_of(column, trim) -%}
     {%- set n_cut = n_trimmed('count(' ~ column ~ ')', trim) -%}
     aggregate(

@@ -37,6 +37,17 @@
     end
 {%- endmacro %}
 
+{#- Aggregate: the sum of a column of doubles, added up from the smallest to the largest, so
+    that the order of the rows does not show in its last bit; null over nothing. For numbers
+    of any size; shares, scores and weights have exact_sum. -#}
+{% macro sum_in_order(column) -%}
+    {{ return(adapter.dispatch('sum_in_order')(column)) }}
+{%- endmacro %}
+
+{% macro default__sum_in_order(column) -%}
+    sum({{ column }} order by {{ column }})
+{%- endmacro %}
+
 {#- Aggregate: the mean of a column without the share `trim` of it on each side. -#}
 {% macro trimmed_mean_of(column, trim) -%}
     {{ return(adapter.dispatch('trimmed_mean_of')(column, trim)) }}

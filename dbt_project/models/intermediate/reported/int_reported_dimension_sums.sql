@@ -24,7 +24,7 @@ summed_scores as (
         task_id,
         dimension_id,
         count(reported_value) as n_values,
-        sum(reported_value * coalesce(weight, 1)) as weighted_sum,
+        {{ sum_in_order('reported_value * coalesce(weight, 1)') }} as weighted_sum,
         cast(sum(coalesce(weight, n_checks)) as double) as sum_weights,
         cast(sum(n_checks) as double) as sum_checks
 

@@ -88,7 +88,7 @@ units as (
         task_id,
         total_position,
         case
-            when reducer = 'mean' then avg(counted_value)
+            when reducer = 'mean' then {{ sum_in_order('counted_value') }} / count(*)
             when reducer = 'median' then median(counted_value)
             when reducer = 'mode' then mode(counted_value)
             when reducer = 'max' then max(counted_value)
@@ -101,23 +101,58 @@ units as (
 
 ),
 
-statistics as (
+summed as (
 
     select
         task_id,
         total_position,
         count(unit_value) as n_units,
-        sum(unit_value) as sum_value,
-        avg(unit_value) as mean_value,
-        -- of a single value, which tools call 0
-        case when count(unit_value) = 1 then 0 else stddev_samp(unit_value) end as sd_value,
-        var_pop(unit_value) as population_variance,
+        {{ sum_in_order('unit_value') }} as sum_value,
         min(unit_value) as min_value,
         max(unit_value) as max_value,
         percentile_cont(0.9) within group (order by unit_value) as p90_value
 
     from units
     group by task_id, total_position
+
+),
+
+averaged as (
+
+    select
+        *,
+        sum_value / nullif(n_units, 0) as mean_value
+
+    from summed
+
+),
+
+spread as (
+
+    select
+        units.task_id,
+        units.total_position,
+        {{ sum_in_order('power(units.unit_value - averaged.mean_value, 2)') }} as squares
+
+    from units
+    inner join averaged using (task_id, total_position)
+    group by units.task_id, units.total_position
+
+),
+
+statistics as (
+
+    select
+        averaged.*,
+        -- of a single value, which tools call 0
+        case
+            when averaged.n_units = 1 then 0
+            else sqrt(spread.squares / (averaged.n_units - 1))
+        end as sd_value,
+        spread.squares / averaged.n_units as population_variance
+
+    from averaged
+    inner join spread using (task_id, total_position)
 
 )
 

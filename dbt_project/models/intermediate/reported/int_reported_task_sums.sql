@@ -15,8 +15,8 @@ counted_rounds as (
         count(case when coalesce(counted_as, reported_status) = 'pass' then 1 end) as n_pass,
         count(case when coalesce(counted_as, reported_status) = 'fail' then 1 end) as n_fail,
         count(case when reported_status = 'error' then 1 end) as n_error,
-        sum(latency_ms) as sum_latency_ms,
-        sum({{ json_number('metadata', 'cost') }}) as sum_cost,
+        {{ sum_in_order('latency_ms') }} as sum_latency_ms,
+        {{ sum_in_order(json_number('metadata', 'cost')) }} as sum_cost,
         cast(sum(input_tokens) as double) as sum_input_tokens,
         cast(sum(output_tokens) as double) as sum_output_tokens,
         sum(
