@@ -1,6 +1,6 @@
 {#- Numbers. -#}
 
-{#- A double with a fixed count of decimals. Ties are what they are after the multiplication. -#}
+{#- A double with a fixed count of decimals. Whether it is a tie is decided after the multiplication. -#}
 {% macro rounded(number, digits=6) -%}
     {{ return(adapter.dispatch('rounded')(number, digits)) }}
 {%- endmacro %}

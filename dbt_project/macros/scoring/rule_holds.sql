@@ -1,4 +1,4 @@
-{#- Whether an answer keeps a rule; null where that cannot be told. One `when` per rule.
+{#- Whether an answer keeps a rule; null where that cannot be judged. One `when` per rule.
 
     Reads the columns of int_rules_judged: `subject` (what the rule looks at, text),
     `stripped_subject`, `document` (the same as JSON, a text that holds JSON read), and

@@ -3,7 +3,7 @@
     case
         when {{ t }} is not null then {{ t_p_value(t, df) }}
         when {{ n_changed }} = 0 then 1
-        -- all changed by the same amount: as likely as that many heads in a row, or tails
+        -- all changed by the same amount: as likely as n tosses of a coin that all fall alike
         else power(2e0, -{{ df }})
     end
 {%- endmacro %}

@@ -61,7 +61,7 @@ described as (
         subjects.position,
         {{ paired_columns('sums') }},
         subjects.level <> 'dimension' or sums.is_all_or_nothing as has_passes,
-        -- what a dimension has in common are the cases of the pair
+        -- a dimension shares what the pair shares: its cases
         case when subjects.level = 'dimension' then overall.n_shared else sums.n_shared end
             as n_shared_cases,
         case when subjects.level = 'dimension' then overall.n_comparable else sums.n_comparable end

@@ -5,16 +5,6 @@ with
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 scores as (select * from {{ ref('int_scores_chosen') }}),
 
-judged_dimensions as (
-
-    select * from dimensions
-    where
-        scorer_kind = 'outside'
-        or scorer = 'judge'
-        or scorer = 'accuracy' and match_rule = 'semantic'
-
-),
-
 judges as (
 
     select distinct
@@ -23,7 +13,8 @@ judges as (
         scores.given_by || coalesce(' ' || scores.given_by_version, '') as judge
 
     from scores
-    inner join judged_dimensions using (task_id, dimension_id)
+    inner join dimensions using (task_id, dimension_id)
+    where dimensions.is_judged
 
 ),
 

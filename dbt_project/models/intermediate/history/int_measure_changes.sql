@@ -51,7 +51,7 @@ changes as (
 
         ---------- strings
         of_candidates.name,
-        -- what the two say otherwise is not known
+        -- null where the two tasks disagree
         case
             when of_baselines.direction = of_candidates.direction then of_candidates.direction
         end as direction,
@@ -59,7 +59,7 @@ changes as (
         ---------- numerics
         of_baselines.case_value as baseline_value,
         of_candidates.case_value as candidate_value,
-        -- means of the same numbers may differ in their last bit
+        -- means of equal numbers may differ in their last bit
         case
             when
                 abs(of_candidates.case_value - of_baselines.case_value)

@@ -24,7 +24,7 @@ numbered as (
 
 ),
 
--- the newest before it of which all rows are there
+-- the newest earlier task whose rows are all there
 placed as (
 
     select

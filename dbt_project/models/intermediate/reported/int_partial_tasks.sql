@@ -32,14 +32,14 @@ in_scope as (
         tasks.task_id as member_id
 
     from claims
-    inner join tasks as told using (task_id)
+    inner join tasks as claiming using (task_id)
     inner join tasks
         on
-            told.task_id = tasks.task_id
+            claiming.task_id = tasks.task_id
             or (
                 claims.total_scope = 'run'
-                and told.load_id = tasks.load_id
-                and told.run_id = tasks.run_id
+                and claiming.load_id = tasks.load_id
+                and claiming.run_id = tasks.run_id
             )
 
 ),

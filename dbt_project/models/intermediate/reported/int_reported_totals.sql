@@ -1,5 +1,3 @@
-{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
-
 with
 
 totals as (select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }}),

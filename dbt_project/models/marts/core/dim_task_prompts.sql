@@ -1,4 +1,4 @@
--- The nearest word counts: the task's own prompt, else that of its variant, else the pipeline's.
+-- The most specific prompt counts: the task's own, else that of its variant, else the pipeline's.
 with
 
 tasks as (select * from {{ ref('dim_tasks') }} where {{ in_this_build() }}),

@@ -70,7 +70,7 @@ final as (
         grade,
 
         ---------- numerics
-        -- scores of some of the rows are no match for those of all
+        -- a score over some of the rows does not compare with one over all
         cast(case when not is_partial then score_rank end as bigint) as score_rank,
         overall_score,
         ci_low,

@@ -18,7 +18,7 @@ own as (
             ' ',
             scope,
             step_id,
-            -- a place below the field begins with it, or says where in the field it is
+            -- left out where the pointer begins with it
             case
                 when coalesce(left(pointer, length(field) + 1), '') <> concat('/', field)
                     then field

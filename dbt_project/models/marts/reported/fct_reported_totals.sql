@@ -1,6 +1,6 @@
 with
 
-totals as (select * from {{ ref('int_reported_totals') }} where {{ in_this_build() }}),
+totals as (select * from {{ ref('int_reported_totals') }}),
 
 final as (
 

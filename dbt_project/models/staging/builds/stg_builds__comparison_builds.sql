@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'comparison_builds') }}
-
-),
+source as (select * from {{ source('raw', 'comparison_builds') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'task_builds') }}
-
-),
+source as (select * from {{ source('raw', 'task_builds') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'loads') }}
-
-),
+source as (select * from {{ source('raw', 'loads') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'rejects') }}
-
-),
+source as (select * from {{ source('raw', 'rejects') }}),
 
 renamed as (
 

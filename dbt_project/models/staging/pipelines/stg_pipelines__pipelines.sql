@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'pipelines') }}
-
-),
+source as (select * from {{ source('raw', 'pipelines') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'scores') }}
-
-),
+source as (select * from {{ source('raw', 'scores') }}),
 
 renamed as (
 

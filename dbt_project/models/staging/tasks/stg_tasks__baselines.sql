@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'baselines') }}
-
-),
+source as (select * from {{ source('raw', 'baselines') }}),
 
 renamed as (
 

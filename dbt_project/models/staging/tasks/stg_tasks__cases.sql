@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'cases') }}
-
-),
+source as (select * from {{ source('raw', 'cases') }}),
 
 renamed as (
 

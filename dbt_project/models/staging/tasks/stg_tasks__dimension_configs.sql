@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'dimension_configs') }}
-
-),
+source as (select * from {{ source('raw', 'dimension_configs') }}),
 
 renamed as (
 

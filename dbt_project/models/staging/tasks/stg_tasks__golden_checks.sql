@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'golden_checks') }}
-
-),
+source as (select * from {{ source('raw', 'golden_checks') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'named_baselines') }}
-
-),
+source as (select * from {{ source('raw', 'named_baselines') }}),
 
 renamed as (
 

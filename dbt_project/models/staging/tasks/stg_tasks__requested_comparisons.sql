@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'requested_comparisons') }}
-
-),
+source as (select * from {{ source('raw', 'requested_comparisons') }}),
 
 renamed as (
 

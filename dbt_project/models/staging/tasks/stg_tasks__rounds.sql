@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'rounds') }}
-
-),
+source as (select * from {{ source('raw', 'rounds') }}),
 
 renamed as (
 

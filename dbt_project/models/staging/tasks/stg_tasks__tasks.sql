@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'tasks') }}
-
-),
+source as (select * from {{ source('raw', 'tasks') }}),
 
 renamed as (
 

@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'expectations') }}
-
-),
+source as (select * from {{ source('raw', 'expectations') }}),
 
 renamed as (
 

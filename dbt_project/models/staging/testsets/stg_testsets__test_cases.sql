@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'test_cases') }}
-
-),
+source as (select * from {{ source('raw', 'test_cases') }}),
 
 renamed as (
 

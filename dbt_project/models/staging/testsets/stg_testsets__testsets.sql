@@ -1,10 +1,6 @@
 with
 
-source as (
-
-    select * from {{ source('raw', 'testsets') }}
-
-),
+source as (select * from {{ source('raw', 'testsets') }}),
 
 renamed as (
 

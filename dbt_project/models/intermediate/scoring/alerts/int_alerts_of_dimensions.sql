@@ -22,7 +22,7 @@ cases as (
 
 ),
 
--- the dimensions of the seed ask for no target, so that none is missed
+-- nobody asked for the dimensions of the seed, so none of them can be missing
 asked_for as (
 
     select

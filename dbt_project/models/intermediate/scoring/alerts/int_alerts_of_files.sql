@@ -3,7 +3,7 @@
 with
 
 partial as (select * from {{ ref('int_partial_tasks') }} where {{ in_this_build() }}),
-totals as (select * from {{ ref('int_reported_totals') }} where {{ in_this_build() }}),
+totals as (select * from {{ ref('int_reported_totals') }}),
 
 incomplete as (
 

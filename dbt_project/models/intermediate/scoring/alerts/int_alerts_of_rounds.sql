@@ -7,7 +7,7 @@ case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_bu
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
 policy as (select * from {{ ref('alert_policy') }}),
 
--- other tools score no round in error: that is no gap of their scorers
+-- other tools do not score a round in error: that is no gap in their scores
 cases as (
 
     select

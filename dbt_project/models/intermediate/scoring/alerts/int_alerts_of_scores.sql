@@ -12,9 +12,7 @@ used as (
         received.*,
         tasks.n_rounds,
         dimensions.scorer,
-        dimensions.scorer_kind = 'outside'
-        or dimensions.scorer = 'judge'
-        or dimensions.scorer = 'accuracy' and dimensions.match_rule = 'semantic' as is_judged
+        dimensions.is_judged
 
     from received
     inner join tasks using (task_id)

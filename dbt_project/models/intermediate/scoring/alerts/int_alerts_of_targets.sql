@@ -26,7 +26,7 @@ measured as (
 
 ),
 
--- n and n_total: null here = count cases, see below
+-- a null n becomes the number of cases below
 missed as (
 
     select
@@ -99,7 +99,7 @@ missed as (
 
 ),
 
--- how far each case is beyond the limit; not above 0: it keeps to it
+-- how far each case is beyond the limit; 0 or less where it keeps to it
 distances as (
 
     select

@@ -81,6 +81,11 @@ joined as (
         ---------- booleans
         dimensions.is_default,
         coalesce(scorers.is_share, true) as is_share,
+        -- whether its scores come from outside SQL
+        scorer_kind = 'outside'
+        or typed_parameters.scorer = 'judge'
+        or typed_parameters.scorer = 'accuracy'
+        and typed_parameters.match_rule = 'semantic' as is_judged,
         -- whether its rounds pass or fail, beside their score
         typed_parameters.pass_score is not null
         or coalesce(scorers.has_verdict, false)

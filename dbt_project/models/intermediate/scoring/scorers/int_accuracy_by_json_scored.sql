@@ -44,7 +44,7 @@ extracted as (
         checks.expected_number,
         checks.expected_length,
         {{ as_json("null") }} as allowed,
-        -- an answer that is JSON text is read, unless a text is what is wanted
+        -- an answer that is JSON text is parsed, unless a text is expected
         {{ json_value_at(
             "case when checks.path = '$'"
             ~ " and checks.matcher not in ('object', 'array', 'number', 'bool', 'null')"

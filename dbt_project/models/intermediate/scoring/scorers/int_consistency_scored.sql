@@ -39,7 +39,7 @@ different_answers as (
         max(compare) as compare,
         max(answer_text) as answer_text,
         count(*) as n_rounds,
-        -- JSON that is equal has it equal, however keys are ordered and numbers written
+        -- equal JSON has equally many, however keys are ordered and numbers written
         length(translate(
             max(answer_text), '0123456789.eE+- ' || chr(9) || chr(10) || chr(13), ''
         )) as n_letters
@@ -79,8 +79,8 @@ answers_alike as (
 
 ),
 
--- key order is no difference; worth looking at only where answers may be equal, of which
--- an escape hides the letters
+-- key order makes no difference; to look past it costs time, and is done only where answers
+-- may be equal: they have as many letters, or escapes that hide letters
 canonical_answers as (
 
     select

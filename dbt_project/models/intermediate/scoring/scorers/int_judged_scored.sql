@@ -4,13 +4,7 @@ with
 
 dimensions as (
     select * from {{ ref('int_dimensions_resolved') }}
-    where
-        problem is null
-        and (
-            scorer = 'judge'
-            or scorer_kind = 'outside'
-            or (scorer = 'accuracy' and match_rule = 'semantic')
-        )
+    where problem is null and is_judged
 ),
 rounds as (select * from {{ ref('int_rounds_prepared') }}),
 scores as (select * from {{ ref('int_scores_chosen') }}),
@@ -36,7 +30,7 @@ given as (
         rounds.is_error,
         dimensions.scorer = 'accuracy' and scored_cases.case_id is not null
             as is_zero_on_error,
-        -- a tool that judged a broken round counts what it gave
+        -- the score that another tool gave to a round in error stays
         dimensions.scorer = 'reported' and scores.metric is not null as is_kept_on_error,
         case
             when scores.round_id is not null then scores.metric

@@ -82,7 +82,7 @@ reduced as (
         case_id,
 
         ---------- numerics
-        -- 12 digits: what is 1 or 0 shall be so, whatever the road to it
+        -- 12 digits, so that 1 is 1 and 0 is 0 however they were computed
         {{ rounded('combined_score', 12) }} as score,
         confidence,
         {{ rounded('variance', 12) }} as variance,
@@ -93,7 +93,7 @@ reduced as (
         n_scored_rounds,
 
         ---------- strings
-        -- rounds enough, but not the k that the reducer draws
+        -- it has rounds, but fewer than the k that the reducer draws
         case when score is null then coalesce(reason, 'too_few_rounds') end as reason
 
     from combined

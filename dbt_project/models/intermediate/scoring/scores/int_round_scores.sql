@@ -45,8 +45,8 @@ referred_scores as (
 
 ),
 
--- how little they vary within a case, 1 - sd / 0.5 with floor 0, is the same for each of its
--- scored rounds; an error round counts there, and has no stability of its own
+-- 1 - sd / 0.5 of the scores within a case, at least 0, the same for each of its scored
+-- rounds; an error round counts in the sd, and has no stability of its own
 stability as (
 
     select
@@ -123,7 +123,7 @@ explained as (
         all_scored.actual,
 
         ---------- numerics
-        -- what is computed from scores starts at the exact ones: each number is rounded once
+        -- later numbers are computed from the exact ones, so that each is rounded once
         all_scored.metric as exact_metric,
         all_scored.score as exact_score,
         {{ rounded('all_scored.metric') }} as metric,

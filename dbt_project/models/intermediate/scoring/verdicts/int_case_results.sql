@@ -32,7 +32,7 @@ counted as (
         count(*) filter (where rounds.status = 'fail') as n_rounds_failed,
         count(*) filter (where rounds.status = 'error') as n_rounds_in_error,
         count(*) filter (where rounds.status = 'unevaluated') as n_rounds_unevaluated,
-        -- what gave no answer; where an error scores 0, it is scored
+        -- rounds in error without a score; an error that scores 0 has one
         count(*) filter (
             where rounds.status = 'error' and scored_rounds.round_id is null
         ) as n_rounds_unanswered,

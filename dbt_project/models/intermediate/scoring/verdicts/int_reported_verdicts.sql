@@ -6,7 +6,7 @@ rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build()
 scores as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
 dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 
-told as (
+given_by_tool as (
 
     select
         task_id,
@@ -33,7 +33,7 @@ binary_dimensions as (
             and dimensions.is_graded
     where
         scores.reported_value is not null
-        and scores.task_id not in (select told.task_id from told)
+        and scores.task_id not in (select given_by_tool.task_id from given_by_tool)
     group by scores.task_id, scores.dimension_id
     having min(case when scores.reported_value in (0, 1) then 1 else 0 end) = 1
 
@@ -56,7 +56,7 @@ scored as (
 
 judged as (
 
-    select * from told
+    select * from given_by_tool
 
     union all
 

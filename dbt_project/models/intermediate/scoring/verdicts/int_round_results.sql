@@ -1,8 +1,71 @@
 with
 
 rounds as (select * from {{ ref('int_rounds_prepared') }}),
-verdicts as (select * from {{ ref('int_round_verdicts') }}),
+matches as (select * from {{ ref('int_match_results') }}),
+round_scores as (select * from {{ ref('int_round_scores') }}),
+dimensions as (select * from {{ ref('int_dimensions_resolved') }} where has_verdict),
+reasons as (select * from {{ ref('score_reasons') }}),
+reported as (select * from {{ ref('int_reported_verdicts') }}),
 must_haves as (select * from {{ ref('int_round_must_haves') }}),
+
+verdicts as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        status
+
+    from matches
+
+    union all
+
+    select * from reported
+
+    union all
+
+    select
+        round_scores.task_id,
+        round_scores.case_id,
+        round_scores.round_id,
+        case
+            when dimensions.pass_score is not null and round_scores.score is null
+                then 'unevaluated'
+            when dimensions.pass_score is not null
+                then case
+                    when round_scores.score >= dimensions.pass_score then 'pass'
+                    else 'fail'
+                end
+            when round_scores.metric is null then 'unevaluated'
+            when round_scores.metric = 1 then 'pass'
+            else 'fail'
+        end as status
+
+    from dimensions
+    inner join round_scores using (task_id, dimension_id)
+    left join reasons on round_scores.reason = reasons.reason
+    where
+        round_scores.metric is not null
+        or coalesce(reasons.is_unjudged, true)
+
+),
+
+judged as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        case
+            when bool_or(status = 'fail') then 'fail'
+            when bool_or(status = 'unevaluated') then 'unevaluated'
+            else 'pass'
+        end as verdict
+
+    from verdicts
+    group by task_id, case_id, round_id
+
+),
 
 results as (
 
@@ -16,7 +79,7 @@ results as (
         ---------- strings
         case
             when rounds.is_error then 'error'
-            else coalesce(verdicts.verdict, 'unevaluated')
+            else coalesce(judged.verdict, 'unevaluated')
         end as status,
         rounds.error_code,
 
@@ -30,7 +93,7 @@ results as (
         rounds.reported_must_have_pass
 
     from rounds
-    left join verdicts using (task_id, case_id, round_id)
+    left join judged using (task_id, case_id, round_id)
     left join must_haves using (task_id, case_id, round_id)
 
 )
