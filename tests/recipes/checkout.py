@@ -13,7 +13,6 @@ import re
 import shutil
 import subprocess
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +34,7 @@ class Checkout:
         ignored = shutil.ignore_patterns("__pycache__", "target", "logs")
         for package in PACKAGES:
             shutil.copytree(ROOT / package, root / package, ignore=ignored)
+        shutil.copy(ROOT / "pyproject.toml", root)
 
     def recipe(self, to_add: str) -> Recipe:
         """The recipe ``to_add`` as CONTRIBUTING calls it: ``a matcher``."""
@@ -48,6 +48,18 @@ class Checkout:
         return json.loads(
             self.run("query", sql, "--db", "w.duckdb", "--format", "json")
         )
+
+    def health(self) -> list[dict[str, Any]]:
+        """What the doctor finds."""
+        return json.loads(self.run("doctor", "--db", "w.duckdb", "--format", "json"))
+
+    def lint_imports(self) -> str:
+        """What the contracts of `pyproject.toml` say of the imports; they have to hold."""
+        program = (
+            "from importlinter.cli import lint_imports; raise SystemExit("
+            "lint_imports(no_cache=True))"
+        )
+        return self._python("-c", program)
 
     def evaluate(self, program: str) -> str:
         return self._python("-c", program).strip()
@@ -70,12 +82,13 @@ class Recipe:
 
     def __init__(self, root: Path, text: str) -> None:
         self._root = root
-        self._named = [_PLACEHOLDER.sub("*", name) for name in _NAMED.findall(text)]
+        self._named = [_files_called(name) for name in _NAMED.findall(text)]
 
     def write(self, path: str, text: str) -> None:
         """A file that was not there."""
         file = self._file(path)
         assert not file.exists()
+        file.parent.mkdir(exist_ok=True)
         file.write_text(text, "utf-8")
 
     def append(self, path: str, text: str) -> None:
@@ -101,12 +114,15 @@ class Recipe:
             csv.DictWriter(seed, columns, lineterminator="\n").writerow(values)
 
     def _file(self, path: str) -> Path:
-        beside = f"{path.rpartition('/')[0]}/"
-        stem = path.rpartition("/")[2].partition(".")[0]
-        assert any(
-            fnmatch(path, f"*{name}")
-            or fnmatch(f"{stem}", name)
-            or beside.endswith(name)
-            for name in self._named
-        ), f"the recipe does not name {path}"
+        assert any(name.search(path) for name in self._named), (
+            f"the recipe does not name {path}"
+        )
         return self._root / path
+
+
+def _files_called(name: str) -> re.Pattern[str]:
+    """The paths of a file, with or without its suffix, or of those in a folder."""
+    path = re.escape(_PLACEHOLDER.sub("*", name)).replace(r"\*", "[^/]+")
+    return re.compile(
+        rf"(^|/){path}" + (r"[^/]+$" if name[-1] == "/" else r"(\.\w+)?$")
+    )

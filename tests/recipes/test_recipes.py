@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest.raw import SCHEMA_VERSION
 from promptlab.build import plan
 from tests.conftest import ROOT
 from tests.recipes.checkout import Checkout
@@ -79,6 +80,84 @@ STARTS_IN_PYTHON = """\
         text = searchable_text(actual) or ""
         return None if text.startswith(text_check(expected).operand) else "value_mismatch"
     if matcher in ("contains", "regex"):
+"""
+
+FORMAT = '''\
+"""Glossaries: a JSON object of terms and what they mean."""
+
+from __future__ import annotations
+
+import json
+
+from ingest.raw.rows import Reading
+
+
+def read_glossary(data: bytes) -> Reading:
+    """A row per term; a glossary of the same name is replaced."""
+    found = json.loads(data)
+    name, terms = found["glossary"], found["terms"]
+    return Reading(
+        rows={
+            "glossary_terms": {
+                "glossary_id": [name] * len(terms),
+                "term": list(terms),
+                "meaning": list(terms.values()),
+            }
+        },
+        records_loaded=len(terms),
+        keys=[("glossary", name)],
+    )
+'''
+
+READER = """\
+def _glossary(source: Source) -> Iterable[Reading]:
+    from ingest.glossary import read_glossary
+
+    return [read_glossary(source.data)]
+
+
+_READERS: dict"""
+
+GLOSSARY_TABLE = """
+-- One term of a glossary.
+create table if not exists raw.glossary_terms (
+    load_id bigint not null,
+    glossary_id varchar not null,
+    term varchar not null,
+    meaning varchar
+);
+"""
+
+GLOSSARY_STAGED = """\
+with
+
+source as (select * from {{ source('raw', 'glossary_terms') }}),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        glossary_id,
+
+        ---------- strings
+        term,
+        meaning
+
+    from source
+
+)
+
+select * from renamed
+"""
+
+GLOSSARY_DESCRIBED = """\
+version: 2
+
+models:
+  - name: stg_glossaries__terms
+    description: One term of a glossary.
 """
 
 TOOL = '''\
@@ -187,6 +266,53 @@ def add_a_matcher(checkout: Checkout) -> None:
     )
 
 
+def add_an_input_format(checkout: Checkout) -> None:
+    recipe = checkout.recipe("an input format")
+    recipe.write("ingest/glossary.py", FORMAT)
+    recipe.edit(
+        "ingest/formats.py",
+        ("_READERS: dict", READER),
+        ('    "memory": _memory,\n', '    "memory": _memory,\n    "glossary": _glossary,\n'),
+    )  # fmt: skip
+    recipe.edit(
+        "ingest/kinds.py",
+        ('    if "id" in keys:\n', '    if {"glossary", "terms"} <= keys:\n        return "glossary"\n    if "id" in keys:\n'),
+    )  # fmt: skip
+    recipe.edit(
+        "promptlab/cli/ingest.py",
+        ('    "memory",\n', '    "memory",\n    "glossary",\n'),
+    )
+    recipe.edit("pyproject.toml", ("| scores | memory", "| scores | memory | glossary"))
+    recipe.append("ingest/raw/raw.sql", GLOSSARY_TABLE)
+    recipe.edit(
+        "ingest/raw/tables.py",
+        (f"SCHEMA_VERSION = {SCHEMA_VERSION}", f"SCHEMA_VERSION = {SCHEMA_VERSION + 1}"),
+        ('    "pipeline": ((', '    "glossary": (("glossary_terms",), ("glossary_id",)),\n    "pipeline": (('),
+    )  # fmt: skip
+    recipe.edit(
+        "ingest/raw/upgrades.py",
+        ("    4: (),\n", f"    4: (),\n    {SCHEMA_VERSION + 1}: (),\n"),
+    )
+    recipe.edit(
+        "promptlab/operations/ownership.py",
+        (
+            '    "rejects": STAYS,',
+            '    "glossary_terms": STAYS,\n    "rejects": STAYS,',
+        ),
+    )
+    recipe.edit(
+        "promptlab/operations/health_sql.py",
+        ("            select load_id, count(*) from raw.pipelines group by all\n", "            select load_id, count(*) from raw.pipelines group by all\n            union all\n            select load_id, count(*) from raw.glossary_terms group by all\n"),
+    )  # fmt: skip
+    staging = "dbt_project/models/staging"
+    recipe.append(
+        f"{staging}/_raw__sources.yml",
+        "      - name: glossary_terms\n        description: One term of a glossary.\n",
+    )
+    recipe.write(f"{staging}/glossaries/stg_glossaries__terms.sql", GLOSSARY_STAGED)
+    recipe.write(f"{staging}/glossaries/_glossaries__models.yml", GLOSSARY_DESCRIBED)
+
+
 def add_a_tool(checkout: Checkout) -> None:
     recipe = checkout.recipe("a format of another tool")
     recipe.write("ingest/foreign/quizmaster.py", TOOL)
@@ -251,6 +377,7 @@ FOLLOWED = (
     add_an_alert,
     add_a_grade,
     add_a_matcher,
+    add_an_input_format,
     add_a_tool,
     add_a_memory_metric,
 )
@@ -260,9 +387,11 @@ FOLLOWED = (
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A copy with one of everything more, and what it makes of a few files."""
     copy = Checkout(tmp_path_factory.mktemp("checkout"))
+    inputs = copy.root / "in"
+    write(inputs / "old.jsonl", {"id": "a", "expected_output": "b"})
+    copy.run("ingest", "in", "--db", "w.duckdb")
     for follow in FOLLOWED:
         follow(copy)
-    inputs = copy.root / "in"
     asked = task("t", [case("Please wait."), case("please")], [dimension("politeness")])
     write(inputs / "run.json", asked)
     steps = {"full": "starts:Rivers", "none": "starts:Lakes"}
@@ -270,6 +399,8 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     said = {"s": {"full": "Rivers run.", "none": "Rivers run."}}
     write(inputs / "out.jsonl", RESULT | {"testset": "set", "step_outputs": said})
     replies = {"one": {"text": "yes", "verdict": "pass"}}
+    terms = {"delta": "mouth", "ford": "crossing"}
+    write(inputs / "words.json", {"glossary": "rivers", "terms": terms})
     write(inputs / "quiz.json", {"quiz": "rivers", "replies": replies})
     memory = str(ROOT / "examples" / "memory")
     copy.run("run", "in", memory, "--db", "w.duckdb", "--out", "out", "--lang", "en")
@@ -310,6 +441,29 @@ def test_a_matcher_judges_alike_in_sql_and_python(checkout: Checkout) -> None:
         "    print(judge(wanted, 'Rivers run.').status)"
     )
     assert checkout.evaluate(program).split() == ["pass", "fail"]
+
+
+@pytest.mark.slow
+def test_a_format_is_recognised_staged_and_replaced_in_a_warehouse_that_was_there(
+    checkout: Checkout,
+) -> None:
+    terms = "select term, meaning from staging.stg_glossaries__terms order by term"
+    assert checkout.rows(terms) == [
+        {"term": "delta", "meaning": "mouth"},
+        {"term": "ford", "meaning": "crossing"},
+    ]
+    file = checkout.root / "in" / "words.json"
+    write(file, {"glossary": "rivers", "terms": {"ford": "shallow place"}})
+    checkout.run("ingest", "in", "--kind", "auto", "--db", "w.duckdb")
+    checkout.run("build", "--db", "w.duckdb")
+    assert checkout.rows(terms) == [{"term": "ford", "meaning": "shallow place"}]
+    assert {row["state"] for row in checkout.health()} == {"ok"}
+    assert checkout.run("ingest", "--help").count("glossary") == 1
+
+
+@pytest.mark.slow
+def test_a_format_has_its_place_among_the_layers(checkout: Checkout) -> None:
+    assert "0 broken" in checkout.lint_imports()
 
 
 @pytest.mark.slow
