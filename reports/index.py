@@ -14,7 +14,7 @@ from reports.charts.sparkline import Sparkline, sparkline
 from reports.gate.verdict import gate_results
 from reports.pages.render import environment, render
 from reports.queries.memory import MemoryLine, memory_lines
-from reports.queries.rows import Row, moment, rows
+from reports.queries.rows import Row, rows
 from reports.views.headline import headline_view
 from reports.views.pieces import CaseRef, HeadlineView
 from reports.views.task import case_anchor
@@ -168,7 +168,7 @@ def _run(row: Row, href: Href) -> RunLine:
         task_id=row["task_id"],
         prompt_version=row["prompt_version"],
         model=row["model"],
-        created_at=moment(row["created_at"]),
+        created_at=row["created_at"],
         overall_score=row["overall_score"],
         grade=row["grade"],
         pass_rate=row["pass_rate"],

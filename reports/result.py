@@ -31,7 +31,7 @@ from reports.limits import WHOLE, ListLimits
 from reports.queries import tasks
 from reports.queries.cases import PROMPT, add_contents, prompt_of, round_row
 from reports.queries.comparisons import baseline_of, comparison
-from reports.queries.rows import Row, from_json, moment, rows
+from reports.queries.rows import Row, from_json, rows
 from reports.queries.targets import target_status
 from reports.sentences import Speech
 from reports.texts.catalogue import catalogue
@@ -91,7 +91,7 @@ def analysis_result(
             model=task["model"],
             triggered_by=task["triggered_by"],
             env=from_json(task["env"]),
-            created_at=moment(task["created_at"]),
+            created_at=task["created_at"],
         ),
         summary=ResultSummary(alerts=alerts, **summary),
         dimensions=[
@@ -134,10 +134,7 @@ class _Reader:
         limits: ListLimits,
     ) -> None:
         self._con = con
-        self._values: dict[str, Any] = {
-            "task_id": task_id,
-            "baseline": baseline,
-        }
+        self._values: dict[str, Any] = {"task_id": task_id, "baseline": baseline}
         self._limits = {
             name: _EVERYTHING if limit is None else limit
             for name, limit in vars(limits).items()
@@ -145,9 +142,7 @@ class _Reader:
 
     def all(self, sql: str) -> list[Row]:
         """Return the rows of *sql*; its limits and parameters are filled in."""
-        text = sql.format(**self._limits)
-        used = {k: v for k, v in self._values.items() if f"${k}" in text}
-        return rows(self._con, text, used)
+        return rows(self._con, sql.format(**self._limits), self._values)
 
     def cases(self) -> list[Row]:
         """Return the cases; what is read of cases after that is of these."""

@@ -15,6 +15,7 @@ import duckdb
 from promptlab.build.broken_contract import BrokenContract
 from promptlab.build.tuning import steps_fit_in_memory
 from promptlab.database.connection import is_of_the_file
+from promptlab.database.rows import dictionaries
 from promptlab.errors import BuildError
 from promptlab.version import __version__
 
@@ -75,7 +76,9 @@ def execute(
             if is_of_the_file(error):
                 raise
             raise BuildError(f"{node.kind} {node.name}: {error}") from None
-        if node.relation in plan.batches and _first_rows(con, node.relation, 1):
+        if node.relation in plan.batches and dictionaries(
+            con, f"from {node.relation} limit 1"
+        ):
             filled.add(node.relation)
     _remember(con, plan, full_refresh=full_refresh)
     # never written to disk: half of the file, and a tenth of the time of a first build
@@ -151,20 +154,12 @@ def _write(
 def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
     (count,) = con.execute(f"select count(*) from ({node.query})").fetchall()[0]
     if count:
-        rows = _first_rows(con, f"({node.query})", _ROWS_SHOWN)
+        rows = dictionaries(con, f"from ({node.query}) limit {_ROWS_SHOWN}")
         raise BuildError(
             "\n".join(
                 [f"data test {node.name} fails for {count} row(s)", *map(str, rows)]
             )
         )
-
-
-def _first_rows(
-    con: duckdb.DuckDBPyConnection, relation: str, limit: int
-) -> list[dict[str, object]]:
-    result = con.execute(f"select * from {relation} limit {limit}")
-    names = [column[0] for column in result.description]
-    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 def _remember(

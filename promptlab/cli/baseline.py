@@ -50,9 +50,8 @@ def command(call: Call, action: str, task: str | None) -> int:
     """
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import clear_baseline, set_baseline
-    from promptlab.warehouse import Warehouse
 
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    warehouse = call.warehouse()
     if action == "show":
         return _show(call, warehouse, task)
     if action == "set":

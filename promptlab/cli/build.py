@@ -54,10 +54,8 @@ def command(
     transaction. What follows `--` goes to dbt itself as it is, for example
     `promptlab build -- --select fct_task_summaries+`.
     """
-    from promptlab.warehouse import Warehouse
-
     started = time.monotonic()
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    warehouse = call.warehouse()
     with progress(1, shown=call.shows_bars) as bar:
         bar.begin(1)
         build_with_progress(warehouse, call, bar, dbt_args, full_refresh=full_refresh)

@@ -28,6 +28,7 @@ from promptlab.cli.output import (
     Column,
     Table,
     print_headline,
+    print_objects,
     print_rows,
     print_sides,
     print_text,
@@ -38,11 +39,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from promptlab.contracts.comparison import (
-        CaseChange,
-        Comparison,
-        ScoreComparison,
-    )
+    from promptlab.contracts.comparison import Comparison, ScoreComparison
     from promptlab.contracts.gate import GateResult
     from reports.gate.policy import Policy
 
@@ -98,7 +95,6 @@ def command(
     """
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import compare
-    from promptlab.warehouse import Warehouse
     from reports.gate.policy import load_policy
     from reports.gate.verdict import gate_result
 
@@ -107,7 +103,7 @@ def command(
     candidate = tasks[-1] if tasks else "latest"
     baseline = tasks[0] if len(tasks) == 2 else "baseline"
     lang, policy = call.settings.lang, load_policy()
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    warehouse = call.warehouse()
     comparison = compare(
         warehouse,
         baseline,
@@ -159,7 +155,7 @@ def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
     if call.format == "json":
         click.echo(comparison.model_dump_json(indent=2))
     elif call.format == "csv":
-        print_rows(_CASE_NAMES, [_case(c) for c in comparison.cases], "csv")
+        print_objects(comparison.cases, _CASE_FIELDS, "csv")
     elif call.format == "md":
         click.echo(comparison_markdown(comparison, gate), nl=False)
     else:
@@ -184,16 +180,12 @@ def _print_for_people(comparison: Comparison, *, wide: bool) -> None:
             print_rows(_SCORE_NAMES, rows, "table", _score_table(heading), wide=wide)
     if comparison.measures:
         click.echo()
-        rows = [
-            tuple(getattr(each, name) for name in _MEASURE_NAMES)
-            for each in comparison.measures
-        ]
-        print_rows(_MEASURE_NAMES, rows, "table", _MEASURES, wide=wide)
+        measures = comparison.measures
+        print_objects(measures, _MEASURE_NAMES, "table", _MEASURES, wide=wide)
     changed = [c for c in comparison.cases if c.change != "same"]
     if changed:
         click.echo()
-        rows = [_case(c) for c in changed]
-        print_rows(_CASE_NAMES, rows, "table", _CASES, wide=wide)
+        print_objects(changed, _CASE_FIELDS, "table", _CASES, wide=wide)
 
 
 _COUNTS = (
@@ -273,10 +265,13 @@ _MEASURES = Table(
 )
 
 
-_CASE_NAMES = (
-    "case_id", "change", "severity", "before", "after", "delta", "status_before",
-    "status_after", "must_have_lost", "must_have_gained", "reason",
-)  # fmt: skip
+_CASE_FIELDS = {
+    "case_id": "case_id", "change": "change", "severity": "severity",
+    "before": "baseline_score", "after": "candidate_score", "delta": "delta",
+    "status_before": "baseline_status", "status_after": "candidate_status",
+    "must_have_lost": "must_have_lost", "must_have_gained": "must_have_gained",
+    "reason": "reason",
+}  # fmt: skip
 
 _CASES = Table(
     columns=(
@@ -292,19 +287,3 @@ _CASES = Table(
         Column("reason", words, "reason"),
     ),
 )
-
-
-def _case(case: CaseChange) -> Sequence[object]:
-    return (
-        case.case_id,
-        case.change,
-        case.severity,
-        case.baseline_score,
-        case.candidate_score,
-        case.delta,
-        case.baseline_status,
-        case.candidate_status,
-        case.must_have_lost,
-        case.must_have_gained,
-        case.reason,
-    )

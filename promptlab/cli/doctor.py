@@ -11,7 +11,7 @@ import click
 from promptlab.cli.cells import judged, plain
 from promptlab.cli.language import speak
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows, print_text
+from promptlab.cli.output import Column, Table, print_objects, print_text
 
 if TYPE_CHECKING:
     from promptlab.operations.health import Finding
@@ -38,19 +38,14 @@ def command(call: Call) -> int:
     is fail.
     """
     from promptlab.operations.health import examine
-    from promptlab.warehouse import Warehouse
 
     speak("en")  # what is wrong with a file reads as errors do
-    findings = list(examine(Warehouse(call.settings.db, settings=call.settings)))
+    findings = list(examine(call.warehouse()))
     is_short = call.format == "table" and not (call.wide or call.verbose)
     shown = [f for f in findings if f.state != "ok"] if is_short else findings
     if shown or not is_short:
-        print_rows(
-            ("what", "name", "state", "value", "fix"),
-            [(f.what, f.name, f.state, f.value, f.fix) for f in shown],
-            call.format,
-            _TABLE,
-        )
+        columns = ("what", "name", "state", "value", "fix")
+        print_objects(shown, columns, call.format, _TABLE)
     if is_short:
         _print_summary(findings)
     return 70 if any(f.state == "fail" for f in findings) else 0

@@ -74,12 +74,11 @@ def command(
         raise UsageError("--task goes with --every-eval-ever: Parquet has every task")
     from promptlab.operations.export import export_parquet
     from promptlab.operations.export_from_spark import export_from_spark
-    from promptlab.warehouse import Warehouse
 
     now = datetime.now(UTC)
     if target == "duckdb":
         manifest = export_parquet(
-            Warehouse(call.settings.db, settings=call.settings),
+            call.warehouse(),
             folder,
             schemas=tuple(dict.fromkeys(schemas)),
             exported_at=now,
@@ -105,10 +104,9 @@ def _export_evals(
 ) -> int:
     from promptlab.cli.output import print_rows
     from promptlab.operations.export_evals import export_evals
-    from promptlab.warehouse import Warehouse
 
     exported = export_evals(
-        Warehouse(call.settings.db, settings=call.settings),
+        call.warehouse(),
         folder,
         tasks=tasks,
         organization=organization,

@@ -51,12 +51,10 @@ def command(call: Call, title: str | None, limit: int) -> int:
     one task to the next; of all tasks, or those of TITLE. Those nearest to a coin's
     toss come first.
     """
-    from promptlab.warehouse import Warehouse
+    from promptlab.database.rows import fetched
 
-    with Warehouse(call.settings.db, settings=call.settings).built() as con:
-        result = con.execute(_FLAKY, {"title": title, "limit": limit})
-        columns = [column[0] for column in result.description or ()]
-        rows = result.fetchall()
+    with call.warehouse().built() as con:
+        columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0

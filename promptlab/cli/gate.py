@@ -11,7 +11,13 @@ import click
 from promptlab.cli.cells import ident, judged, plain
 from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
+from promptlab.cli.output import (
+    Column,
+    Table,
+    print_headline,
+    print_objects,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4}
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
+_COLUMNS = ("rule", "value", "limit", "verdict", "note")
 _TABLE = Table(
     columns=(
         Column("rule", ident, "rule"),
@@ -54,14 +61,13 @@ def command(
     nothing to compare with and passes, unless the policy says `require_baseline`.
     """
     from promptlab.history.gate import judge
-    from promptlab.warehouse import Warehouse
     from reports.gate.policy import default_policy, load_policy
 
     if init:
         click.echo(default_policy(), nl=False)
         return 0
     result = judge(
-        Warehouse(call.settings.db, settings=call.settings),
+        call.warehouse(),
         task,
         load_policy(policy),
         lang=call.settings.lang,
@@ -75,13 +81,11 @@ def command(
 def _print(result: GateResult, call: Call) -> None:
     from reports.formats.comparisons import gate_junit, gate_markdown
 
-    columns = ("rule", "value", "limit", "verdict", "note")
-    rows = [(r.rule, r.value, r.limit, r.verdict, r.note) for r in result.rules]
     form = call.format
     if form == "json":
         click.echo(result.model_dump_json(indent=2))
     elif form == "csv":
-        print_rows(columns, rows, "csv")
+        print_objects(result.rules, _COLUMNS, "csv")
     elif form == "md":
         click.echo(gate_markdown(result), nl=False)
     elif form == "junit":
@@ -98,7 +102,7 @@ def _print(result: GateResult, call: Call) -> None:
             f"  {against}"
         )
         click.echo()
-        print_rows(columns, rows, "table", _TABLE)
+        print_objects(result.rules, _COLUMNS, "table", _TABLE)
         told = [
             (rule.rule, rule.note)
             for rule in result.rules

@@ -96,9 +96,7 @@ def command(
     bytes again change nothing; new content of a task replaces the old. A file whose
     task was purged stays out.
     """
-    from promptlab.warehouse import Warehouse
-
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    warehouse = call.warehouse()
     worst = 0
     for sink in dict.fromkeys(sinks or ["duckdb"]):
         with progress(1, shown=call.shows_bars) as bar:

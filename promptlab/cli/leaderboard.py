@@ -59,13 +59,11 @@ def command(call: Call, title: str | None) -> int:
     The order may be chance where an interval reaches the leader's (`overlaps_leader`):
     compare the two.
     """
+    from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo
-    from promptlab.warehouse import Warehouse
 
-    with Warehouse(call.settings.db, settings=call.settings).built() as con:
-        result = con.execute(_LEADERBOARD, {"title": title})
-        columns = [column[0] for column in result.description or ()]
-        rows = result.fetchall()
+    with call.warehouse().built() as con:
+        columns, rows = fetched(con, _LEADERBOARD, {"title": title})
         if not rows and call.format == "table":
             raise NothingToDo(f"leaderboard: {nothing_titled(con, title)}")
     print_rows(columns, rows, call.format, _TABLE, wide=call.wide)

@@ -23,7 +23,14 @@ from promptlab.cli.cells import (
 )
 from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows, print_sides, print_text
+from promptlab.cli.output import (
+    Column,
+    Table,
+    print_objects,
+    print_rows,
+    print_sides,
+    print_text,
+)
 
 if TYPE_CHECKING:
     import duckdb
@@ -141,13 +148,12 @@ def command(
     and with the newest before it of another. Times of inserting and retrieving follow.
     """
     from promptlab.errors import UsageError
-    from promptlab.warehouse import Warehouse
 
     if len(runs) > 2:
         raise UsageError("one run, or two to compare")
     if show in ("comparison", "questions") and len(runs) < 2:
         raise UsageError(f"--show {show}: name two runs")
-    with Warehouse(call.settings.db, settings=call.settings).built() as con:
+    with call.warehouse().built() as con:
         chosen = [_resolve(con, run) for run in runs] or [_newest(con)]
         lang = call.settings.lang
         values = {"view": view, "failed_calls": failed_calls, "average": average}
@@ -190,14 +196,15 @@ def _print(
     timings: Rows,
     comparison: MemoryComparison | None,
 ) -> None:
+    questions = comparison.questions if comparison else []
     if call.format != "table":
-        parts = {
-            "figures": figures,
-            "comparison": (_COMPARED, _compared(comparison, every_metric=True)),
-            "questions": (_QUESTIONS, _questions(comparison)),
-            "timings": timings,
-        }
-        print_rows(*parts[show or "figures"], call.format)
+        if show == "comparison":
+            scores = comparison.scores if comparison else []
+            print_objects(scores, _COMPARED, call.format)
+        elif show == "questions":
+            print_objects(questions, _QUESTIONS, call.format)
+        else:
+            print_rows(*(timings if show == "timings" else figures), call.format)
         return
     if show in (None, "figures"):
         print_rows(*figures, "table", _FIGURES, wide=call.wide)
@@ -206,8 +213,7 @@ def _print(
             click.echo()
         _print_comparison(comparison, wide=call.wide)
     if show == "questions":
-        rows = _questions(comparison)
-        print_rows(_QUESTIONS, rows, "table", _CHANGED, wide=call.wide)
+        print_objects(questions, _QUESTIONS, "table", _CHANGED, wide=call.wide)
     if show == "timings" or (show is None and timings[1]):
         if show is None:
             click.echo()
@@ -230,16 +236,18 @@ def _print_comparison(comparison: MemoryComparison, *, wide: bool) -> None:
     )
     print_text(spoken(_COUNTS, **counts.model_dump()))
     click.echo()
-    rows = _compared(comparison, every_metric=False)
-    print_rows(_COMPARED, rows, "table", _COMPARISON, wide=wide)
+    scores = [each for each in comparison.scores if each.is_right_metric]
+    print_objects(scores, _COMPARED, "table", _COMPARISON, wide=wide)
 
 
-_COMPARED = (
-    "metric", "category", "name", "before", "after", "delta", "low", "high", "p",
-    "adjusted_p", "pairs", "right_lost", "right_gained", "mcnemar_p", "detectable",
-    "verdict", "reason",
-)  # fmt: skip
-
+_COMPARED = {
+    "metric": "metric", "category": "subject", "name": "name",
+    "before": "baseline_score", "after": "candidate_score", "delta": "delta",
+    "low": "ci_low", "high": "ci_high", "p": "p_value", "adjusted_p": "p_adjusted",
+    "pairs": "n_pairs", "right_lost": "n_lost", "right_gained": "n_gained",
+    "mcnemar_p": "mcnemar_p", "detectable": "smallest_detectable",
+    "verdict": "verdict", "reason": "reason",
+}  # fmt: skip
 
 _COMPARISON = Table(
     columns=(
@@ -263,38 +271,13 @@ _COMPARISON = Table(
 )
 
 
-def _compared(
-    comparison: MemoryComparison | None, *, every_metric: bool
-) -> list[Sequence[Any]]:
-    return [
-        (
-            s.metric,
-            s.subject,
-            s.name,
-            s.baseline_score,
-            s.candidate_score,
-            s.delta,
-            s.ci_low,
-            s.ci_high,
-            s.p_value,
-            s.p_adjusted,
-            s.n_pairs,
-            s.n_lost,
-            s.n_gained,
-            s.mcnemar_p,
-            s.smallest_detectable,
-            s.verdict,
-            s.reason,
-        )
-        for s in (comparison.scores if comparison else ())
-        if every_metric or s.is_right_metric
-    ]
-
-
-_QUESTIONS = (
-    "task_id", "question_index", "category", "change", "before", "after", "delta",
-    "status_before", "status_after", "question_text", "answer_before", "answer_after",
-)  # fmt: skip
+_QUESTIONS = {
+    "task_id": "task_id", "question_index": "question_index", "category": "category",
+    "change": "change", "before": "baseline_score", "after": "candidate_score",
+    "delta": "delta", "status_before": "baseline_status",
+    "status_after": "candidate_status", "question_text": "question_text",
+    "answer_before": "baseline_answer", "answer_after": "candidate_answer",
+}  # fmt: skip
 
 _CHANGED = Table(
     columns=(
@@ -312,26 +295,6 @@ _CHANGED = Table(
         Column("index", plain, "question_index"),
     ),
 )
-
-
-def _questions(comparison: MemoryComparison | None) -> list[Sequence[Any]]:
-    return [
-        (
-            q.task_id,
-            q.question_index,
-            q.category,
-            q.change,
-            q.baseline_score,
-            q.candidate_score,
-            q.delta,
-            q.baseline_status,
-            q.candidate_status,
-            q.question_text,
-            q.baseline_answer,
-            q.candidate_answer,
-        )
-        for q in (comparison.questions if comparison else ())
-    ]
 
 
 def _side_by_side(
@@ -360,12 +323,13 @@ def _read(
     runs: Sequence[str],
     values: dict[str, str],
 ) -> Rows:
+    from promptlab.database.rows import fetched
+
     columns: Sequence[str] = ()
     found: list[Sequence[Any]] = []
     for run in runs:
-        cursor = con.execute(sql, {"run": run, **values})
-        columns = [column[0] for column in cursor.description or ()]
-        found += cursor.fetchall()
+        columns, rows = fetched(con, sql, {"run": run, **values})
+        found += rows
     return columns, found
 
 

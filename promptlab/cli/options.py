@@ -17,6 +17,7 @@ from promptlab.languages import languages
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings
+    from promptlab.warehouse import Warehouse
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,6 +34,12 @@ class Call:
     format: str
     wide: bool = False
     """Whether a table shows every column."""
+
+    def warehouse(self, exported: Path | None = None) -> Warehouse:
+        """The warehouse of the settings; its reports may read exported marts."""
+        from promptlab.warehouse import Warehouse
+
+        return Warehouse(self.settings.db, settings=self.settings, exported=exported)
 
     def say(self, message: str, event: str = "progress", **fields: Any) -> None:
         """A line of progress, to stderr; nothing with ``--quiet``.

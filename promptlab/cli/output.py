@@ -109,6 +109,29 @@ def print_rows(
         _print(_table(table, found, wide=wide, room=_room(wide=wide)))
 
 
+def print_objects(
+    objects: Iterable[object],
+    fields: Sequence[str] | Mapping[str, str],
+    form: str,
+    table: Table | None = None,
+    *,
+    wide: bool = False,
+) -> None:
+    """Print objects to stdout as `print_rows` does.
+
+    Args:
+        objects: a row each.
+        fields: the attributes that are its columns; by the columns' names where these
+            are others.
+        form: ``table``, ``json`` or ``csv``.
+        table: what the table shows.
+        wide: show the columns that the table leaves out, too.
+    """
+    shown = fields.values() if isinstance(fields, Mapping) else fields
+    rows = [[getattr(each, name) for name in shown] for each in objects]
+    print_rows(tuple(fields), rows, form, table, wide=wide)
+
+
 def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
     """Print a sentence, folded between words.
 

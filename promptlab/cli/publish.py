@@ -21,8 +21,7 @@ def command(call: Call, path: Path) -> int:
     """
     from promptlab.cli.output import print_rows
     from promptlab.operations.publish import publish
-    from promptlab.warehouse import Warehouse
 
-    written = publish(Warehouse(call.settings.db, settings=call.settings), path)
+    written = publish(call.warehouse(), path)
     print_rows(("published",), [(str(written),)], call.format)
     return 0

@@ -42,11 +42,10 @@ def command(
     """
     from promptlab.errors import UsageError
     from promptlab.operations.purge import find, purge
-    from promptlab.warehouse import Warehouse
 
     if not (tasks or runs or before):
         raise UsageError("purge: name what goes: --task ID, --run ID or --before DATE")
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    warehouse = call.warehouse()
     day = None if before is None else before.date()
     if dry_run or not yes:
         found = find(warehouse, tasks=tasks, runs=runs, before=day)

@@ -21,11 +21,10 @@ def command(call: Call, sql: str) -> int:
     from promptlab.cli.output import print_rows
     from promptlab.database.connection import run_query
     from promptlab.errors import UsageError
-    from promptlab.warehouse import Warehouse
 
     if sql == "-":
         sql = sys.stdin.read()
-    with Warehouse(call.settings.db, settings=call.settings).connect() as con:
+    with call.warehouse().connect() as con:
         result = run_query(con, sql)
         if result is None:
             raise UsageError("query: the statement returns no rows")

@@ -65,9 +65,8 @@ def command(
     """
     from promptlab.errors import NothingToDo
     from promptlab.task_ids import resolve_task
-    from promptlab.warehouse import Warehouse
 
-    warehouse = Warehouse(call.settings.db, settings=call.settings, exported=exported)
+    warehouse = call.warehouse(exported)
     if everything:
         tasks, runs = warehouse.to_report(everything=True)
     else:

@@ -46,9 +46,8 @@ def command(
     """
     from promptlab.cli.ingest import exit_code, ingest_with_progress
     from promptlab.cli.output import print_rows
-    from promptlab.warehouse import Warehouse
 
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
+    warehouse = call.warehouse()
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
         with warehouse.kept_open():
             ingested = ingest_with_progress(

@@ -50,13 +50,11 @@ _TABLE = Table(
 @common()
 def command(call: Call, title: str | None, limit: int) -> int:
     """List the tasks of the warehouse, newest first: all, or those of TITLE."""
+    from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo
-    from promptlab.warehouse import Warehouse
 
-    with Warehouse(call.settings.db, settings=call.settings).built() as con:
-        result = con.execute(_TASKS, {"title": title, "limit": limit})
-        columns = [column[0] for column in result.description or ()]
-        rows = result.fetchall()
+    with call.warehouse().built() as con:
+        columns, rows = fetched(con, _TASKS, {"title": title, "limit": limit})
         if not rows and call.format == "table":
             raise NothingToDo(f"runs: {nothing_titled(con, title)}")
     print_rows(columns, rows, call.format, _TABLE, wide=call.wide)

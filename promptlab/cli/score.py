@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +11,10 @@ from promptlab import messages
 from promptlab.cli.cells import ident, n_of, path, plain
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
+from promptlab.cli.progress import progress
 
 if TYPE_CHECKING:
-    from promptlab.scorers.job import DimensionScores, Scoring
+    from promptlab.scorers.job import Scoring
 
 
 _TABLE = Table(
@@ -75,23 +73,19 @@ def command(
     the first.
     """
     from promptlab.scorers.job import score_task
-    from promptlab.warehouse import Warehouse
 
     if build and no_ingest:
         raise click.UsageError("--build needs the scores that --no-ingest leaves out")
-    warehouse = Warehouse(call.settings.db, settings=call.settings)
-    with ExitStack() as stack:
-        advance: list[Callable[[], None]] = [lambda: None]
+    warehouse = call.warehouse()
+    with progress(1, shown=call.shows_bars) as bar:
         scoring = score_task(
             warehouse,
             task,
             dimensions=dimensions,
             scorer=scorer,
             out=out,
-            on_start=lambda cases: advance.__setitem__(
-                0, stack.enter_context(_case_progress(cases, shown=call.shows_bars))
-            ),
-            on_case=lambda: advance[0](),
+            on_start=bar.begin,
+            on_case=lambda: bar.advance("scoring"),
             on_warning=lambda sentence: messages.warn(f"promptlab: {sentence}"),
         )
     ingested = None
@@ -109,48 +103,12 @@ def command(
 
 
 def _print(scoring: Scoring, call: Call) -> None:
-    print_rows(
-        (
-            "task_id",
-            "dimension_id",
-            "scorer",
-            "rounds",
-            "scored",
-            "without_score",
-            "left_out",
-            "failed_cases",
-            "file",
-        ),
-        [_row(scoring.task_id, each) for each in scoring.dimensions],
-        call.format,
-        _TABLE,
-        wide=call.wide,
-    )
-
-
-def _row(task_id: str, each: DimensionScores) -> tuple[str | int | None, ...]:
-    return (
-        task_id,
-        each.dimension_id,
-        each.scorer,
-        each.rounds,
-        each.scored,
-        each.without_score,
-        each.left_out,
-        each.failed_cases,
-        str(each.file) if each.file else None,
-    )
-
-
-@contextmanager
-def _case_progress(cases: int, *, shown: bool) -> Iterator[Callable[[], None]]:
-    """A bar over ``cases`` cases on a terminal; yields what to call per case."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("score", total=cases)
-        yield lambda: progress.advance(bar)
+    names = (
+        "dimension_id", "scorer", "rounds", "scored", "without_score", "left_out",
+        "failed_cases", "file",
+    )  # fmt: skip
+    rows = [
+        (scoring.task_id, *(getattr(each, name) for name in names))
+        for each in scoring.dimensions
+    ]
+    print_rows(("task_id", *names), rows, call.format, _TABLE, wide=call.wide)

@@ -49,7 +49,6 @@ def command(
     from promptlab.errors import SettingsError
     from promptlab.operations.mailing import send, server_from
     from promptlab.task_ids import resolve_task
-    from promptlab.warehouse import Warehouse
     from reports.files import folder_name, write_file
     from reports.gate.policy import load_policy
     from reports.mail.message import NO_REPLY, Envelope
@@ -72,7 +71,7 @@ def command(
         )
     server = None if dry_run else server_from(settings)
     sender = settings.mail_from or NO_REPLY
-    with Warehouse(settings.db, settings=settings).built() as con:
+    with call.warehouse().built() as con:
         task_id = resolve_task(con, task)
         message = task_message(
             con,

@@ -53,9 +53,7 @@ def command(call: Call, task: str, mart: str | None) -> int:
     is an id, a unique prefix of one, `latest` or `previous`. The subject of a line is
     a dimension, a tag, a scope, or the place of an alert or note in its list.
     """
-    from promptlab.warehouse import Warehouse
-
-    result = Warehouse(call.settings.db, settings=call.settings).result(task)
+    result = call.warehouse().result(task)
     lines = [line for line in _lines(result) if mart in (None, line[0])]
     print_rows(_NAMES, lines, call.format, _SENTENCES, wide=call.wide)
     return 0

@@ -9,7 +9,14 @@ import click
 from promptlab.cli.cells import ident, interval, judged, plain, score, target, words
 from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_headline, print_rows, print_text
+from promptlab.cli.output import (
+    Column,
+    Table,
+    print_headline,
+    print_objects,
+    print_rows,
+    print_text,
+)
 
 if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
@@ -24,9 +31,7 @@ def command(call: Call, task: str) -> int:
     TASK is an id, a unique prefix of one, `latest` or `previous`. `--format json`
     prints the whole AnalysisResult, `--format csv` a line per case.
     """
-    from promptlab.warehouse import Warehouse
-
-    result = Warehouse(call.settings.db, settings=call.settings).result(task)
+    result = call.warehouse().result(task)
     if call.format == "json":
         click.echo(result.model_dump_json(indent=2))
     elif call.format == "csv":
@@ -97,13 +102,7 @@ def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
     click.echo()
     names = ("dimension_id", "name", "score", "ci_low", "ci_high", "target_status",
              "weight", "n_cases", "diagnosis")  # fmt: skip
-    print_rows(
-        names,
-        [[getattr(each, name) for name in names] for each in result.dimensions],
-        "table",
-        _DIMENSIONS,
-        wide=wide,
-    )
+    print_objects(result.dimensions, names, "table", _DIMENSIONS, wide=wide)
     bad = [c for c in worst_first(result.case_results) if c.status != "pass"]
     shown = bad if wide else bad[:_MOST_CASES]
     if bad:

@@ -88,18 +88,14 @@ def command(
     TITLE is that of the latest task, when not given. Changes are from task to task and
     unpaired; `promptlab compare` says whether one is real.
     """
+    from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo
-    from promptlab.warehouse import Warehouse
 
-    with Warehouse(call.settings.db, settings=call.settings).built() as con:
+    with call.warehouse().built() as con:
         title = title or _latest_title(con)
         unit = _unit(con, measure)
-        result = con.execute(
-            _TRENDS,
-            {"title": title, "measure": measure, "subject": subject, "last": last},
-        )
-        columns = [column[0] for column in result.description or ()]
-        rows = result.fetchall()
+        asked = {"title": title, "measure": measure, "subject": subject, "last": last}
+        columns, rows = fetched(con, _TRENDS, asked)
         if not rows and call.format == "table":
             raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
     if call.format == "table":

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,11 +61,7 @@ def export_parquet(
         UsageError: *folder* holds something that is no export.
         WarehouseError: there is no room, or the folder cannot be written to.
     """
-    import duckdb
-
-    folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
-    check_folder(folder)
-    beside = name_beside(folder)
+    folder = _checked(folder)
     with warehouse.reading() as con:
         tables = tables_of(con, *schemas, views=True)
         missing = set(schemas) - {table.schema for table in tables}
@@ -73,27 +70,38 @@ def export_parquet(
                 f"{warehouse.settings.db}: there is no {missing.pop()} yet;"
                 " `promptlab build`"
             )
-        try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            check_space(folder.parent, warehouse.settings.db.stat().st_size)
-            beside.mkdir()
-            manifest = _manifest(con, tables, beside, exported_at)
-            swap(beside, folder)
-        except (OSError, duckdb.Error) as error:
-            raise WarehouseError(
-                f"{folder}: cannot be written: {error} (what was there is as it was)"
-            ) from None
-        finally:
-            remove_left(beside)
-    return manifest
+        with written_beside(folder) as beside:
+            check_space(beside.parent, warehouse.settings.db.stat().st_size)
+            return _manifest(con, tables, beside, exported_at)
 
 
-def check_folder(folder: Path) -> None:
-    """Check that an export may be put at *folder*.
+@contextmanager
+def written_beside(folder: Path) -> Iterator[Path]:
+    """Yield an empty folder that takes the place of *folder* when it is filled.
 
     Raises:
-        UsageError: it holds something that is no export.
+        UsageError: *folder* holds something that is no export.
+        WarehouseError: it cannot be written to.
     """
+    import duckdb
+
+    folder = _checked(folder)
+    beside = name_beside(folder)
+    try:
+        beside.mkdir(parents=True)
+        yield beside
+        _swap(beside, folder)
+    except (OSError, duckdb.Error) as error:
+        raise WarehouseError(
+            f"{folder}: cannot be written: {error} (what was there is as it was)"
+        ) from None
+    finally:
+        remove_left(beside)
+
+
+def _checked(folder: Path) -> Path:
+    """The whole path of a folder that an export may be put at."""
+    folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
     if folder.is_dir():
         if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
             raise UsageError(
@@ -102,6 +110,7 @@ def check_folder(folder: Path) -> None:
             )
     elif folder.exists():
         raise UsageError(f"{folder}: is no folder; name an empty or a new one")
+    return folder
 
 
 def _manifest(
@@ -187,7 +196,7 @@ def _write(
     }
 
 
-def swap(beside: Path, folder: Path) -> None:
+def _swap(beside: Path, folder: Path) -> None:
     """Put *beside* where *folder* is; between two renames there is neither."""
     old = beside.with_suffix(".old")
     if folder.exists():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from datetime import datetime
 from pathlib import Path
@@ -11,9 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.raw import SCHEMA_VERSION
 from promptlab.build.dbt import run_dbt
-from promptlab.database.copying import name_beside, remove_left
-from promptlab.errors import WarehouseError
-from promptlab.operations.export import check_folder, swap, write_manifest
+from promptlab.operations.export import write_manifest, written_beside
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings
@@ -34,25 +31,13 @@ def export_from_spark(
         BuildError: Spark could not write.
         WarehouseError: the folder cannot be written to.
     """
-    folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
-    check_folder(folder)
-    beside = name_beside(folder)
-    try:
-        beside.mkdir(parents=True)
+    with written_beside(folder) as beside:
         run_dbt(
             settings,
             ["--args", json.dumps({"folder": str(beside)})],
             command="run-operation export_marts",
         )
-        manifest = write_manifest(beside, exported_at, SCHEMA_VERSION, _tables(beside))
-        swap(beside, folder)
-    except OSError as error:
-        raise WarehouseError(
-            f"{folder}: cannot be written: {error} (what was there is as it was)"
-        ) from None
-    finally:
-        remove_left(beside)
-    return manifest
+        return write_manifest(beside, exported_at, SCHEMA_VERSION, _tables(beside))
 
 
 def _tables(folder: Path) -> list[dict[str, Any]]:

@@ -180,11 +180,7 @@ def _check(con: duckdb.DuckDBPyConnection, check: Invariant) -> Finding:
 
     try:
         rows = con.execute(check.query).fetchall()
-    except duckdb.CatalogException:
-        return Finding(
-            "check", check.name, "warn", "cannot be judged", "`promptlab build`"
-        )
-    except duckdb.BinderException:
+    except (duckdb.CatalogException, duckdb.BinderException):
         return Finding(
             "check", check.name, "warn", "cannot be judged", "`promptlab build`"
         )

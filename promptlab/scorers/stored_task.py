@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptlab.contracts.analysis_input import (
     BaselineSpec,
@@ -16,12 +16,11 @@ from promptlab.contracts.analysis_input import (
     RoundRun,
     TestCaseBundle,
 )
+from promptlab.database.rows import Row, dictionaries
 from promptlab.task_ids import STORED, resolve_task
 
 if TYPE_CHECKING:
     import duckdb
-
-    Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,11 @@ def _dimensions(con: duckdb.DuckDBPyConnection, task_id: str) -> list[DimensionC
                 "parameters": json.loads(row["parameters"]),
             }
         )
-        for row in _rows(
+        for row in dictionaries(
             con,
             "select dimension_id, name, weight, target, parameters, scoring_mode"
             " from raw.dimension_configs where task_id = ? order by position",
-            task_id,
+            [task_id],
         )
     ]
 
@@ -99,16 +98,16 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
                 for each in baselines[row["case_id"]]
             ],
         )
-        for row in _rows(
+        for row in dictionaries(
             con,
             "select case_id, context, tags from raw.cases"
             " where task_id = ? order by position",
-            task_id,
+            [task_id],
         )
     ]
 
 
-def _round(row: dict[str, Any]) -> RoundRun:
+def _round(row: Row) -> RoundRun:
     parsed = json.loads(row["parsed_output"]) if row["parsed_output"] else None
     latency = row["latency_ms"]
     return RoundRun(
@@ -123,14 +122,8 @@ def _round(row: dict[str, Any]) -> RoundRun:
 
 def _by_case(
     con: duckdb.DuckDBPyConnection, query: str, task_id: str
-) -> defaultdict[str, Rows]:
-    found: defaultdict[str, Rows] = defaultdict(list)
-    for row in _rows(con, query, task_id):
+) -> defaultdict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in dictionaries(con, query, [task_id]):
         found[row.pop("case_id")].append(row)
     return found
-
-
-def _rows(con: duckdb.DuckDBPyConnection, query: str, task_id: str) -> Rows:
-    cursor = con.execute(query, [task_id])
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

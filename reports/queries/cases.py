@@ -11,7 +11,7 @@ from typing import Any
 
 from promptlab.contracts.analysis_result import Prompt
 from reports.printing.filters import json_text
-from reports.queries.rows import Row, from_json, moment
+from reports.queries.rows import Row, from_json
 
 MOST_CHARS = 2_000
 """Of a step's output, as of an answer."""
@@ -121,10 +121,7 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
         case_id = case["case_id"]
         case.update(_contents(contents.get(case_id, [])))
         case["baseline_rounds"] = [round_row(row) for row in before.get(case_id, [])]
-        case["history"] = [
-            row | {"created_at": _time(row["created_at"])}
-            for row in history.get(case_id, [])
-        ]
+        case["history"] = history.get(case_id, [])
         by_round = {row["round_id"]: row for row in traces.get(case_id, [])}
         for outcome in case["rounds"]:
             outcome.update(_trace(by_round.get(outcome["round_id"])))
@@ -132,7 +129,6 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
 
 def round_row(row: Row) -> Row:
     """Return a row of ``fct_rounds`` as a ``RoundOutcome`` wants it."""
-    row["executed_at"] = _time(row["executed_at"])
     steps = from_json(row["failed_steps"])
     # what a file called its list of steps may be anything
     row["failed_steps"] = [str(s) for s in steps] if isinstance(steps, list) else []
@@ -143,10 +139,6 @@ def prompt_of(found: list[Row]) -> Prompt | None:
     """Return the prompts that a row of ``PROMPT`` holds, if it holds any."""
     texts = {name: _prompt(from_json(text)) for name, text in found[0].items()}
     return Prompt(**texts) if any(texts.values()) else None
-
-
-def _time(microseconds: int | None) -> Any:
-    return None if microseconds is None else moment(microseconds)
 
 
 def _contents(found: list[Row]) -> Row:

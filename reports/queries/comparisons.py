@@ -22,7 +22,7 @@ from promptlab.contracts.comparison import (
 )
 from promptlab.errors import NothingToDo
 from reports import sentences
-from reports.queries.rows import Row, from_json, moment, rows
+from reports.queries.rows import Row, from_json, rows
 from reports.sentences import Speech
 from reports.texts.catalogue import catalogue
 
@@ -175,7 +175,7 @@ def comparison(
     }
 
     def every(sql: str) -> list[Row]:
-        return rows(con, sql, {k: v for k, v in values.items() if f"${k}" in sql})
+        return rows(con, sql, values)
 
     pairs = every(_PAIR)
     if not pairs:
@@ -184,7 +184,10 @@ def comparison(
             f" `promptlab compare {baseline} {candidate}` does"
         )
     pair = pairs[0]
-    tasks = {task_id: _task(con, task_id) for task_id in (baseline, candidate)}
+    tasks = {
+        task_id: rows(con, _TASK, {"task_id": task_id})[0]
+        for task_id in (baseline, candidate)
+    }
     speech = Speech.of(language, tasks[candidate].pop("source_kind"))
     tasks[baseline].pop("source_kind")
     scores: dict[str, list[ScoreComparison]] = defaultdict(list)
@@ -197,7 +200,7 @@ def comparison(
         baseline=ComparedTask(**tasks[baseline]),
         candidate=ComparedTask(**tasks[candidate]),
         pair_source=pair["pair_source"],
-        baseline_set_at=None if pair["set_at"] is None else moment(pair["set_at"]),
+        baseline_set_at=pair["set_at"],
         verdict=overall.verdict,
         conclusion=overall.conclusion,
         notes=[_note(row, speech) for row in every(_NOTES)],
@@ -247,11 +250,6 @@ def score_comparisons(
 def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:
     """Whether the marts hold this pair of tasks."""
     return bool(rows(con, _PAIR, {"baseline": baseline, "candidate": candidate}))
-
-
-def _task(con: duckdb.DuckDBPyConnection, task_id: str) -> Row:
-    row = rows(con, _TASK, {"task_id": task_id})[0]
-    return row | {"created_at": moment(row["created_at"])}
 
 
 def _score(row: Row, speech: Speech) -> ScoreComparison:

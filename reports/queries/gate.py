@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import NothingToDo
 from reports.queries.comparisons import score_comparisons
-from reports.queries.rows import Row, from_json, moment, rows
+from reports.queries.rows import Row, from_json, rows
 from reports.queries.targets import MISSED
 from reports.sentences import Speech
 
@@ -187,11 +187,8 @@ class GateNumbers:
     ``task_id``, ``n_rows_held``, ``n_rows_claimed`` (``None``: not told)."""
 
 
-@dataclass
-class _TaskRows:
-    """The rows of one task."""
-
-    rows: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
+_TaskRows = dict[str, list[Row]]
+"""The rows of one task, by query."""
 
 
 def gate_numbers(
@@ -222,7 +219,7 @@ def gate_numbers(
         "baselines": [baseline for _, baseline in pairs],
         "most": MOST_CASES,
     }
-    found: dict[str, _TaskRows] = {task: _TaskRows() for task in task_ids}
+    found: dict[str, _TaskRows] = {task: defaultdict(list) for task in task_ids}
     for name, sql, wanted in (
         ("task", _TASKS, True),
         ("measures", _MEASURES, True),
@@ -231,19 +228,17 @@ def gate_numbers(
         ("alerts", _ALERTS, True),
         ("changes", _CHANGES, bool(pairs)),
     ):
-        used = {k: v for k, v in values.items() if f"${k}" in sql}
-        for row in rows(con, sql, used) if wanted else []:
-            found[row["task_id"]].rows[name].append(row)
-    missing = [task for task in task_ids if not found[task].rows["task"]]
+        for row in rows(con, sql, values) if wanted else []:
+            found[row["task_id"]][name].append(row)
+    missing = [task for task in task_ids if not found[task]["task"]]
     if missing:
         raise NothingToDo(f"{missing[0]}: there is no such task; `promptlab runs`")
     speech = {
-        task: Speech.of(lang, each.rows["task"][0]["source_kind"])
+        task: Speech.of(lang, each["task"][0]["source_kind"])
         for task, each in found.items()
     }
     scores = score_comparisons(con, pairs, speech=speech)
-    used = {name: values[name] for name in ("tasks", "baselines")}
-    partial = {row["task_id"]: row for row in rows(con, _PARTIAL, used)}
+    partial = {row["task_id"]: row for row in rows(con, _PARTIAL, values)}
     return {
         task: _numbers(
             each,
@@ -263,18 +258,18 @@ def _numbers(
     scores: Sequence[ScoreComparison] | None,
     partial: list[Row],
 ) -> GateNumbers:
-    task = found.rows["task"][0]
+    task = found["task"][0]
     dimensions = {
         row["dimension_id"]: row
         | {
             "name": speech.dimension(row["dimension_id"], row["name"]),
             "parameters": from_json(row["parameters"]) or {},
         }
-        for row in found.rows["dimensions"]
+        for row in found["dimensions"]
     }
     missed = {
         dimension_id
-        for row in found.rows["alerts"]
+        for row in found["alerts"]
         if row["code"] in MISSED
         for dimension_id in from_json(row["dimension_ids"]) or []
     }
@@ -283,22 +278,22 @@ def _numbers(
         title=task["title"],
         prompt_version=task["prompt_version"],
         model=task["model"],
-        created_at=moment(task["created_at"]),
+        created_at=task["created_at"],
         testset_id=task["testset_id"],
         source_kind=task["source_kind"],
         n_cases=task["n_cases"],
         n_pass=task["n_pass"],
         n_judged=task["n_judged"],
-        measures={row["measure"]: row["value"] for row in found.rows["measures"]},
+        measures={row["measure"]: row["value"] for row in found["measures"]},
         dimensions=dimensions,
-        tags=_tags(found.rows["tags"]),
+        tags=_tags(found["tags"]),
         critical_alerts=[
-            row["code"] for row in found.rows["alerts"] if row["severity"] == "critical"
+            row["code"] for row in found["alerts"] if row["severity"] == "critical"
         ],
         missed_targets=[d["name"] for i, d in dimensions.items() if i in missed],
         changes=None
         if baseline is None or not scores
-        else _changes(found.rows["changes"], baseline, scores),
+        else _changes(found["changes"], baseline, scores),
         partial=partial,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reports.queries.rows import moment, rows
+from reports.queries.rows import rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -70,7 +70,4 @@ def title_history(
         most: How many runs at most.
     """
     found = rows(con, _RUNS, {"task_id": task_id, "most": most})
-    return [
-        PastRun(**row | {"created_at": moment(row["created_at"])})
-        for row in reversed(found)
-    ]
+    return [PastRun(**row) for row in reversed(found)]

@@ -23,7 +23,7 @@ from promptlab.contracts.memory_result import (
 from promptlab.errors import NothingToDo
 from promptlab.version import __version__
 from reports.queries.memory_comparisons import memory_comparisons
-from reports.queries.rows import Row, from_json, moment, rows
+from reports.queries.rows import Row, from_json, rows
 from reports.sentences import Speech, category_name
 from reports.texts.catalogue import catalogue
 
@@ -207,7 +207,7 @@ def memory_result(
             f"memory run {run_id!r} is not in the warehouse; "
             "`promptlab runs` lists the runs that are"
         )
-    run = MemoryRun(**runs[0] | {"started_at": _moment(runs[0]["started_at"])})
+    run = MemoryRun(**runs[0])
     wrong, forgotten = found(_WRONG), found(_FORGOTTEN)
     return MemoryResult(
         run=run,
@@ -221,9 +221,7 @@ def memory_result(
         previous_headline=[
             MemoryScore(**row)
             for row in (
-                []
-                if run.previous_run_id is None
-                else found(_PREVIOUS, run.previous_run_id)
+                found(_PREVIOUS, run.previous_run_id) if run.previous_run_id else []
             )
         ],
         comparisons=memory_comparisons(con, run_id, lang=language),
@@ -246,20 +244,7 @@ def memory_lines(
     con: duckdb.DuckDBPyConnection, href: Callable[[str], str | None]
 ) -> list[MemoryLine]:
     """Return every memory run with its headline figure, the newest first."""
-    return [
-        MemoryLine(
-            **row
-            | {
-                "started_at": _moment(row["started_at"]),
-                "href": href(row["run_id"]),
-            }
-        )
-        for row in rows(con, _LINES)
-    ]
-
-
-def _moment(microseconds: int | None) -> datetime | None:
-    return None if microseconds is None else moment(microseconds)
+    return [MemoryLine(**row, href=href(row["run_id"])) for row in rows(con, _LINES)]
 
 
 def _n_found(found: list[Row]) -> int:

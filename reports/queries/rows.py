@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
+
+from promptlab.database.rows import Row, dictionaries
 
 if TYPE_CHECKING:
     import duckdb
 
-Row = dict[str, Any]
+__all__ = ["Row", "from_json", "rows"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -18,15 +21,25 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def rows(
     con: duckdb.DuckDBPyConnection, sql: str, parameters: dict[str, Any] | None = None
 ) -> list[Row]:
-    """Run *sql* and return its rows as dictionaries, in the order of the query."""
-    cursor = con.execute(sql, parameters or {})
-    names = [column[0] for column in cursor.description or []]
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    """Run *sql* and return its rows as dictionaries, in the order of the query.
+
+    A column called ``…_at`` is read as ``epoch_us(…)``; it becomes a UTC time, whatever
+    zone the connection has. Parameters that *sql* does not name are left out.
+    """
+    named = set(re.findall(r"\$(\w+)", sql))
+    values = {k: v for k, v in (parameters or {}).items() if k in named}
+    found = dictionaries(con, sql, values)
+    for row in found:
+        for name in row:
+            if name.endswith("_at"):
+                row[name] = _moment(row[name])
+    return found
 
 
-def moment(microseconds: int) -> datetime:
-    """Return the UTC time of ``epoch_us(…)``, whatever zone the connection has."""
-    return _EPOCH + timedelta(microseconds=microseconds)
+def _moment(microseconds: int | None) -> datetime | None:
+    return (
+        None if microseconds is None else _EPOCH + timedelta(microseconds=microseconds)
+    )
 
 
 def from_json(text: str | None) -> Any:

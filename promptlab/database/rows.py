@@ -1,0 +1,26 @@
+"""What a query gives, with the names of its columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import duckdb
+
+Row = dict[str, Any]
+
+
+def fetched(
+    con: duckdb.DuckDBPyConnection, query: str, parameters: object = None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run a query and return the names of its columns, and its rows."""
+    cursor = con.execute(query, parameters)
+    return [column[0] for column in cursor.description or ()], cursor.fetchall()
+
+
+def dictionaries(
+    con: duckdb.DuckDBPyConnection, query: str, parameters: object = None
+) -> list[Row]:
+    """Run a query and return its rows, each by the names of its columns."""
+    names, found = fetched(con, query, parameters)
+    return [dict(zip(names, row, strict=True)) for row in found]
