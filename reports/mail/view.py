@@ -17,7 +17,7 @@ from reports.printing.filters import Filters
 from reports.printing.visible import TextPiece, clip, highlighted, visible
 from reports.queries.history import PastRun
 from reports.views.pieces import AlertView, CaseView, DimensionView, View
-from reports.views.task import arrange, first
+from reports.views.task import arrange
 
 BAR = 96
 """Width of a dimension's bar, pixels."""
@@ -219,7 +219,7 @@ def _steps(
             run.task_id == result.task.task_id,
             comparison is not None and run.task_id == comparison.baseline.task_id,
         )
-        for run in first(list(reversed(history)), most)
+        for run in history[::-1][:most]
     ]
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 from reports.printing.filters import Filters
 from reports.printing.visible import clip
-from reports.sentences.names import Names
 from reports.texts.catalogue import catalogue
 
 UNKNOWN = "–"
 """Stands where a fact is missing, so that a sentence is never empty."""
 
 _MOST_IN_LIST = 160
+_WITH_DEFAULTS = "results"
+"""Tasks of this kind have the default dimensions, and only these."""
 _FINE_DIGITS = 4
 
 
@@ -23,7 +24,9 @@ class Speech:
     """The words of one language and the names of one task."""
 
     filters: Filters
-    names: Names
+    own_names: Mapping[str, Any]
+    """Texts that hold the names of the default dimensions, where the task has these:
+    a dimension that a file configures keeps the name it was given."""
 
     @classmethod
     def of(cls, lang: str, source_kind: str | None = None) -> Self:
@@ -33,7 +36,8 @@ class Speech:
             UsageError: there is no such language.
         """
         words = catalogue(lang)
-        return cls(Filters(words), Names(source_kind, words.lang))
+        has_defaults = source_kind == _WITH_DEFAULTS
+        return cls(Filters(words), words.entries if has_defaults else {})
 
     def text(self, key: str, /, **values: Any) -> str:
         """The text of *key*, its places filled; a missing value is a dash."""
@@ -49,8 +53,9 @@ class Speech:
         return None if code is None else self.filters.label(code, group)
 
     def dimension(self, dimension_id: str | None, name: str | None) -> str | None:
-        """A dimension's name in this language, or as somebody wrote it."""
-        return self.names.name(dimension_id, name)
+        """A dimension's name: ours in this language, or as somebody wrote it."""
+        ours = self.own_names.get(f"default_dimension.{dimension_id}", name)
+        return None if ours is None else str(ours)
 
     def percent(self, share: float | None, beside: float | None = None) -> str | None:
         """A share in percent, with more digits where it would read as *beside* it."""

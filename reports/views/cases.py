@@ -75,7 +75,7 @@ def case_view(
         optional: Dimensions that say nothing where a case has no score on them.
     """
     worst = sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status))
-    rounds = worst if limits.rounds is None else worst[: limits.rounds]
+    rounds = worst[: limits.rounds]
     differences = case.differences[: limits.checks]
     versions = _versions(case, rounds)
     sides = [pair.after for pair in versions if pair.after]

@@ -35,7 +35,7 @@ def arrange_changes(
         ref: Where on the page a case stands.
         names: Names of the task's dimensions by id.
     """
-    cases = comparison.cases if most is None else comparison.cases[:most]
+    cases = comparison.cases[:most]
     listed = [case for case in cases if _is_news(case)]
     n_listed = sum(case.change != "same" for case in listed)
     moved = [tag for tag in comparison.tags if tag.delta]

@@ -19,7 +19,7 @@ from promptlab.contracts.memory_result import (
 )
 from reports.charts.curve import Curve, curve
 from reports.views.pieces import Bar
-from reports.views.task import bar, first
+from reports.views.task import bar
 
 METRICS = ("locomo_f1", "token_f1", "exact_match", "contains_reference", "mem0_f1")
 MOST_ANSWERS = 100
@@ -122,8 +122,8 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
         and score.failed_calls == "as_zero"
         and score.average == "micro"
     ]
-    wrong = first(result.wrong, MOST_ANSWERS)
-    forgotten = first(result.forgotten, MOST_ANSWERS)
+    wrong = result.wrong[:MOST_ANSWERS]
+    forgotten = result.forgotten[:MOST_ANSWERS]
     return MemoryView(
         headline=main,
         bar=_bar(main),
@@ -148,11 +148,10 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
             if score.view != "by_round" and not score.is_headline
         ],
         retention=[
-            RetentionLine(line, bar(line.retention, None, None))
-            for line in result.retention
+            RetentionLine(line, bar(line.retention)) for line in result.retention
         ],
         forgetting=curve([(r.lag, r.retention) for r in result.retention]),
-        tasks=first(result.tasks, MOST_TASKS),
+        tasks=result.tasks[:MOST_TASKS],
         n_tasks_more=max(0, len(result.tasks) - MOST_TASKS),
         wrong=wrong,
         n_wrong_more=result.n_wrong - len(wrong),
@@ -165,16 +164,14 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
 def _compared(comparison: MemoryComparison) -> ComparisonView:
     own = [s for s in comparison.scores if s.is_right_metric]
     overall = next(s for s in own if s.subject == "all")
-    questions = first(comparison.questions, MOST_CHANGED)
+    questions = comparison.questions[:MOST_CHANGED]
     counts = comparison.counts
-    n_changed = sum(
-        (
-            counts.worse,
-            counts.not_comparable,
-            counts.removed,
-            counts.added,
-            counts.better,
-        )
+    n_changed = (
+        counts.worse
+        + counts.not_comparable
+        + counts.removed
+        + counts.added
+        + counts.better
     )
     return ComparisonView(
         comparison=comparison,
@@ -191,4 +188,4 @@ def _compared(comparison: MemoryComparison) -> ComparisonView:
 
 
 def _bar(score: MemoryScore | None) -> Bar:
-    return bar(None if score is None else score.score, None, None)
+    return bar(None if score is None else score.score)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, TypeVar, get_args
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
@@ -30,12 +30,7 @@ from reports.files import folder_name
 from reports.limits import SHOWN, ListLimits
 from reports.printing.filters import json_text
 from reports.printing.visible import bare, highlighted
-from reports.views.cases import (
-    STATUS_ORDER,
-    case_view,
-    fields,
-    prompt_view,
-)
+from reports.views.cases import STATUS_ORDER, case_view, fields, prompt_view
 from reports.views.changes import arrange_changes
 from reports.views.headline import headline_view
 from reports.views.pieces import (
@@ -51,8 +46,6 @@ from reports.views.pieces import (
     Segment,
     View,
 )
-
-T = TypeVar("T")
 
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 _BAR_ORDER: tuple[Status, ...] = ("pass", "fail", "error", "unevaluated")
@@ -73,7 +66,7 @@ _SHARES = ("min_score", "max_score")
 def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     """Return what a page lists of *result*."""
     summary = result.summary
-    listed = first(worst_first(result.case_results), limits.cases)
+    listed = worst_first(result.case_results)[: limits.cases]
     anchors = {case.case_id: case_anchor(case.case_id) for case in listed}
     names = {d.dimension_id: d.name for d in result.dimensions}
     counted = Counter(tag for case in listed for tag in dict.fromkeys(case.tags))
@@ -98,9 +91,9 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
         else arrange_changes(
             result.comparison, most=limits.changes, ref=page.ref, names=names
         ),
-        alerts=page.alerts(first(summary.alerts, MOST_ALERTS)),
+        alerts=page.alerts(summary.alerts[:MOST_ALERTS]),
         n_alerts_more=max(0, len(summary.alerts) - MOST_ALERTS),
-        dimensions=[page.dimension(d) for d in first(dimensions, MOST_DIMENSIONS)],
+        dimensions=[page.dimension(d) for d in dimensions[:MOST_DIMENSIONS]],
         n_dimensions_more=max(0, len(dimensions) - MOST_DIMENSIONS),
         case_groups=page.case_groups(listed, counts(result)),
         facets=Facets(tags, list(names.values())),
@@ -136,11 +129,6 @@ def counts(result: AnalysisResult) -> dict[Status, int]:
     return dict(zip(STATUS_ORDER, numbers, strict=True))
 
 
-def first(items: Sequence[T], most: int | None) -> Sequence[T]:
-    """Return at most *most* of *items*; ``None`` means all."""
-    return items if most is None else items[:most]
-
-
 def case_anchor(case_id: str) -> str:
     """Return where a case stands on every page that lists it: `#case-<id>`."""
     return f"case-{folder_name(case_id)}"
@@ -148,8 +136,8 @@ def case_anchor(case_id: str) -> str:
 
 def bar(
     score: float | None,
-    low: float | None,
-    high: float | None,
+    low: float | None = None,
+    high: float | None = None,
     mark: float | None = None,
 ) -> Bar:
     """Return the drawing of a score with its interval and target, all 0–1."""
@@ -197,12 +185,7 @@ class _Page:
             dimension=dimension,
             tone="worse" if dimension.target_status == "missed" else "plain",
             least=least,
-            bar=bar(
-                dimension.score,
-                dimension.ci_low,
-                dimension.ci_high,
-                least,
-            ),
+            bar=bar(dimension.score, dimension.ci_low, dimension.ci_high, least),
             histogram=histogram(dimension.histogram),
             targets=[
                 replace(f, is_share=f.name in _SHARES and _is_share(f.value))
@@ -296,7 +279,7 @@ def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> List
         fitted: How many cases it had listed when it became too large; 0 where that
             is not known, then half of them are tried.
     """
-    listed = len(first(result.case_results, limits.cases))
+    listed = len(result.case_results[: limits.cases])
     wanted = int(fitted * 0.95) - 1 if 0 < fitted < listed else listed // 2
     if wanted < _FEW_CASES and not limits.is_short:
         return limits.shortened()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reports import to_html
-from reports.sentences.names import Names
+from reports.sentences import Speech
 
 
 @pytest.fixture
@@ -43,5 +43,7 @@ def test_a_default_dimension_keeps_its_chinese_name_in_chinese(evaluated):
 
 def test_a_dimension_that_a_file_names_keeps_its_name(result_of):
     assert result_of("en").dimensions[0].name == "准确性"
-    assert Names("analysis", "en").name("expectations", "期望匹配") == "期望匹配"
-    assert Names("results", "en").name("mine", "期望匹配") == "期望匹配"
+    assert (
+        Speech.of("en", "analysis").dimension("expectations", "期望匹配") == "期望匹配"
+    )
+    assert Speech.of("en", "results").dimension("mine", "期望匹配") == "期望匹配"
