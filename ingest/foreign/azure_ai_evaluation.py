@@ -93,7 +93,7 @@ class Export(msgspec.Struct):
 
 def recognise(head: Head) -> str | None:
     """Rows with ``inputs.`` and ``outputs.``; the three files of a sample's folder."""
-    if head.has(b'"rows"', b'"inputs.') and "rows" in head.keys:
+    if "rows" in head.keys and head.has(b'"inputs.'):
         return "json"
     if {"question", "answer", "truth"} <= head.keys:
         return "rows"

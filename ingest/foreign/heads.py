@@ -51,7 +51,10 @@ class Head:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Keys of the first object: of the document, or of the first line."""
+        """Keys of the first object: of the document, or of the first line.
+
+        A table, an archive or a program has none, whatever stands in it.
+        """
         return self.keys_below()
 
     @cached_property
@@ -86,7 +89,7 @@ class Head:
 
     @cached_property
     def _first_object(self) -> Mapping[str, Buffer]:
-        return _members(self.data)
+        return _members(self.data) if self.is_json else {}
 
 
 def _members(data: Buffer) -> Mapping[str, Buffer]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -33,12 +32,12 @@ class Occurrences:
     """Tells true duplicates apart: the second of two equal ids becomes ``id~2``."""
 
     def __init__(self) -> None:
-        self._seen: Counter[tuple[str, ...]] = Counter()
+        self._seen: dict[tuple[str, ...], int] = {}
 
     def next(self, *key: str) -> int:
         """How often *key* has been seen, this time included."""
-        self._seen[key] += 1
-        return self._seen[key]
+        count = self._seen[key] = self._seen.get(key, 0) + 1
+        return count
 
     @staticmethod
     def named(case_id: str, occurrence: int) -> str:

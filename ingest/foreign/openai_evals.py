@@ -93,8 +93,6 @@ class LogLine(msgspec.Struct):
 
 def recognise(head: Head) -> str | None:
     """A first line with a spec that names completion functions."""
-    if not head.has(b'"spec"', b'"completion_fns"') or "spec" not in head.keys:
-        return None
     below = head.keys_below("spec")
     return "jsonl" if {"completion_fns", "run_id", "eval_name"} <= below else None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -70,6 +69,8 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     found = schema_version(con)
     if found == SCHEMA_VERSION:
         return
+    from importlib import resources
+
     from ingest.raw.upgrades import NEW_ROWS, UPGRADES
 
     if found is None:

@@ -57,6 +57,7 @@ NOT_THEIRS = {
     "a data set of cases": b'{"name": "set", "cases": [{"inputs": 1}]}',
     "a table of somebody": b"question,answer\nNile?,sea\n",
     "a program that writes samples": b'"""Rows."""\nrow = {"user_input": 1, "response": 2}\n',
+    "a table with objects in it": b'id,row\n1,{"promptIdx": 1, "testIdx": 2}\n',
     "nothing": b"",
     "half a line": b'{"results": {"ver',
 }

@@ -40,13 +40,12 @@ _SAID = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile
 
 def recognise(head: Head) -> str | None:
     """Test cases with what metrics said of them, bare or wrapped."""
-    if not head.has(b'"testCases"'):
-        return None
     if "testRunData" in head.keys:
         return "wrapped" if "testCases" in head.keys_below("testRunData") else None
+    if "testCases" not in head.keys:
+        return None
     told = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
-    is_run = "testCases" in head.keys and (told or bool(head.keys & _SAID))
-    return "bare" if is_run else None
+    return "bare" if told or head.keys & _SAID else None
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:

@@ -32,9 +32,8 @@ def recognise(head: Head) -> str | None:
     """By the keys of the first object of each of its files."""
     if {"name", "scenario_spec", "adapter_spec", "metric_specs"} <= head.keys:
         return "run_spec"
-    if head.has(b'"adapter_spec"', b'"request_states"'):
-        is_state = {"adapter_spec", "request_states"} <= head.keys
-        return "scenario_state" if is_state else None
+    if {"adapter_spec", "request_states"} <= head.keys:
+        return "scenario_state"
     if {"instance_id", "train_trial_index", "stats"} <= head.keys:
         return "per_instance_stats"
     if {"name", "count", "sum", "sum_squared"} <= head.keys:

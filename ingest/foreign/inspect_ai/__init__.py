@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ingest.foreign.archives import Archive
 from ingest.foreign.documents import Refused, decode, decode_file, shape_problem
 from ingest.foreign.files import whole
 from ingest.foreign.heads import Head
@@ -25,6 +24,7 @@ from ingest.foreign.records import Record
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
+    from ingest.foreign.archives import Archive
     from ingest.reading.source import Source
 
 T = TypeVar("T", Log, Sample)
@@ -44,14 +44,14 @@ def recognise(head: Head) -> str | None:
     if head.is_zip:
         named = head.has(_START.encode()) or head.has(b"samples/", _HEADER.encode())
         return "eval" if named else None
-    if not head.has(b'"eval"') or not {"eval", "status"} <= head.keys | {"status"}:
-        return None
     return "json" if {"task", "model"} <= head.keys_below("eval") else None
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The log as records, sample by sample; task and totals come last."""
     if source.form == "eval":
+        from ingest.foreign.archives import Archive
+
         with Archive(source.path, source.limits.max_file) as archive:
             yield from _archive(archive, source)
     else:

@@ -40,9 +40,9 @@ _TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
 
 def recognise(head: Head) -> str | None:
     """Results with ``versions`` and ``configs`` or ``config``; rows with ``resps``."""
-    if head.has(b'"filtered_resps"') and {"doc_id", "doc", "resps"} <= head.keys:
+    if {"doc_id", "doc", "resps"} <= head.keys and head.has(b'"filtered_resps"'):
         return "samples"
-    if not head.has(b'"results"') or "results" not in head.keys:
+    if "results" not in head.keys:
         return None
     if not head.keys & {"configs", "config", "lm_eval_version"}:
         return None

@@ -36,9 +36,9 @@ def recognise(head: Head) -> str | None:
     """JSON with ``results.version``; JSONL whose rows have ``promptIdx``."""
     if _is_other(head):
         return "other"
-    if head.has(b'"promptIdx"', b'"testIdx"') and {"promptIdx", "testIdx"} <= head.keys:
+    if {"promptIdx", "testIdx"} <= head.keys:
         return "jsonl"
-    if not head.has(b'"results"') or "results" not in head.keys:
+    if "results" not in head.keys:
         return None
     below = head.keys_below("results")
     is_export = "version" in below and bool(below & {"results", "prompts", "table"})

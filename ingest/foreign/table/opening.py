@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import zipfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -268,6 +267,8 @@ def _frame(source: Source, form: str) -> pl.DataFrame:
 
 def _sheet(path: Path, largest: int) -> pl.DataFrame:
     """The first sheet of a workbook that has rows."""
+    import zipfile
+
     import polars as pl
 
     with zipfile.ZipFile(path) as archive:
