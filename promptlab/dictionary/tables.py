@@ -186,27 +186,21 @@ def _described(
         sentence(node["description"]),
         columns,
         group,
-        keys=_keys(node),
+        keys=_key_test(node).get("key", []),
         rules=list(_rules(node)),
     )
 
 
-def _keys(node: dict[str, Any]) -> list[str]:
-    for test in node.get("data_tests", ()):
-        if "unique_combination" in test:
-            return list(test["unique_combination"]["arguments"]["columns"])
-    return [c["name"] for c in node["columns"] if "unique" in c.get("data_tests", ())][
-        :1
-    ]
+def _key_test(node: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of the data test of its key and its parents."""
+    found = (test["keys"] for test in node.get("data_tests", ()) if "keys" in test)
+    return next((test["arguments"] for test in found), {})
 
 
 def _rules(node: dict[str, Any]) -> Iterator[str]:
-    for test in node.get("data_tests", ()):
-        if "belongs_to" in test:
-            arguments = test["belongs_to"]["arguments"]
-            parent = _REF.sub(r"`\1`", arguments["parent"])
-            columns = ", ".join(f"`{name}`" for name in arguments["columns"])
-            yield f"{columns} is in {parent}"
+    for rule in _key_test(node).get("belongs_to", ()):
+        columns = ", ".join(f"`{name}`" for name in rule["columns"])
+        yield f"{columns} is in `{rule['parent']}`"
     for constraint in node.get("constraints", ()):
         if "name" in constraint:
             yield constraint["name"].replace("_", " ")

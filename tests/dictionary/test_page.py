@@ -44,6 +44,18 @@ def test_every_table_and_column_is_there(text):
             assert f"<code>{column.name}</code>" in text
 
 
+def test_a_table_names_its_key_and_the_tables_of_its_parents(text):
+    found = {table.name: table for table in [*tables.marts(), *tables.policy()]}
+    without_key = [name for name, table in found.items() if not table.keys]
+    assert without_key == ["comparison_policy"]  # one row
+    assert found["fct_rounds"].keys == ["task_id", "case_id", "round_id"]
+    assert "`task_id`, `case_id` is in `dim_cases`" in found["fct_rounds"].rules
+    assert "`severity` is in `severities`" in found["drop_severities"].rules
+    pairs = found["fct_memory_pairs"].rules
+    assert "`baseline_run_id` is in `dim_memory_runs`" in pairs
+    assert "<code>severity</code> is in <code>severities</code>" in text
+
+
 def test_every_link_leads_to_a_table_of_the_page(text):
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
