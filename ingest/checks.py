@@ -1,8 +1,7 @@
 """A case's expectations as flat checks: one per leaf and per container.
 
 Each check is judged on its own: by ``path`` the actual value is taken from an output,
-and ``matcher`` with ``operand`` says what it must be (semantics section 3). A path
-starts
+and ``matcher`` with ``operand`` says what it must be (docs/matching.md). A path starts
 
 - in the scope ``intermediate`` at the output of ``step_id``,
 - in ``aggregation`` at the aggregation's output,

@@ -1,7 +1,6 @@
 """Analysis inputs (analysis-contract.md section 3): one task per JSON file.
 
-A fault in the task or its dimensions rejects the file, one in a case that case alone
-(semantics section 4).
+A fault in the task or its dimensions rejects the file, one in a case that case alone.
 """
 
 from __future__ import annotations

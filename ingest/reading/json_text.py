@@ -1,7 +1,7 @@
 """Strict JSON: read fast, name every fault exactly, write compact and canonical text.
 
-Strict means what semantics section 2 says of testsets: no NaN or Infinity, no number
-beyond a double, no key twice in one object, no half of a surrogate pair, UTF-8 only.
+Strict means what testsets ask for: no NaN or Infinity, no number beyond a double, no key
+twice in one object, no half of a surrogate pair, UTF-8 only.
 Integers keep every digit. Two limits are stated rather than met by chance:
 ``MAX_DEPTH`` levels of nesting and ``MAX_DIGITS`` digits of one integer.
 

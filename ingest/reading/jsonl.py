@@ -1,4 +1,4 @@
-"""JSONL: a file's bytes cut into records, exactly as semantics section 2 says.
+"""JSONL: a file's bytes cut into records, exactly as docs/formats.md says.
 
 - Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
 - Blank lines, and lines whose first non-blank is ``//``, are skipped, also inside a

@@ -1,7 +1,7 @@
 """Testset files: JSONL of test cases in, rows of the raw tables out.
 
 Nothing stops at a bad record: it alone is left out, with every fault
-named, and the others load. The rules are those of semantics section 2.
+named, and the others load. The rules are those of docs/formats.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The evaluator: a small, plain judge of what a pipeline gave, for use in tests.
 
-It writes the matching rules of semantics section 3 a second time, independent of the
+It writes the matching rules (docs/matching.md) a second time, independent of the
 SQL, so that the two check each other. It needs neither the warehouse nor a data frame.
 """
 

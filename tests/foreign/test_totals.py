@@ -20,7 +20,11 @@ def test_a_total_does_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> Non
         | {
             "id": f"s{number}",
             "uuid": str(number),
-            "scores": {"looks": {"value": {"characters": chance.random() * 10}}},
+            "scores": {
+                "looks": {
+                    "value": {"characters": chance.random() * 10, "kindness": 0.1}
+                }
+            },
         }
         for number in range(60)
     ]
@@ -41,4 +45,8 @@ def test_a_total_does_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> Non
         "mean_over_cases",
         "stderr_over_cases",
     }
+    assert warehouse.sql(
+        "select distinct computed from marts.fct_reported_totals"
+        " where dimension_id = 'looks.kindness' and total_rule = 'stderr_over_cases'"
+    ).rows() == [(0.0,)]
     assert {(n, n_different) for _, _, n, n_different in totals} == {(6, 1)}

@@ -144,12 +144,16 @@ statistics as (
 
     select
         averaged.*,
-        -- of a single value, which tools call 0
+        -- equal values have no spread, whatever their mean is rounded to; nor has a single
+        -- one, which tools call 0
         case
-            when averaged.n_units = 1 then 0
+            when averaged.min_value = averaged.max_value then 0
             else sqrt(spread.squares / (averaged.n_units - 1))
         end as sd_value,
-        spread.squares / averaged.n_units as population_variance
+        case
+            when averaged.min_value = averaged.max_value then 0
+            else spread.squares / averaged.n_units
+        end as population_variance
 
     from averaged
     inner join spread using (task_id, total_position)
