@@ -1,8 +1,8 @@
 """Strict JSON: read fast, name every fault exactly, write compact and canonical text.
 
-Strict means what testsets ask for: no NaN or Infinity, no number beyond a double, no key
-twice in one object, no half of a surrogate pair, UTF-8 only.
-Integers keep every digit. Two limits are stated rather than met by chance:
+Strict means what testsets ask for: no NaN or Infinity, no number beyond a double, no
+key twice in one object, no half of a surrogate pair, UTF-8 only. Integers keep every
+digit. Two limits are stated rather than met by chance:
 ``MAX_DEPTH`` levels of nesting and ``MAX_DIGITS`` digits of one integer.
 
 A text is first read by Python's own C decoder with a check of each object's keys; only
