@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -259,7 +260,7 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     schema = _polars_schema(con, table)
     frames = [
         pl.DataFrame(part, schema={name: schema[name] for name in part})
-        for part in parts
+        for part in _joined(parts)
     ]
     if not frames:
         return 0
@@ -271,6 +272,25 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     incoming_rows = _ArrowStream(frame)  # noqa: F841
     con.execute(f"insert into raw.{table} by name select * from incoming_rows")
     return frame.height
+
+
+def _joined(parts: Iterable[Columns]) -> Iterator[Columns]:
+    """Neighbours of the same columns as one: a frame costs as much as many rows."""
+    for names, neighbours in groupby(parts, _listed):
+        alike = list(neighbours)
+        if names is None or len(alike) == 1:
+            yield from alike
+        else:
+            yield {
+                name: list(chain.from_iterable(part[name] for part in alike))
+                for name in names
+            }
+
+
+def _listed(part: Columns) -> tuple[str, ...] | None:
+    """Names of the columns; ``None`` where some are columns of polars already."""
+    are_plain = all(isinstance(values, list | tuple) for values in part.values())
+    return tuple(part) if are_plain else None
 
 
 def delete_owned(
