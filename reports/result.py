@@ -319,4 +319,4 @@ def _extras(
         ],
         given=extras.pop("promptlab", None),
     )
-    return extras | {"promptlab": own.model_dump(mode="json")}
+    return extras | {"promptlab": from_json(own.as_json())}

@@ -122,8 +122,8 @@ def from_to(before: float | None, after: float | None) -> Cell:
 
 
 def n_of(n: int | None, total: int | None) -> Cell:
-    """A number of a whole: ``19/24``."""
-    return NOTHING if n is None else Cell(f"{n}/{total}", is_number=True)
+    """A number of a whole: ``19/24``; nothing of nothing is missing."""
+    return NOTHING if n is None or not total else Cell(f"{n}/{total}", is_number=True)
 
 
 def p_value(value: float | None) -> Cell:

@@ -153,7 +153,7 @@ def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
     from reports.formats.comparisons import comparison_markdown
 
     if call.format == "json":
-        click.echo(comparison.model_dump_json(indent=2))
+        click.echo(comparison.as_json())
     elif call.format == "csv":
         print_objects(comparison.cases, _CASE_FIELDS, "csv")
     elif call.format == "md":

@@ -42,7 +42,7 @@ Line = list[tuple[str, str]]
 
 
 class Column:
-    """A column of a table for people: ``Column("passed", n_of, "n_pass", "n_cases")``.
+    """A column of a table for people: ``Column("passed", n_of, "n_pass", "n_judged")``.
 
     Args:
         heading: what stands above it.

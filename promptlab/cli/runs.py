@@ -14,7 +14,8 @@ _TASKS = """
         tasks.task_id, tasks.title, tasks.prompt_version, tasks.model, tasks.created_at,
         summaries.grade, summaries.overall_score, summaries.pass_rate,
         summaries.n_pass, summaries.n_fail, summaries.n_error,
-        summaries.n_unevaluated, summaries.n_cases
+        summaries.n_unevaluated, summaries.n_cases,
+        summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
     from marts.dim_tasks as tasks
     inner join marts.fct_task_summaries as summaries using (task_id)
     where $title is null or tasks.title = $title
@@ -28,7 +29,7 @@ _TABLE = Table(
         Column("task", ident, "task_id"),
         Column("grade", plain, "grade"),
         Column("score", score, "overall_score"),
-        Column("passed", n_of, "n_pass", "n_cases"),
+        Column("passed", n_of, "n_pass", "n_judged"),
         Column("created", day, "created_at"),
         Column("title", plain, "title"),
     ),

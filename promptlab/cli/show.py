@@ -33,7 +33,7 @@ def command(call: Call, task: str) -> int:
     """
     result = call.warehouse().result(task)
     if call.format == "json":
-        click.echo(result.model_dump_json(indent=2))
+        click.echo(result.as_json())
     elif call.format == "csv":
         dimensions = [d.dimension_id for d in result.dimensions]
         print_rows(

@@ -7,6 +7,7 @@ the published JSON Schema: unit, range, source.
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from pydantic import (
     Field,
     StringConstraints,
 )
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from promptlab.contracts.times import in_utc, read_time
 
@@ -56,6 +58,18 @@ class Contract(BaseModel):
         extra="forbid",
         use_attribute_docstrings=True,
     )
+
+    def as_json(self) -> str:
+        """This as JSON: keys in the contract's order, letters unescaped."""
+        try:
+            return self.model_dump_json(indent=2)
+        except PydanticSerializationError:
+            # a value nested deeper than pydantic goes down, some 250 levels
+            return json.dumps(self, default=_plain, indent=2, ensure_ascii=False)
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Contract) else to_jsonable_python(value)
 
 
 class Input(BaseModel):

@@ -27,4 +27,4 @@ def to_memory_html(
 
 def to_memory_json(result: MemoryResult) -> str:
     """Return *result* as JSON: keys in the contract's order, letters unescaped."""
-    return result.model_dump_json(indent=2) + "\n"
+    return result.as_json() + "\n"

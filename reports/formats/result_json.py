@@ -8,7 +8,7 @@ from reports.formats.base import Format, Options
 
 def to_json(result: AnalysisResult) -> str:
     """Return *result* as JSON: keys in the contract's order, letters unescaped."""
-    return result.model_dump_json(indent=2) + "\n"
+    return result.as_json() + "\n"
 
 
 def _render(result: AnalysisResult, options: Options) -> bytes:  # noqa: ARG001

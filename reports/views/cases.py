@@ -146,12 +146,15 @@ def prompt_view(prompt: Prompt | None) -> PromptView | None:
 
 def question(context: dict[str, Any]) -> str | None:
     """Return what was asked, if *context* has a text that says so, or its object."""
-    texts = {k: v for k, v in context.items() if isinstance(v, str) and v.strip()}
-    for key in _QUESTION_KEYS:
-        if key in texts:
-            return texts[key]
-    within = (question(v) for v in context.values() if isinstance(v, dict) and v)
-    return next(iter(texts.values()), None) or next(filter(None, within), None)
+    within = [context]
+    while within:
+        values = within.pop()
+        texts = {k: v for k, v in values.items() if isinstance(v, str) and v.strip()}
+        if texts:
+            key = next((key for key in _QUESTION_KEYS if key in texts), None)
+            return texts[key] if key else next(iter(texts.values()))
+        within += [v for v in reversed(values.values()) if isinstance(v, dict)]
+    return None
 
 
 def first_error(case: CaseResult) -> RoundOutcome | None:

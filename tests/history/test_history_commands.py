@@ -37,6 +37,18 @@ def test_a_trend_is_the_stored_scores_in_the_order_of_time(on_examples, rows):
     assert found[1]["change"] == pytest.approx(step, abs=1e-6)
 
 
+def test_runs_counts_passes_among_what_was_evaluated(cli):
+    every = ("runs", "--limit", "1000")
+    tasks = as_json(cli(*every, "--format", "json"))
+    lines = cli(*every)[1].splitlines()[2:]
+    assert {task["n_unevaluated"] > 0 for task in tasks} == {True, False}
+    for task, line in zip(tasks, lines, strict=True):
+        judged = task["n_pass"] + task["n_fail"] + task["n_error"]
+        words = line.split()
+        assert words[0] == task["task_id"]
+        assert words[3] == (f"{task['n_pass']}/{judged}" if judged else "–")
+
+
 def test_without_a_title_the_trend_is_that_of_the_newest_task(on_examples):
     found = as_json(on_examples("trends", "--format", "json", "--last", "1"))
     assert [row["task_id"] for row in found] == ["review-sentiment-improved"]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, StepOutcome
 from reports import to_html
+from reports.formats import FORMATS, Options
 from reports.pages.links import Links
 
 
@@ -115,3 +118,16 @@ def test_what_was_shortened_says_so_and_where_the_whole_is(result_of):
     assert "Cases hold very long texts" in page
     assert 'href="result.json"' in page
     assert "Cases hold very long texts" not in to_html(result_of("en"))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_form_holds_a_case_as_deep_as_is_read(result_of, name):
+    result = result_of("en")
+    deep = {"seed": json.loads('{"a":' * 498 + '"bottom"' + "}" * 498)}
+    first = result.case_results[0].model_copy(update={"context": deep, "inputs": deep})
+    cases = [first, *result.case_results[1:]]
+    written = FORMATS[name].render(
+        result.model_copy(update={"case_results": cases}), Options()
+    )
+    if name == "json":
+        assert json.loads(written)["case_results"][0]["inputs"] == deep

@@ -119,6 +119,24 @@ TASKS = [
         [case("x", golden="x"), case("x"), case(golden="x")],
         [dimension("accuracy")],
     ),
+    task(
+        "tokens-at-the-limit",
+        [case(answered("x", input_tokens=2**63 - 1, output_tokens=2**63 - 1))],
+        [dimension("total_tokens", mode="lower_better", target={"max": 2**62})],
+    ),
+    task(
+        "hardly-any-weight",
+        [case("x", golden="x"), case("x", golden="y", rules=[{"contains": "x"}])],
+        [dimension("accuracy", weight=1e-300), dimension("rules")],
+    ),
+    task(
+        "hardly-any-confidence",
+        [
+            case("x", golden="x", confidence=1.5e-9),
+            case("x", golden="x", confidence=1e-300),
+        ],
+        [dimension("accuracy")],
+    ),
 ]
 
 
@@ -158,3 +176,19 @@ def test_cases_that_cannot_be_scored_are_counted_beside_those_that_can(scored):
     alerts = scored.alerts("gaps-beside-scores")
     assert alerts["case_without_rounds"]["case_ids"] == ["c3"]
     assert alerts["case_without_baseline"]["case_ids"] == ["c2"]
+
+
+def test_numbers_at_the_limit_of_the_contract_add_up(scored):
+    assert scored.metrics("tokens-at-the-limit", "total_tokens") == [2.0**64]
+    assert scored.scores("tokens-at-the-limit", "total_tokens") == [0.25]
+
+
+def test_a_weight_below_a_billionth_is_none(scored):
+    assert scored.dimension("hardly-any-weight", "accuracy")["weight_used"] == 0
+    assert scored.dimension("hardly-any-weight", "rules")["weight_used"] == 1
+    first, second = scored.rows("fct_case_results", "hardly-any-weight")
+    assert (first["aggregated_score"], second["aggregated_score"]) == (None, 1)
+
+
+def test_a_mean_weighs_by_confidences_as_small_as_a_billionth(scored):
+    assert scored.dimension("hardly-any-confidence", "accuracy")["score"] == 1

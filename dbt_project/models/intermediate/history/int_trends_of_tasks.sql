@@ -59,8 +59,8 @@ counted as (
     select
         task_id,
         count(*) filter (where status = 'error') as n_errors,
-        sum(input_tokens + output_tokens) as tokens_total,
-        count(input_tokens + output_tokens) as n_tokens
+        sum(cast(input_tokens as double) + output_tokens) as tokens_total,
+        count(cast(input_tokens as double) + output_tokens) as n_tokens
 
     from rounds
     group by task_id

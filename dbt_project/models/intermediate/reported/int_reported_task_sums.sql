@@ -21,7 +21,8 @@ counted_rounds as (
         cast(sum(output_tokens) as double) as sum_output_tokens,
         sum(
             coalesce(
-                {{ json_number('metadata', 'total_tokens') }}, input_tokens + output_tokens
+                {{ json_number('metadata', 'total_tokens') }},
+                cast(input_tokens as double) + output_tokens
             )
         ) as sum_total_tokens
 

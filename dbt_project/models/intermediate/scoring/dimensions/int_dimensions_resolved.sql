@@ -65,7 +65,7 @@ joined as (
 
         ---------- numerics
         dimensions.dimension_position,
-        dimensions.weight as weight_configured,
+        {{ rounded('dimensions.weight', 9) }} as weight_configured,
         typed_parameters.tolerance,
         typed_parameters.k,
         typed_parameters.pass_score,

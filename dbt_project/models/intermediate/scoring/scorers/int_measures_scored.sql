@@ -27,7 +27,8 @@ measured as (
             when 'latency' then rounds.latency_ms
             when 'input_tokens' then rounds.input_tokens
             when 'output_tokens' then rounds.output_tokens
-            when 'total_tokens' then rounds.input_tokens + rounds.output_tokens
+            when 'total_tokens'
+                then cast(rounds.input_tokens as double) + rounds.output_tokens
             when 'length' then length(rounds.answer)
             when 'cost' then coalesce(
                 {{ json_number('rounds.metadata', 'cost') }},

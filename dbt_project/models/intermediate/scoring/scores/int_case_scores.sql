@@ -13,7 +13,7 @@ confidences as (
     select
         task_id,
         case_id,
-        max(coalesce(confidence, 1)) as confidence
+        {{ rounded('max(coalesce(confidence, 1))', 9) }} as confidence
 
     from baselines
     where baseline_type = 'golden_answer'
