@@ -40,6 +40,13 @@ OnProgress = Callable[[Path, int], None]
 _ATTEMPTS = 3
 """How often a file that changes while it is read is read from its start."""
 
+_NO_RUN = Problem(
+    "no_run",
+    "holds no row of a run, so there is nothing to load; write it again when the run"
+    " is over",
+    severity="warning",
+)
+
 
 class FileReader:
     """Reads the files that the warehouse does not know yet.
@@ -238,11 +245,12 @@ class _Attempt:
     def _loaded_once(self, reading: Reading, source: Source) -> Reading:
         """Leave out a run that another file brought; warn where one replaces it."""
         known = self._reader.known
-        if not reading.runs and not reading.rejected:  # its reader says why
-            told = next(iter(reading.problems), None)
-            self._load.status = "skipped"
-            self._load.message = told.message if told else "holds no run"
-            return Reading(rows={}, problems=reading.problems)
+        if not reading.runs and not reading.rejected:
+            problems = reading.problems or [_NO_RUN]  # else its reader says why
+            self._load.status, self._load.message = "skipped", problems[0].message
+            # of a run that has no good row a whole file is rejected
+            rejected = any(each.severity == "reject" for each in problems)
+            return replace(reading, rows={}, problems=problems, rejected=rejected)
         other = known.copy_of(reading.runs, source.uri)
         if other is not None:
             problem = copy_problem(source.uri, other)

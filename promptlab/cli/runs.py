@@ -41,6 +41,7 @@ _TABLE = Table(
         Column("failed", plain, "n_fail"),
         Column("errors", plain, "n_error"),
         Column("unevaluated", plain, "n_unevaluated"),
+        Column("cases", plain, "n_cases"),
     ),
 )
 

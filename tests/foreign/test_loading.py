@@ -255,3 +255,26 @@ def test_what_says_less_than_promptfoos_json_is_skipped_and_told_why(
     (file,) = warehouse.ingest(tmp_path / "results").files
     assert file.status == "skipped"
     assert "--output results.json" in str(file.problems[0])
+
+
+def _rivers_with(path: Path, *rows: object) -> Path:
+    """A promptfoo export of these rows."""
+    export = json.loads((DATA / "promptfoo" / "rivers.json").read_bytes())
+    export["results"]["results"] = rows
+    path.write_text(json.dumps(export), "utf-8")
+    return path
+
+
+def test_a_run_without_a_row_is_skipped_and_told_so(tmp_path: Path) -> None:
+    path = _rivers_with(tmp_path / "none.json")
+    (load,) = Warehouse(tmp_path / "w.duckdb").ingest(path).files
+    assert load.status == "skipped"
+    assert "holds no row of a run" in str(load.problems[0])
+
+
+def test_a_run_without_a_good_row_is_a_rejected_file(tmp_path: Path) -> None:
+    path = _rivers_with(tmp_path / "bad.json", "a text", {"promptIdx": "0"})
+    (load,) = Warehouse(tmp_path / "w.duckdb").ingest(path).files
+    assert (load.status, load.records_rejected) == ("rejected", 2)
+    places = [problem.pointer for problem in load.problems]
+    assert places == ["/results/results/0", "/results/results/1"]

@@ -77,9 +77,10 @@ def _document(source: Source) -> Iterator[Record | Problem]:
     export = decode_file(whole(source), Export, "promptfoo", VERSIONS)
     results = export.results
     columns = Columns(RunHead.of(export, source), repeat=_repeat(export))
-    rows = sorted(results.results, key=_test_of)
-    for raw in rows:
-        yield from _row(columns, source.redact(bytes(raw)))
+    rows = sorted(enumerate(results.results), key=_test_of)
+    for place, raw in rows:
+        pointer = f"/results/results/{place}"
+        yield from _row(columns, source.redact(bytes(raw)), pointer=pointer)
     yield from columns.closing()
     yield from totals(export, columns)
 
@@ -100,17 +101,23 @@ def _lines(source: Source) -> Iterator[Record | Problem]:
 
 
 def _row(
-    columns: Columns, written: bytes, line: int | None = None
+    columns: Columns,
+    written: bytes,
+    *,
+    line: int | None = None,
+    pointer: str | None = None,
 ) -> Iterator[Record | Problem]:
     try:
         row = decode(written, Row)
         yield from columns.add(row)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        yield shape_problem(error, "promptfoo", VERSIONS, line=line, raw=written)
+        yield shape_problem(
+            error, "promptfoo", VERSIONS, line=line, pointer=pointer, raw=written
+        )
 
 
-def _test_of(raw: msgspec.Raw) -> int:
+def _test_of(row: tuple[int, msgspec.Raw]) -> int:
     try:
-        return decode(raw, Order).testIdx or 0
+        return decode(row[1], Order).testIdx or 0
     except (msgspec.DecodeError, RecursionError):
         return 0  # `_row` will say what is wrong with it

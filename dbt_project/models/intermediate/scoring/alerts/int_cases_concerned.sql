@@ -65,8 +65,9 @@ faulty as (
         tasks.task_id,
         case when rejects.severity = 'reject' then 'rejected_case' else 'duplicate_round' end
             as code,
-        coalesce(rejects.record_id, rejects.pointer, cast(rejects.line_number as string))
-            as case_id,
+        coalesce(
+            rejects.record_id, rejects.pointer, cast(rejects.line_number as string), '?'
+        ) as case_id,
         cast(null as string) as dimension_id,
         cast(null as string) as reason
 
