@@ -141,8 +141,8 @@ class CaseChange(Contract):
     """Dimensions that both sides scored, in the candidate's order."""
 
 
-class CaseCounts(Contract):
-    """How many cases did what; every case of either task is in one of the first six."""
+class ChangeCounts(Contract):
+    """How many units of a comparison did what; every one of either side is in one."""
 
     better: int
     worse: int
@@ -150,16 +150,21 @@ class CaseCounts(Contract):
     added: int
     removed: int
     not_comparable: int
+
+    @property
+    def changed(self) -> int:
+        """Units that are anything but the same."""
+        gone_or_new = self.added + self.removed + self.not_comparable
+        return self.better + self.worse + gone_or_new
+
+
+class CaseCounts(ChangeCounts):
+    """How many cases did what; every case of either task is in one of the first six."""
+
     must_have_lost: int
     must_have_gained: int
     newly_failing: int
     newly_fixed: int
-
-    @property
-    def changed(self) -> int:
-        """Cases that are anything but the same."""
-        gone_or_new = self.added + self.removed + self.not_comparable
-        return self.better + self.worse + gone_or_new
 
 
 class Comparison(Contract):

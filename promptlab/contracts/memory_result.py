@@ -13,6 +13,7 @@ from typing import Any, Literal
 from promptlab.contracts.base import Contract, Share
 from promptlab.contracts.comparison import (
     Change,
+    ChangeCounts,
     ScoreComparison,
     StatusChange,
     Verdict,
@@ -211,15 +212,9 @@ class ComparedQuestion(Contract):
     candidate_answer: str | None
 
 
-class QuestionCounts(Contract):
+class QuestionCounts(ChangeCounts):
     """How many questions did what; every one is in one of the first six."""
 
-    better: int
-    worse: int
-    same: int
-    added: int
-    removed: int
-    not_comparable: int
     newly_failing: int
     newly_fixed: int
 

@@ -258,7 +258,6 @@ def _numbers(
     scores: Sequence[ScoreComparison] | None,
     partial: list[Row],
 ) -> GateNumbers:
-    task = found["task"][0]
     dimensions = {
         row["dimension_id"]: row
         | {
@@ -274,16 +273,7 @@ def _numbers(
         for dimension_id in from_json(row["dimension_ids"]) or []
     }
     return GateNumbers(
-        task_id=task["task_id"],
-        title=task["title"],
-        prompt_version=task["prompt_version"],
-        model=task["model"],
-        created_at=task["created_at"],
-        testset_id=task["testset_id"],
-        source_kind=task["source_kind"],
-        n_cases=task["n_cases"],
-        n_pass=task["n_pass"],
-        n_judged=task["n_judged"],
+        **found["task"][0],
         measures={row["measure"]: row["value"] for row in found["measures"]},
         dimensions=dimensions,
         tags=_tags(found["tags"]),

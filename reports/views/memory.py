@@ -165,14 +165,6 @@ def _compared(comparison: MemoryComparison) -> ComparisonView:
     own = [s for s in comparison.scores if s.is_right_metric]
     overall = next(s for s in own if s.subject == "all")
     questions = comparison.questions[:MOST_CHANGED]
-    counts = comparison.counts
-    n_changed = (
-        counts.worse
-        + counts.not_comparable
-        + counts.removed
-        + counts.added
-        + counts.better
-    )
     return ComparisonView(
         comparison=comparison,
         overall=overall,
@@ -183,7 +175,7 @@ def _compared(comparison: MemoryComparison) -> ComparisonView:
             if not s.is_right_metric and s.subject == "all" and s.n_pairs
         ],
         questions=questions,
-        n_questions_more=n_changed - len(questions),
+        n_questions_more=comparison.counts.changed - len(questions),
     )
 
 
