@@ -34,7 +34,6 @@ targeted as (
 
     select
         pipelines.pipeline_id,
-        pipelines.default_testset,
         -- a target that names no step may still be a key of the step outputs
         coalesce(pipelines.evaluation_target, candidates.step_id) as target_name,
         candidates.step_id as target_step_id,

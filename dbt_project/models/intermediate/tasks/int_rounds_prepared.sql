@@ -1,7 +1,6 @@
 with
 
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
-cases as (select * from {{ ref('stg_tasks__cases') }} where {{ in_this_build() }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
 pipelines as (select * from {{ ref('int_pipelines_targeted') }}),
 failed as (select * from {{ ref('int_rounds_failed') }}),
@@ -11,7 +10,6 @@ stepped as (
 
     select
         rounds.*,
-        cases.case_position,
         tasks.source_kind,
         tasks.testset_id,
         tasks.pipeline_id,
@@ -26,7 +24,6 @@ stepped as (
 
     from rounds
     inner join tasks using (task_id)
-    inner join cases using (task_id, case_id)
     left join pipelines using (pipeline_id)
     left join failed using (task_id, case_id, round_id)
 
@@ -82,7 +79,6 @@ prepared as (
 
         ---------- strings
         source_kind,
-        raw_output,
         case
             when given_final_output is not null then 'final_output'
             when target_output is not null then 'evaluation_target:' || target_key
@@ -101,8 +97,6 @@ prepared as (
         judge_feedback,
 
         ---------- numerics
-        case_position,
-        round_position,
         run_index,
         latency_ms,
         input_tokens,

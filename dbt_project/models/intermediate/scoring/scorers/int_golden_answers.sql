@@ -48,7 +48,6 @@ golden_answers as (
             order by baseline_position, cast(answer as string) nulls last
         ) as golden_no,
         {{ json_as_text('answer') }} as golden_answer,
-        answer as golden_json,
         patterns
 
     from alternatives
