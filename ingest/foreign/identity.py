@@ -61,12 +61,13 @@ class SameRun:
         """Add a row to the hash."""
         text = "\x1f".join(map(str, row)).encode("utf-8", "surrogatepass")
         digest = hashlib.blake2b(text, digest_size=16).digest()
-        self._sum = (self._sum + int.from_bytes(digest, "big")) % (1 << 128)
+        self._sum += int.from_bytes(digest, "big")
         self._rows += 1
 
     def hash(self) -> str:
         """The hash, as text."""
-        text = "\x1f".join([*self._run, str(self._rows), f"{self._sum:x}"])
+        total = f"{self._sum % (1 << 128):x}"
+        text = "\x1f".join([*self._run, str(self._rows), total])
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
