@@ -1,25 +1,16 @@
 with
 
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 cases as (select * from {{ ref('int_case_pairs') }} where is_comparable),
 dimensions as (select * from {{ ref('int_dimension_pairs') }} where reason is null),
-
-compared_tasks as (
-
-    select baseline_task_id as task_id
-    from cases
-
-    union
-
-    select candidate_task_id as task_id
-    from cases
-
-),
-
 case_scores as (
     select * from {{ ref('int_case_scores') }}
     where
         score is not null
-        and task_id in (select compared_tasks.task_id from compared_tasks)
+        and (
+            task_id in (select pairs.baseline_task_id from pairs)
+            or task_id in (select pairs.candidate_task_id from pairs)
+        )
 ),
 
 changes as (
