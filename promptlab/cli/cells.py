@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from promptlab.cli.language import spoken
+from promptlab.rounding import of_100, rounded
 
 BREAK = "\u200b"
 """Where a text may be folded although it has no space there; never printed."""
@@ -70,7 +71,7 @@ def day(value: date | None) -> Cell:
 
 def score(value: float | None) -> Cell:
     """A score or share, 0–1, as 0 to 100."""
-    return NOTHING if value is None else Cell(f"{100 * value:.1f}", is_number=True)
+    return NOTHING if value is None else Cell(of_100(value), is_number=True)
 
 
 def points(value: float | None) -> Cell:
@@ -82,7 +83,7 @@ def interval(low: float | None, high: float | None) -> Cell:
     """The two ends of an interval of a score."""
     if low is None or high is None:
         return NOTHING
-    return Cell(f"{100 * low:.1f}–{100 * high:.1f}", is_number=True)
+    return Cell(f"{of_100(low)}–{of_100(high)}", is_number=True)
 
 
 def interval_of_points(low: float | None, high: float | None) -> Cell:
@@ -215,8 +216,9 @@ def _of_code(code: str) -> str:
 
 
 def _points(value: float) -> str:
+    shown = rounded(value, 1, scale=100)
     # what rounds to nothing has no sign
-    return f"{round(100 * value, 1) + 0.0:+.1f}" if round(100 * value, 1) else "0.0"
+    return f"{shown:+}" if shown else "0.0"
 
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")

@@ -12,17 +12,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from typing import Any
 
 from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
+from promptlab.rounding import of_100, rounded
 from reports.printing.visible import bare, clip, parts, plain
 from reports.texts.catalogue import Catalogue
 
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15
-_MOST_DIGITS = 6
 _SMALL_P = 0.001
 
 
@@ -37,7 +37,7 @@ class Filters:
         if share is None:
             return self._missing("not_scored")
         step = Decimal(1).scaleb(-digits)
-        shown = _rounded(share, digits, scale=100)
+        shown = rounded(share, digits, scale=100)
         if shown == 0 and share > 0:
             return f"<{step}%"
         if shown == 100 and share < 1:
@@ -52,14 +52,7 @@ class Filters:
         """
         if share is None:
             return self._missing("not_scored")
-        for digits in range(1, _MOST_DIGITS):
-            shown = _rounded(share, digits, scale=100)
-            is_border = shown % 10 == 0 or (
-                beside is not None and shown == _rounded(beside, digits, scale=100)
-            )
-            if not is_border or shown == Decimal(repr(share)) * 100:
-                break
-        return str(shown)
+        return of_100(share, beside)
 
     def interval(self, low: float | None, high: float | None) -> str:
         """``66.2–76.6``, of 100; or "no interval" in words, where an end is missing."""
@@ -71,7 +64,7 @@ class Filters:
         """A difference of shares in points, with its sign: ``+1.2``, ``−3.4``."""
         if difference is None:
             return self._missing("not_comparable")
-        shown = _rounded(difference, digits, scale=100)
+        shown = rounded(difference, digits, scale=100)
         if shown == 0:
             return f"±{abs(shown)}"
         return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
@@ -86,7 +79,7 @@ class Filters:
         """The size of a difference of shares in points, without sign: ``3.4``."""
         if difference is None:
             return self._missing("not_comparable")
-        return str(abs(_rounded(difference, 1, scale=100)))
+        return str(abs(rounded(difference, 1, scale=100)))
 
     def p_value(self, p: float | None) -> str:
         """``p = 0.159``, ``p < 0.001`` below that."""
@@ -118,7 +111,7 @@ class Filters:
             return f"{value:,}".replace("-", MINUS)
         if abs(value) >= _TOO_LONG:
             return f"{value:.4g}".replace("-", MINUS)
-        shown = _rounded(value, digits).normalize() + 0  # + 0: no negative zero
+        shown = rounded(value, digits).normalize() + 0  # + 0: no negative zero
         if shown == 0 and value != 0:
             return f"{value:.2g}".replace("-", MINUS)
         return f"{shown:,f}".replace("-", MINUS)
@@ -227,9 +220,3 @@ def iso(time: datetime) -> str:
 def json_text(value: Any) -> str:
     """Compact JSON with every letter readable."""
     return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))
-
-
-def _rounded(value: float, digits: int, scale: int = 1) -> Decimal:
-    """Round as a person would: by the digits that are printed, half away from 0."""
-    exact = Decimal(repr(value)) * scale
-    return exact.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)

@@ -13,10 +13,11 @@ import pytest
 from rich.cells import cell_len
 
 from promptlab.cli import flaky, leaderboard, memory, output, run_cli, runs
-from promptlab.cli.cells import Cell, ident, judged, p_value, path, plain, points
+from promptlab.cli.cells import Cell, ident, judged, p_value, path, plain, points, score
 from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.show import _print_for_people
 from promptlab.cli.wrapping import wrap
+from reports.pages.render import environment
 
 READING = [
     ("runs",),
@@ -360,3 +361,25 @@ def test_show_lists_the_worst_cases_first_and_counts_the_rest(
     assert listed[-31].startswith("c39 ")
     _print_for_people(many, wide=True)
     assert "more that did not pass" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.8125, "81.3"),
+        (0.89997, "89.997"),
+        (0.9, "90.0"),
+        (1.0, "100.0"),
+        (0.0, "0.0"),
+    ],
+)
+def test_a_table_rounds_a_score_as_the_pages_do(share, shown):
+    page = environment("en").filters["score"]
+    assert score(share).text == page(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"), [(0.0125, "+1.3"), (-0.0125, "-1.3"), (0.0004, "0.0")]
+)
+def test_a_table_rounds_a_change_half_away_from_nothing(change, shown):
+    assert points(change).text == shown
