@@ -7,7 +7,7 @@ import click
 from promptlab.cli.cells import ident, n_of, plain, score, words
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
-from promptlab.cli.titles import titled
+from promptlab.cli.titles import check_title, titled
 
 _FLAKY = """
     select
@@ -55,6 +55,8 @@ def command(call: Call, title: str | None, limit: int) -> int:
 
     with call.warehouse().built() as con:
         columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})
+        if not rows and title is not None:
+            check_title(con, title, "flaky")
     if not rows and call.format == "table":
         call.say("no case is flaky")
         return 0

@@ -71,10 +71,11 @@ def test_a_trend_of_parts_names_each_part_or_the_one_asked_for(on_examples, meas
         (("trends", "nothing"), 5, "there is no task titled 'nothing'"),
         (("runs", "客服问答"), 5, "did you mean `客服问答回归测试`?"),
         (("runs", "--title", "nothing"), 5, "there is no task titled 'nothing'"),
+        (("flaky", "客服问答"), 5, "did you mean `客服问答回归测试`?"),
         (("trends", "--measure", "pas_rate"), 2, "did you mean `pass_rate`?"),
         (("trends", "--measure", "cost_total"), 5, "has cost_total"),
         (("leaderboard", "nothing"), 5, "there is no task titled 'nothing'"),
-        (("flaky", "--title", "nothing"), 0, "no case is flaky"),
+        (("flaky", "--title", "nothing"), 5, "there is no task titled 'nothing'"),
     ],
 )
 def test_where_there_is_nothing_a_sentence_says_so(on_examples, args, code, message):
