@@ -331,7 +331,7 @@ def add_a_memory_metric(checkout: Checkout) -> None:
     )
     recipe.edit(
         f"{steps}/int_memory_token_scores.sql",
-        ("        {{ holds_in", "        len(answer_tokens) = len(reference_tokens) as is_as_long,\n        {{ holds_in"),
+        ("        answer_tokens =", "        len(answer_tokens) = len(reference_tokens) as is_as_long,\n        answer_tokens ="),
         ("        max(mem0_f1)", "        max(cast(is_as_long as double)) as same_length,\n        max(mem0_f1)"),
     )  # fmt: skip
     recipe.edit(
@@ -346,7 +346,7 @@ def add_a_memory_metric(checkout: Checkout) -> None:
     )  # fmt: skip
     recipe.edit(
         "dbt_project/macros/memory/memory_scores.sql",
-        ("        when 'mem0_f1' then mem0_f1\n", "        when 'mem0_f1' then mem0_f1\n        when 'same_length' then same_length\n"),
+        ("        when 'mem0_f1' then {{", "        when 'same_length' then {{ answers }}.same_length\n        when 'mem0_f1' then {{"),
     )  # fmt: skip
     recipe.add_row("dbt_project/seeds/memory_metrics.csv", metric="same_length")
     recipe.edit(

@@ -10,6 +10,18 @@ right_metrics as (
     where {{ in_this_build('memory_runs') }}
 ),
 
+last_rounds as (
+
+    select
+        run_id,
+        task_id,
+        max(test_index) as last_test_index
+
+    from {{ ref('int_memory_answers_classified') }}
+    group by run_id, task_id
+
+),
+
 scored as (
 
     select
@@ -27,10 +39,12 @@ scored as (
             when answers.has_reference then coalesce(locomo_scores.locomo_f1, 0.0)
         end as locomo_f1,
         right_metrics.right_metric,
-        right_metrics.right_threshold
+        right_metrics.right_threshold,
+        answers.test_index = last_rounds.last_test_index as is_last_round
 
     from answers
     inner join right_metrics using (run_id)
+    inner join last_rounds using (run_id, task_id)
     left join token_scores using (run_id, task_id, test_index, question_index)
     left join locomo_scores using (run_id, task_id, test_index, question_index)
 
@@ -40,8 +54,7 @@ judged as (
 
     select
         *,
-        {{ score_by('right_metric') }} as right_score,
-        test_index = max(test_index) over (partition by run_id, task_id) as is_last_round
+        {{ score_by('right_metric', 'scored') }} as right_score
 
     from scored
 

@@ -1,20 +1,45 @@
+{{ config(materialized=view_of_step()) }}
+
 with
 
 pairs as (
     select * from {{ ref('int_memory_run_pairs') }}
     where {{ in_this_build('memory_runs', 'candidate_run_id') }}
 ),
-scores as (select * from {{ ref('int_memory_question_scores') }}),
+metrics as (select * from {{ ref('memory_metrics') }}),
+
+compared_runs as (
+
+    select baseline_run_id as run_id
+    from pairs
+
+    union
+
+    select candidate_run_id as run_id
+    from pairs
+
+),
+
+answers as (
+    select * from {{ ref('int_memory_answers_scored') }}
+    where is_last_round and run_id in (select compared_runs.run_id from compared_runs)
+),
+right_metrics as (
+    select * from {{ ref('int_memory_right_metrics') }}
+    where run_id in (select compared_runs.run_id from compared_runs)
+),
 
 of_baselines as (
 
     select
         pairs.baseline_run_id,
         pairs.candidate_run_id,
-        scores.*
+        right_metrics.right_metric,
+        answers.*
 
     from pairs
-    inner join scores on pairs.baseline_run_id = scores.run_id
+    inner join answers on pairs.baseline_run_id = answers.run_id
+    inner join right_metrics on pairs.baseline_run_id = right_metrics.run_id
 
 ),
 
@@ -23,10 +48,12 @@ of_candidates as (
     select
         pairs.baseline_run_id,
         pairs.candidate_run_id,
-        scores.*
+        right_metrics.right_metric,
+        answers.*
 
     from pairs
-    inner join scores on pairs.candidate_run_id = scores.run_id
+    inner join answers on pairs.candidate_run_id = answers.run_id
+    inner join right_metrics on pairs.candidate_run_id = right_metrics.run_id
 
 ),
 
@@ -37,25 +64,30 @@ paired as (
         candidate_run_id,
         task_id,
         question_key,
-        metric,
-        coalesce(of_candidates.category, of_baselines.category) as category,
+        metrics.metric,
+        case
+            when of_candidates.run_id is null then coalesce(of_baselines.category, '(none)')
+            else coalesce(of_candidates.category, '(none)')
+        end as category,
         of_baselines.status as baseline_status,
         of_candidates.status as candidate_status,
-        of_baselines.score as baseline_score,
-        of_candidates.score as candidate_score,
+        {{ headline_score('metrics.metric', 'of_baselines') }} as baseline_score,
+        {{ headline_score('metrics.metric', 'of_candidates') }} as candidate_score,
         case
             when of_baselines.run_id is null then 'candidate'
             when of_candidates.run_id is null then 'baseline'
             else 'both'
         end as present_in,
-        coalesce(of_candidates.is_right_metric, of_baselines.is_right_metric)
+        metrics.metric = coalesce(of_candidates.right_metric, of_baselines.right_metric)
             as is_right_metric,
-        of_baselines.is_right_metric and of_candidates.is_right_metric as has_same_right_metric,
+        metrics.metric = of_baselines.right_metric
+        and metrics.metric = of_candidates.right_metric as has_same_right_metric,
         of_baselines.reference_hash <> of_candidates.reference_hash as has_other_reference
 
     from of_candidates
     full outer join of_baselines
-        using (baseline_run_id, candidate_run_id, task_id, question_key, metric)
+        using (baseline_run_id, candidate_run_id, task_id, question_key)
+    cross join metrics
 
 ),
 
