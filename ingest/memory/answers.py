@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from ingest.memory.findings import Findings, Keys, json_bytes, json_text
+import msgspec
+
+from ingest.memory.findings import json_bytes, json_text
 from ingest.memory.locomo_form import answer_parts, reference_parts
 from promptlab.contracts.memory import Question
 
 ADVERSARIAL = "5"
+
+_WORTH_REMEMBERING = 2000
+# Bytes of a question.
 
 
 Identity = tuple[str, str, str]
@@ -19,128 +24,108 @@ Identity = tuple[str, str, str]
 
 
 class AnswerRow(NamedTuple):
-    """A row of ``raw.memory_answers``."""
+    """A row of ``raw.memory_answers``; it ends with the fields of `_Asked`."""
 
     test_index: int
     question_index: int
     position: int
     question_key: str
-    question_text: str
     predicted_answer: str | None
+    error: str | None
+    answer_stems: str | None
+    extras: str
+    question_text: str
     reference_answer: str | None
     evidence: str | None
     category: str | None
-    error: str | None
     reference_texts: str | None
-    answer_stems: str | None
     reference_stems: str | None
-    extras: str
-
-
-class _ExpectedAnswer(NamedTuple):
-    """What answers are compared with, each null where there is nothing."""
-
-    as_given: str | None = None
-    texts: str | None = None
-    stems: str | None = None
 
 
 class _Asked(NamedTuple):
     """What is the same whenever a question is asked."""
 
-    identity: Identity
-    category: str | None
+    question_text: str
+    reference_answer: str | None
     evidence: str | None
-    reference: _ExpectedAnswer
+    category: str | None
+    reference_texts: str | None
+    reference_stems: str | None
+
+    @property
+    def identity(self) -> Identity:
+        return self.question_text, self.category or "", self.evidence or ""
 
 
-@dataclass
-class AnswerRows:
-    """Makes the rows of one file; remembers what repeats from round to round."""
+def answer_row(
+    task_id: str,
+    test_index: int,
+    position: int,
+    question: Question,
+    unknown: dict[str, Any],
+    twins: Counter[Identity],
+) -> AnswerRow:
+    """Return the row of one question.
 
-    task_id: str
-    findings: Findings
-    _asked: dict[bytes, _Asked] = field(default_factory=dict)
-    _keys: dict[tuple[Identity, int], str] = field(default_factory=dict)
-
-    def row(
-        self,
-        test_index: int,
-        position: int,
-        question: Question,
-        unknown: dict[str, Any],
-        twins: Counter[Identity],
-        keys: Keys,
-    ) -> AnswerRow:
-        """Return the row of one question.
-
-        Args:
-            test_index: Its round.
-            position: Its place in the round, from 0.
-            question: The question, or a struct with its fields.
-            unknown: What the format does not know of it.
-            twins: Questions of the round so far; gets this one.
-            keys: The way to it in the file.
-        """
-        asked = self._as_asked(question)
-        twins[asked.identity] += 1
-        answer = as_text(question.predicted_answer)
-        if answer is not question.predicted_answer:
-            self.findings.count(
-                "answer_not_text",
-                "expected text; it is read as its JSON text. Write answers as text.",
-                (*keys, "predicted_answer"),
-            )
-        reference = asked.reference
-        is_compared = reference.stems is not None and answer is not None
-        return AnswerRow(
-            test_index=test_index,
-            question_index=question.question_index,
-            position=position,
-            question_key=self._key(asked.identity, twins[asked.identity]),
-            question_text=question.question_text,
-            predicted_answer=answer,
-            reference_answer=reference.as_given,
-            evidence=asked.evidence,
-            category=asked.category,
-            error=as_text(question.error) if question.error else None,
-            reference_texts=reference.texts,
-            answer_stems=(
-                json_text(answer_parts(answer or "", asked.category))
-                if is_compared
-                else None
-            ),
-            reference_stems=reference.stems,
-            extras=json_text(unknown) if unknown else "{}",
+    Args:
+        task_id: The conversation.
+        test_index: Its round.
+        position: Its place in the round, from 0.
+        question: The question, or a struct with its fields.
+        unknown: What the format does not know of it.
+        twins: Questions of the round so far; gets this one.
+    """
+    written = json_bytes(
+        (
+            question.question_text,
+            question.reference_answer,
+            question.evidence,
+            question.category,
         )
+    )
+    is_short = len(written) <= _WORTH_REMEMBERING
+    asked, identity, key = (_remembered if is_short else _prepared)(task_id, written)
+    number = twins[identity] = twins.get(identity, 0) + 1
+    answer = as_text(question.predicted_answer)
+    answer_stems = None
+    if answer is not None and asked.reference_stems is not None:
+        answer_stems = json_text(answer_parts(answer, asked.category))
+    return AnswerRow(
+        test_index,
+        question.question_index,
+        position,
+        key if number == 1 else _key(task_id, identity, number),
+        answer,
+        as_text(question.error) if question.error else None,
+        answer_stems,
+        json_text(unknown) if unknown else "{}",
+        *asked,
+    )
 
-    def _as_asked(self, question: Question) -> _Asked:
-        text, evidence = question.question_text, question.evidence
-        given = (text, question.category, evidence, question.reference_answer)
-        written = json_bytes(given)
-        asked = self._asked.get(written)
-        if asked is None:
-            category = as_text(question.category)
-            evidence = None if evidence is None else json_text(evidence)
-            asked = self._asked[written] = _Asked(
-                identity=(text, category or "", evidence or ""),
-                category=category,
-                evidence=evidence,
-                reference=_reference(question.reference_answer, category),
-            )
-        return asked
 
-    def _key(self, identity: Identity, number: int) -> str:
-        """Return a question's key: the same in every round, run and machine."""
-        key = self._keys.get((identity, number))
-        if key is None:
-            digest = blake2b(digest_size=10)
-            for part in (self.task_id, *identity, str(number)):
-                # Lengths keep apart what would read the same when joined.
-                data = part.encode()
-                digest.update(b"%d:%b" % (len(data), data))
-            key = self._keys[identity, number] = digest.hexdigest()
-        return key
+def _prepared(task_id: str, written: bytes) -> tuple[_Asked, Identity, str]:
+    """Return what rows of a question have in common, and its key without a twin.
+
+    Args:
+        task_id: The conversation.
+        written: Its text, reference, evidence and category as a JSON list.
+    """
+    asked = _asked(*msgspec.json.decode(written))
+    return asked, asked.identity, _key(task_id, asked.identity, 1)
+
+
+_remembered = lru_cache(maxsize=10_000)(_prepared)
+"""Rounds and runs ask the same again; long references would fill memory."""
+
+
+def _key(task_id: str, identity: Identity, number: int) -> str:
+    """Return a question's key: the same in every round, run and machine."""
+    digest = blake2b(digest_size=10)
+    for part in (task_id, *identity, str(number)):
+        # Lengths keep apart what would read the same when joined.
+        data = part.encode()
+        digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()
 
 
 def as_text(value: Any) -> str | None:
@@ -150,19 +135,20 @@ def as_text(value: Any) -> str | None:
     return json_text(value)
 
 
-def _reference(value: Any, category: str | None) -> _ExpectedAnswer:
-    """Prepare a reference; the elements of a list are alternatives."""
-    if value is None:
-        return _ExpectedAnswer()
-    as_given = json_text(value)
-    alternatives = value if isinstance(value, list) else [value]
+def _asked(question: str, reference: Any, evidence: Any, category: Any) -> _Asked:
+    """Prepare a question; the elements of a list of references are alternatives."""
+    name = as_text(category)
+    alternatives = reference if isinstance(reference, list) else [reference]
     texts = [text for each in alternatives if (text := as_text(each)) is not None]
-    if not texts:
-        return _ExpectedAnswer(as_given)
     # Category 5 is scored by what the answer says, not by its reference.
-    stems = (
-        None
-        if category == ADVERSARIAL
-        else json_text([reference_parts(text, category) for text in texts])
+    compared = [] if name == ADVERSARIAL else texts
+    return _Asked(
+        question,
+        None if reference is None else json_text(reference),
+        None if evidence is None else json_text(evidence),
+        name,
+        json_text(texts) if texts else None,
+        json_text([reference_parts(each, name) for each in compared])
+        if compared
+        else None,
     )
-    return _ExpectedAnswer(as_given, json_text(texts), stems)

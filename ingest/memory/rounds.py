@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from pydantic import ValidationError
 
-from ingest.memory.answers import AnswerRow, AnswerRows, Identity
+from ingest.memory.answers import AnswerRow, Identity, answer_row
 from ingest.memory.findings import Findings, Keys
 from ingest.memory.tolerance import tolerant
 from ingest.reading.contract_faults import faults
@@ -19,7 +19,7 @@ from ingest.reading.structs import struct_of
 from promptlab.contracts.memory import Question, RoundHead
 
 _KNOWN = frozenset(Question.model_fields)
-_STRUCT = struct_of(Question, free=Any)
+_STRUCTS: Any = list[struct_of(Question, free=Any)]  # type: ignore[misc]  # built
 
 
 @dataclass
@@ -35,7 +35,6 @@ class Rounds:
 
     def read(self, rounds: Sequence[Any]) -> None:
         """Read all rounds, in the order of the file."""
-        makes = AnswerRows(self.task_id, self.findings)
         seen: set[int] = set()
         for place, one in enumerate(rounds):
             keys: Keys = ("test_results", place)
@@ -49,7 +48,7 @@ class Rounds:
             head, rest = tolerant(RoundHead, frame, keys, self.findings)
             seen.add(head.test_index)
             before = len(self.answers)
-            self._read_answers(makes, head.test_index, one["questions"], keys)
+            self._read_answers(head.test_index, one["questions"], keys)
             self.heads.append((head, len(self.answers) - before, rest))
         if not rounds:
             self.findings.warn(
@@ -59,34 +58,69 @@ class Rounds:
             )
 
     def _read_answers(
-        self, makes: AnswerRows, test_index: int, questions: Sequence[Any], keys: Keys
+        self, test_index: int, questions: Sequence[Any], keys: Keys
     ) -> None:
         seen: set[int] = set()
         twins: Counter[Identity] = Counter()
-        for place, raw in enumerate(questions):
-            here = (*keys, "questions", place)
-            try:
-                question = _question(raw)
-            except ValidationError as error:
-                self._reject_answer(error, raw, test_index, here)
+        here = (*keys, "questions")
+        asked = self._asked(questions, test_index, here)
+        for place, question in enumerate(asked):
+            if question is None:
                 continue
+            raw = questions[place]
             if question.question_index in seen:
-                self.findings.reject(
-                    "duplicate_answer",
-                    f"question_index {question.question_index} stands twice in round"
-                    f" {test_index}; the first one is kept. Give each its own.",
-                    (*here, "question_index"),
-                    record_id=self._record_id(test_index, question.question_index),
-                    record=raw,
-                )
-                self.rejected += 1
+                self._reject_second(question, raw, test_index, (*here, place))
                 continue
             seen.add(question.question_index)
-            unknown = _unknown(raw)
-            for name in unknown:
-                self.findings.unknown((*here, name))
-            row = makes.row(test_index, place, question, unknown, twins, here)
-            self.answers.append(row)
+            unknown = {} if _KNOWN.issuperset(raw) else _unknown(raw)
+            if unknown or not isinstance(question.predicted_answer, str | None):
+                self._tell(question, unknown, (*here, place))
+            self.answers.append(
+                answer_row(self.task_id, test_index, place, question, unknown, twins)
+            )
+
+    def _asked(
+        self, questions: Sequence[Any], test_index: int, keys: Keys
+    ) -> Iterator[Question | None]:
+        """Yield structs with the fields of the questions, none where one is bad.
+
+        The contract has the last word.
+        """
+        try:
+            yield from msgspec.convert(questions, _STRUCTS)
+            return
+        except msgspec.ValidationError:
+            pass
+        for place, raw in enumerate(questions):
+            try:
+                yield Question.model_validate(raw)
+            except ValidationError as error:
+                self._reject_answer(error, raw, test_index, (*keys, place))
+                yield None
+
+    def _tell(self, question: Question, unknown: Iterable[str], keys: Keys) -> None:
+        if not isinstance(question.predicted_answer, str | None):
+            self.findings.count(
+                "answer_not_text",
+                "expected text; it is read as its JSON text. Write answers as text.",
+                (*keys, "predicted_answer"),
+            )
+        for name in unknown:
+            self.findings.unknown((*keys, name))
+
+    def _reject_second(
+        self, question: Question, raw: Any, test_index: int, keys: Keys
+    ) -> None:
+        index = question.question_index
+        self.findings.reject(
+            "duplicate_answer",
+            f"question_index {index} stands twice in round {test_index}; the first one"
+            " is kept. Give each its own.",
+            (*keys, "question_index"),
+            record_id=self._record_id(test_index, index),
+            record=raw,
+        )
+        self.rejected += 1
 
     def _reject_answer(
         self, error: ValidationError, raw: Any, test_index: int, here: Keys
@@ -106,22 +140,8 @@ class Rounds:
         return f"{self.task_id}/{test_index}/{_as_id(question_index)}"
 
 
-def _question(raw: Any) -> Question:
-    """Return a question as a struct with its fields; the contract has the last word.
-
-    Raises:
-        ValidationError: It is none.
-    """
-    try:
-        return cast("Question", msgspec.convert(raw, _STRUCT))
-    except msgspec.ValidationError:
-        return Question.model_validate(raw)
-
-
 def _unknown(raw: dict[str, Any]) -> dict[str, Any]:
     """Return what the format does not know of a question."""
-    if _KNOWN.issuperset(raw):
-        return {}
     return {name: raw[name] for name in raw if name not in _KNOWN}
 
 
