@@ -24,8 +24,8 @@ _CONFIG = """\
 db = "promptlab.duckdb"     # the warehouse
 out = "out"                 # folder for reports
 lang = "{lang}"                 # of reports and of what commands print: zh or en
-lock_timeout = 10.0         # seconds to wait for a warehouse that is in use
-threads = 4                 # models that are built at a time
+lock_timeout = 60.0         # seconds to wait for a warehouse that is in use
+# threads = 4               # DuckDB's, and models that dbt builds at a time
 # memory_limit = "4GB"      # DuckDB's; by default most of the machine's
 # templates = "templates"   # templates that replace built-in ones of the same name
 """

@@ -15,6 +15,7 @@ import duckdb
 import pytest
 
 from promptlab.cli import COMMANDS, run_cli
+from promptlab.settings import Settings, load_settings
 from tests.ingest.test_load import task, write
 
 
@@ -405,3 +406,11 @@ def test_an_unknown_memory_run_is_a_usage_error(run, example_db):
     code, _, err = run("memory", "nothing-like-it", "--db", example_db)
     assert code == 2
     assert "there is no such memory run" in err
+
+
+def test_the_config_of_init_changes_no_default(run, tmp_path):
+    assert run("init", str(tmp_path / "new"), "--lang", "en")[0] == 0
+    config = tmp_path / "new" / "promptlab.toml"
+    written = load_settings({}, config=config, environ={})
+    changed = {"db", "out", "lang"}
+    assert written.model_dump(exclude=changed) == Settings().model_dump(exclude=changed)

@@ -197,6 +197,22 @@ def test_what_lies_on_no_known_scale_is_guessed_as_a_value(tmp_path: Path) -> No
     assert not mapping.scores
 
 
+def test_a_column_of_scores_that_leaves_their_scale_is_compared_and_not_graded(
+    tmp_path: Path,
+) -> None:
+    rows = "id,relevance,rating\na,0.5,85\nb,1.0000000000000002,0\nc,0,100\n"
+    mapping = TableMapping(case="id", scores=("relevance", "rating"))
+    reading = read(_written(tmp_path, rows), mapping)
+    (problem,) = reading.problems
+    assert (problem.code, problem.severity) == ("off_scale", "warning")
+    assert "`rating` holds 85" in problem.message
+    scores = table(reading, "reported_scores").sort("dimension_id", "case_id")
+    assert scores["score"].to_list() == [None, None, None, 0.5, 1, 0]
+    assert scores["value"].to_list()[:3] == [85, 0, 100]
+    weights = table(reading, "dimension_configs").select("dimension_id", "weight")
+    assert dict(weights.rows()) == {"relevance": 1, "rating": 0}
+
+
 def test_a_table_that_says_nothing_cannot_be_guessed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="write it by hand"):
         guess(_written(tmp_path, "x,y\nfoo,bar\n"))

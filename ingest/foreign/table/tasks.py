@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
-from ingest.foreign.documents import number, on_scale, text, time, whole
+from ingest.foreign.documents import number, text, time, whole
 from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.records import (
     Baseline,
@@ -38,8 +39,26 @@ if TYPE_CHECKING:
 Reader = Callable[[], Iterable[Row | Problem]]
 """Begins to read a table's rows."""
 
+_DUST = 1e-9
+
 _Name = tuple[str, str, str]
 """Title, model, prompt version."""
+
+
+def _share(value: float | None) -> float | None:
+    """A score on the scale 0 to 1; what a sum of doubles adds to an end is none."""
+    if value is None or not -_DUST <= value <= 1 + _DUST:
+        return None
+    return min(max(value, 0.0), 1.0)
+
+
+def _off_scale(column: str, value: float) -> Problem:
+    return Problem(
+        "off_scale",
+        f"`{column}` holds {value:g}, and scores lie from 0 to 1: it is compared, but"
+        " not graded. Name it under `values`, or write shares",
+        severity="warning",
+    )
 
 
 @dataclass
@@ -69,17 +88,28 @@ class Tasks:
         self._source = source
         self._kind = kind
         self._dimensions = (*mapping.scores, *mapping.values)
+        self._graded = mapping.scores
+        # a person's word that a column is a share; a tool's metrics are known to be
+        self._told = mapping.scores if kind == "table" else ()
         self._named = mapping.columns
 
     def read(self, rows: Reader) -> Iterator[Record | Problem]:
         """Every task of the table; its rows are read twice, to know the run first."""
         same_run = SameRun(self._kind)
         found: dict[_Name, None] = {}
+        off_scale: dict[str, float] = {}
         for row in rows():
             if not isinstance(row, Problem):
                 # names too: two formats may order the columns in two ways
                 same_run.add(*(f"{k}\x1e{same(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
+                for column in self._told:
+                    value = number_of(row.get(column))
+                    if value is not None and _share(value) is None:
+                        off_scale.setdefault(column, value)
+        # a part of a column's values is no score of its rows
+        self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
+        yield from starmap(_off_scale, off_scale.items())
         run_id = f"{self._kind}-{same_run.hash()[:12]}"
         tasks = {
             name: _OpenTask(
@@ -211,20 +241,20 @@ class Tasks:
             round_id=round_id,
             dimension_id=name,
             value=value,
-            score=on_scale(value) if name in self._mapping.scores else None,
+            score=_share(value) if name in self._graded else None,
             payload=text({"given": said(cell)}) if is_odd else "{}",
         )
 
     def _dimensions_of(self, task_id: str) -> Iterator[Dimension]:
-        scores = self._mapping.scores
+        graded = self._graded
         for position, name in enumerate(self._dimensions):
             yield Dimension(
                 task_id=task_id,
                 dimension_id=name,
                 position=position,
                 name=name,
-                weight=1 / len(scores) if name in scores else 0.0,
-                is_graded=name in scores,
+                weight=1 / len(graded) if name in graded else 0.0,
+                is_graded=name in graded,
                 direction=self._direction(name),
             )
 
