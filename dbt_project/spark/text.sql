@@ -41,8 +41,8 @@
     regexp_extract_all({{ text }}, {{ spark__java_scripts(pattern) }}, 0)
 {%- endmacro %}
 
-{% macro spark__pieces_between_blanks(text, other_characters) -%}
-    {{ spark__pattern_pieces(text, "'[^ " ~ other_characters ~ "]+'") }}
+{% macro spark__pieces_between_blanks(text, _between, piece) -%}
+    {{ spark__pattern_pieces(text, piece) }}
 {%- endmacro %}
 
 {#- In Java `$` stands before a final line break too. -#}

@@ -58,6 +58,16 @@ RAW_CHECKS = (
         " `promptlab purge --task ID`",
     ),
     Invariant(
+        "every score of a task has its round",
+        """
+        select distinct concat_ws(' ', task_id, case_id, round_id) from raw.scores
+        semi join raw.tasks using (task_id)
+        anti join raw.rounds using (task_id, case_id, round_id)
+        """,
+        "warn",
+        "they count nowhere: correct the ids of case and round, and load the file again",
+    ),
+    Invariant(
         "every task belongs to a live load",
         """
         select task_id from raw.tasks where load_id not in (

@@ -66,6 +66,13 @@ def test_csv_has_a_line_for_each_finding(run, built):
             "1: first",
         ),
         (
+            "insert into raw.scores by name select * replace ('r9' as round_id)"
+            " from raw.scores where task_id = 'first' limit 1",
+            "every score of a task has its round",
+            "warn",
+            "1: first c0 r9",
+        ),
+        (
             "insert into raw.expectations select 1, 'ts', 'c9', 1, 'final', null, 'f',"
             " 0, '$', '/', 'text', '\"x\"', null, null, null, null, null, 0",
             "every expectation has its test case",

@@ -67,13 +67,15 @@
 {#- The pieces of a text between blanks and some other characters, none of them empty; a
     null text gives null. The characters are the inside of a pattern's class. -#}
 {% macro pieces_between_blanks(text, other_characters) -%}
-    {{ return(adapter.dispatch('pieces_between_blanks')(text, other_characters)) }}
+    {{ return(adapter.dispatch('pieces_between_blanks')(
+        text, "'[" ~ other_characters ~ "]'", "'[^ " ~ other_characters ~ "]+'"
+    )) }}
 {%- endmacro %}
 
 {#- Splitting takes a third of the time that finding piece by piece takes. -#}
-{% macro default__pieces_between_blanks(text, other_characters) -%}
+{% macro default__pieces_between_blanks(text, between, _piece) -%}
     list_filter(
-        string_split(regexp_replace({{ text }}, '[{{ other_characters }}]', ' ', 'g'), ' '),
+        string_split(regexp_replace({{ text }}, {{ between }}, ' ', 'g'), ' '),
         lambda k: k <> ''
     )
 {%- endmacro %}

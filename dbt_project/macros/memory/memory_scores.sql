@@ -1,12 +1,11 @@
 {#- Whether a question counts for a metric, failed or not. `metric` is a column, or a text
-    in quotes. -#}
-{% macro is_scorable(metric, answers='answers') -%}
+    in quotes; `answers` names the rows where there are several. -#}
+{% macro is_scorable(metric, answers=none) -%}
+    {%- set of = answers ~ '.' if answers else '' -%}
     case {{ metric }}
-        when 'mem0_f1'
-            then {{ answers }}.has_reference and coalesce({{ answers }}.category, '') <> '5'
-        when 'locomo_f1'
-            then {{ answers }}.has_reference or coalesce({{ answers }}.category, '') = '5'
-        else {{ answers }}.has_reference
+        when 'mem0_f1' then {{ of }}has_reference and coalesce({{ of }}category, '') <> '5'
+        when 'locomo_f1' then {{ of }}has_reference or coalesce({{ of }}category, '') = '5'
+        else {{ of }}has_reference
     end
 {%- endmacro %}
 
