@@ -65,7 +65,7 @@ RAW_CHECKS = (
         anti join raw.rounds using (task_id, case_id, round_id)
         """,
         "warn",
-        "they count nowhere: correct the ids of case and round, and load the file again",
+        "they count nowhere: correct the ids of case and round, load the file again",
     ),
     Invariant(
         "every task belongs to a live load",
