@@ -346,7 +346,7 @@ def add_a_memory_metric(checkout: Checkout) -> None:
     )  # fmt: skip
     recipe.edit(
         "dbt_project/macros/memory/memory_scores.sql",
-        ("        when 'mem0_f1' then {{", "        when 'same_length' then {{ answers }}.same_length\n        when 'mem0_f1' then {{"),
+        ("        when 'mem0_f1' then {{ answers", "        when 'same_length' then {{ answers }}.same_length\n        when 'mem0_f1' then {{ answers"),
     )  # fmt: skip
     recipe.add_row("dbt_project/seeds/memory_metrics.csv", metric="same_length")
     recipe.edit(
