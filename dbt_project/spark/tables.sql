@@ -139,12 +139,21 @@
     {%- endfor -%}
 {%- endmacro %}
 
+{#- A table over them: Spark would list files, and read their columns from one of them, each
+    time that a query names a path. -#}
 {% macro spark__parquet_file(path) -%}
-    parquet.`{{ path }}`
+    {%- set name = 'raw.files_of_' ~ path.split('/')[-1].split('.')[0] -%}
+    {%- do run_query('drop table if exists ' ~ name) -%}
+    {%- do run_query(
+        'create table ' ~ name ~ " using parquet options (path '" ~ path ~ "')"
+    ) -%}
+    {{ return(name) }}
 {%- endmacro %}
 
 {% macro spark__parquet_folders(path) -%}
-    parquet.`{{ path }}`
+    {%- set name = spark__parquet_file(path) -%}
+    {%- do run_query('msck repair table ' ~ name) -%}
+    {{ return(name) }}
 {%- endmacro %}
 
 {% macro spark__text_lines(path) -%}

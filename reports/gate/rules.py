@@ -53,8 +53,9 @@ class Gate:
         policy = self.policy
         for row in self.numbers.partial:
             yield self._partial(row)
-        for name in ("min_score", "min_pass_rate", "min_coverage"):
+        for name in ("min_score", "min_pass_rate"):
             yield from self._at_least(name, getattr(policy, name), _MEASURES[name])
+        yield from self._coverage(policy.min_coverage)
         yield from self._at_most(
             "max_error_share", policy.max_error_share, "error_share"
         )
@@ -97,6 +98,14 @@ class Gate:
         value = self.numbers.measures.get(measure)
         if limit is not None:
             yield self._held(rule, value, limit, value is not None and value >= limit)
+
+    def _coverage(self, limit: float | None) -> Iterator[GateRule]:
+        """Where no round has a score, nothing says whether the run is good or bad."""
+        if limit and self.numbers.measures.get("coverage") == 0:
+            note = self.texts.text("gate_note.nothing_scored")
+            yield _rule("min_coverage", 0.0, limit, "inconclusive", note)
+        else:
+            yield from self._at_least("min_coverage", limit, "coverage")
 
     def _at_most(
         self, rule: str, limit: float | None, measure: str
@@ -235,7 +244,6 @@ class Gate:
 _MEASURES = {
     "min_score": "overall_score",
     "min_pass_rate": "pass_rate",
-    "min_coverage": "coverage",
 }
 _CEILINGS = {
     ("latency", "max_p50_ms"): "latency_p50",

@@ -106,6 +106,8 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("tagged-2", "max_error_share = 0.125", "pass", None),
         ("tagged-2", "max_error_share = 0.12", "fail", None),
         ("tagged-2", "min_coverage = 0.9", "fail", None),
+        ("unscored-2", "min_coverage = 0.1", "inconclusive", "no round has a score"),
+        ("unscored-2", "min_coverage = 0", "pass", None),
         ("tagged-2", "must_pass_tags = ['shaky']", "fail", "2 of 2 cases did not pass: c0, c1"),
         ("tagged-2", "must_pass_tags = ['gone']", "inconclusive", "no case has the tag gone"),
         ("tagged-2", "[latency]\nmax_p50_ms = 500", "pass", None),

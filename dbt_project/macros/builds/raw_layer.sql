@@ -9,10 +9,13 @@
             {%- set manifest = fromjson(run_query(
                 'select * from ' ~ text_lines(folder ~ '/manifest.json')
             ).rows[0][0]) -%}
+            {%- set snapshot = folder ~ '/snapshots/' ~ manifest.snapshot -%}
+            {%- set loads = parquet_file(snapshot ~ '/loads.parquet') -%}
+            {%- set live = parquet_file(snapshot ~ '/live.parquet') -%}
             {%- for name, table in manifest.tables.items() -%}
-                {%- do replace_view(
-                    'raw.' ~ name, select_from_raw(folder, manifest.snapshot, name, table)
-                ) -%}
+                {%- set files = loads if name == 'loads'
+                    else parquet_folders(folder ~ '/tables/' ~ name) -%}
+                {%- do replace_view('raw.' ~ name, select_from_raw(files, table, loads, live)) -%}
             {%- endfor -%}
         {%- endif -%}
     {%- endif -%}
@@ -21,10 +24,7 @@
 
 {#- The rows of a raw table that count: of loads that the snapshot names and, where rows
     belong to an object that may be loaded again, of its newest load. -#}
-{% macro select_from_raw(folder, snapshot, name, table) -%}
-    {%- set snapshot = folder ~ '/snapshots/' ~ snapshot -%}
-    {%- set loads = parquet_file(snapshot ~ '/loads.parquet') -%}
-    {%- set live = parquet_file(snapshot ~ '/live.parquet') -%}
+{% macro select_from_raw(files, table, loads, live) -%}
     {%- set owner = table.lives_by -%}
     select
     {%- for column, data_type in table.columns.items() %}
@@ -34,8 +34,7 @@
             else value }} as {{ adapter.quote(column) }}
         {{- ',' if not loop.last }}
     {%- endfor %}
-    from {{ loads if name == 'loads' else parquet_folders(folder ~ '/tables/' ~ name) }}
-        as stored
+    from {{ files }} as stored
     {%- if owner %}
     where exists (
         select 1 from {{ live }} as live
@@ -46,7 +45,7 @@
             and live.id_{{ loop.index }} = stored.{{ column }}
             {%- endfor %}
     )
-    {%- elif name != 'loads' and 'load_id' in table.columns %}
+    {%- elif files != loads and 'load_id' in table.columns %}
     where stored.load_id in (select loads.load_id from {{ loads }} as loads)
     {%- endif %}
 {%- endmacro %}
