@@ -82,12 +82,10 @@ def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:
     Raises:
         ValueError: A row does not have one value per name.
     """
-    table = list(rows)
-    if any(len(row) != len(names) for row in table):
-        raise ValueError(f"a row does not have the {len(names)} values of {names}")
-    if not table:
-        return {name: [] for name in names}
-    return dict(zip(names, map(list, zip(*table, strict=True)), strict=True))
+    columns = list(map(list, zip(*rows, strict=True))) or [[] for _ in names]
+    if len(columns) != len(names):
+        raise ValueError(f"rows of {len(columns)} values for the columns {names}")
+    return dict(zip(names, columns, strict=True))
 
 
 def height(columns: Columns) -> int:

@@ -584,7 +584,9 @@ def test_the_columns_are_those_of_the_raw_tables():
 def test_columns_are_made_of_rows_of_one_length():
     assert columns_of(("a", "b"), [(1, 2), (3, 4)]) == {"a": [1, 3], "b": [2, 4]}
     assert columns_of(("a", "b"), []) == {"a": [], "b": []}
-    with pytest.raises(ValueError, match="2 values"):
+    with pytest.raises(ValueError, match="rows of 1 values"):
+        columns_of(("a", "b"), [(1,), (3,)])
+    with pytest.raises(ValueError, match="shorter"):
         columns_of(("a", "b"), [(1, 2), (3,)])
 
 

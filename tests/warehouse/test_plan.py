@@ -100,6 +100,25 @@ def test_dbt_and_the_plan_follow_each_other_in_any_order(tmp_path, seed):
     assert contracts(db) == contracts(again)
 
 
+def test_tables_that_nothing_was_loaded_for_have_the_columns_of_full_ones(tmp_path):
+    """A first build runs no query for them."""
+    full, empty = Warehouse(tmp_path / "full.duckdb"), Warehouse(tmp_path / "e.duckdb")
+    full.ingest(EXAMPLES)
+    for warehouse in (full, empty):
+        warehouse.build()
+    assert shapes(empty.settings.db) == shapes(full.settings.db)
+    assert contracts(empty.settings.db) == contracts(full.settings.db)
+
+
+def shapes(db: Path) -> list[tuple]:
+    """Columns and types of everything that is built."""
+    with duckdb.connect(str(db), read_only=True) as con:
+        return con.execute(
+            "select schema_name, table_name, column_index, column_name, data_type"
+            " from duckdb_columns() where schema_name <> 'raw' order by all"
+        ).fetchall()
+
+
 def contracts(db: Path) -> list[tuple]:
     """Columns, types and constraints of everything that outlives a build."""
     with duckdb.connect(str(db), read_only=True) as con:
