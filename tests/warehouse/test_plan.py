@@ -104,6 +104,7 @@ def test_tables_that_nothing_was_loaded_for_have_the_columns_of_full_ones(tmp_pa
     """A first build runs no query for them."""
     full, empty = Warehouse(tmp_path / "full.duckdb"), Warehouse(tmp_path / "e.duckdb")
     full.ingest(EXAMPLES)
+    empty.ingest(EXAMPLES / "customer_service" / "testsets")
     for warehouse in (full, empty):
         warehouse.build()
     assert shapes(empty.settings.db) == shapes(full.settings.db)
