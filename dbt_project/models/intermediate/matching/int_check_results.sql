@@ -1,3 +1,5 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
 with
 
 scopes as (select * from {{ ref('int_round_scopes') }}),

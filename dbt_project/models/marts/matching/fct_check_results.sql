@@ -1,3 +1,5 @@
+{{ config(materialized='view') }}
+
 with
 
 checks as (select * from {{ ref('int_check_results') }}),

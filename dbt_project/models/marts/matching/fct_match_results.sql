@@ -1,7 +1,10 @@
 with
 
 matches as (select * from {{ ref('int_match_results') }}),
-checks as (select * from {{ ref('int_check_results') }} where status <> 'pass'),
+checks as (
+    select * from {{ ref('int_check_results') }}
+    where status <> 'pass' and {{ in_this_build() }}
+),
 
 differences as (
 

@@ -39,10 +39,10 @@ different_answers as (
         max(compare) as compare,
         max(answer_text) as answer_text,
         count(*) as n_rounds,
-        -- equal JSON has equally many, however keys are ordered and numbers written
-        length(translate(
+        -- equal JSON has letters of equal size, however keys are ordered and numbers written
+        bit_length(translate(
             max(answer_text), '0123456789.eE+- ' || chr(9) || chr(10) || chr(13), ''
-        )) as n_letters
+        )) as letters_size
 
     from answers
     where answer_text is not null
@@ -71,16 +71,16 @@ answers_alike as (
         task_id,
         case_id,
         dimension_id,
-        n_letters
+        letters_size
 
     from different_answers
-    group by task_id, case_id, dimension_id, n_letters
+    group by task_id, case_id, dimension_id, letters_size
     having count(*) > 1
 
 ),
 
 -- key order makes no difference; to look past it costs time, and is done only where answers
--- may be equal: they have as many letters, or escapes that hide letters
+-- may be equal: their letters are as many, or escapes that hide letters
 canonical_answers as (
 
     select
@@ -104,7 +104,7 @@ canonical_answers as (
             different_answers.task_id = answers_alike.task_id
             and different_answers.case_id = answers_alike.case_id
             and different_answers.dimension_id = answers_alike.dimension_id
-            and different_answers.n_letters = answers_alike.n_letters
+            and different_answers.letters_size = answers_alike.letters_size
 
 ),
 
