@@ -93,7 +93,10 @@ class Export(msgspec.Struct):
 
 def recognise(head: Head) -> str | None:
     """Rows with ``inputs.`` and ``outputs.``; the three files of a sample's folder."""
-    if "rows" in head.keys and head.has(b'"inputs.'):
+    # a run without rows has the names of the document alone
+    if "rows" in head.keys and (
+        head.has(b'"inputs.') or {"metrics", "studio_url"} <= head.keys
+    ):
         return "json"
     if {"question", "answer", "truth"} <= head.keys:
         return "rows"

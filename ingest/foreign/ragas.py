@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from ingest.foreign.documents import Refused
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
-from ingest.foreign.table.cells import is_nothing, number_of
+from ingest.foreign.table.cells import is_infinite, is_nothing, number_of
 from ingest.foreign.table.opening import rows_of
 from ingest.foreign.table.tasks import Tasks
 from ingest.reading.problems import Problem
@@ -78,11 +78,14 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The rows as a table whose columns are known."""
     form = source.form or "csv"
-    tasks = Tasks(_title(source), _mapping(source, form), source, kind="ragas")
-    yield from tasks.read(lambda: rows_of(source, form))
+    mapping = _mapping(source, form)
+    if mapping is not None:
+        tasks = Tasks(_title(source), mapping, source, kind="ragas")
+        yield from tasks.read(lambda: rows_of(source, form))
 
 
-def _mapping(source: Source, form: str) -> TableMapping:
+def _mapping(source: Source, form: str) -> TableMapping | None:
+    """What the columns mean; ``None`` where there is no row."""
     from promptlab.contracts.table_mapping import TableMapping
 
     numbers: dict[str, set[float]] = {}
@@ -97,8 +100,10 @@ def _mapping(source: Source, form: str) -> TableMapping:
             if value is not None:
                 if len(found := numbers.setdefault(name, set())) < 3:
                     found.add(value)
-            elif not is_nothing(row[name]):
+            elif not (is_nothing(row[name]) or is_infinite(row[name])):
                 texts.add(name)
+    if not columns:
+        return None
     metrics = [name for name in columns if name not in _SAMPLE and name not in texts]
     scores = [name for name in metrics if _is_graded(name, numbers.get(name, set()))]
     values = [name for name in metrics if name not in scores]

@@ -71,8 +71,17 @@ _OF_BATCHES = {
 
 @cache
 def of_models() -> dict[str, PurgeRule]:
-    """``schema.table`` → what of it goes, of all tables that outlive a build."""
-    return {
+    """``schema.table`` → what of it goes, of all tables that outlive a build.
+
+    A mart that is a view may still be the table of an earlier version.
+    """
+    nodes = plan.load().nodes
+    once_tables = {
+        f"{node.schema}.{node.name}": _OF_TASK
+        for node in nodes
+        if node.kind == "view" and node.schema == "marts"
+    }
+    return once_tables | {
         f"{node.schema}.{node.name}": PurgeRule(
             owners=((node.key, _OF_BATCHES[node.batch, node.key]),),
             mentions=tuple(
@@ -80,7 +89,7 @@ def of_models() -> dict[str, PurgeRule]:
                 for column in node.mentions
             ),
         )
-        for node in plan.load().nodes
+        for node in nodes
         if node.key is not None and node.batch is not None
     }
 

@@ -85,10 +85,10 @@ class Gate:
     def _partial(self, row: Row) -> GateRule:
         """Some of the rows say nothing of all of them: inconclusive."""
         note = self.texts.text(
-            f"gate_note.{'partial' if row['n_rows_held'] else 'totals_only'}",
+            f"gate_note.{row['why']}",
             task=row["task_id"],
-            n=row["n_rows_held"],
-            total=row["n_rows_claimed"],
+            n=row["n"],
+            total=row["n_total"],
         )
         return _rule("all_rows", None, None, "inconclusive", note)
 

@@ -68,11 +68,29 @@ order by alert_position
 """
 
 _PARTIAL = """
-select task_id, n_rows_held, n_rows_claimed
+with asked as (
+
+    select unnest($tasks) as task_id
+    union
+    select unnest($baselines)
+
+)
+
+select
+    task_id,
+    case when n_rows_held = 0 then 'totals_only' else 'partial' end as why,
+    n_rows_held as n,
+    n_rows_claimed as n_total
 from marts.dim_tasks
-where
-    is_partial
-    and (task_id in (select unnest($tasks)) or task_id in (select unnest($baselines)))
+semi join asked using (task_id)
+where is_partial
+
+union all
+
+select task_id, 'rejected', n_cases, cast(facts ->> 'n_total' as bigint)
+from marts.fct_alerts
+semi join asked using (task_id)
+where code = 'rejected_case'
 """
 
 # What broke is a passing case that does not pass any more, or a must-have lost: one
@@ -183,8 +201,9 @@ class GateNumbers:
     changes: Changes | None
     """Against the baseline asked for, if the marts hold that comparison."""
     partial: list[Row]
-    """Of the task and its baseline those whose files hold fewer rows than they claim:
-    ``task_id``, ``n_rows_held``, ``n_rows_claimed`` (``None``: not told)."""
+    """What says that rows of the task or its baseline are missing: ``task_id``; ``why``:
+    its file holds fewer than it claims (``partial``, ``totals_only``), or some were
+    faulty (``rejected``); ``n`` of ``n_total`` (``None``: not told)."""
 
 
 _TaskRows = dict[str, list[Row]]
@@ -238,14 +257,14 @@ def gate_numbers(
         for task, each in found.items()
     }
     scores = score_comparisons(con, pairs, speech=speech)
-    partial = {row["task_id"]: row for row in rows(con, _PARTIAL, values)}
+    partial = rows(con, _PARTIAL, values)
     return {
         task: _numbers(
             each,
             speech[task],
             baselines.get(task),
             scores.get(task),
-            [partial[t] for t in (task, baselines.get(task)) if t in partial],
+            [row for row in partial if row["task_id"] in (task, baselines.get(task))],
         )
         for task, each in found.items()
     }

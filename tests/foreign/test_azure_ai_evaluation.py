@@ -16,6 +16,15 @@ def early() -> Reading:
     return reading_of(DATA / "azure_ai_evaluation" / "early.json")
 
 
+def test_a_run_without_rows_is_its_totals(tmp_path: Path) -> None:
+    file = tmp_path / "empty.json"
+    run = {"rows": [], "metrics": {"f1.f1_score": 0.5}, "studio_url": None}
+    file.write_text(json.dumps(run), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "tasks").height == 1
+    assert table(reading, "reported_totals").height == 1
+
+
 def test_cases_keep_their_own_ids(early: Reading) -> None:
     assert table(early, "cases")["case_id"].to_list() == ["nile", "rhine", "ob"]
 

@@ -67,6 +67,44 @@ def test_graded_is_what_is_known_to_lie_from_0_to_1(what: str, tmp_path: Path) -
     assert (row["dimension_id"], row["is_graded"]) == (metric, is_graded)
 
 
+def test_a_metric_off_the_scale_is_compared_and_not_graded(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(
+        "user_input,response,semantic_similarity\nNile?,sea,-0.4\nRhine?,sea,0.9\n"
+    )
+    reading = reading_of(file)
+    (problem,) = reading.problems
+    assert (problem.code, problem.severity) == ("off_scale", "warning")
+    assert table(reading, "dimension_configs")["is_graded"].to_list() == [False]
+    assert sorted(table(reading, "reported_scores")["value"]) == [-0.4, 0.9]
+
+
+@pytest.mark.parametrize("infinite", ["1e400", "-inf", "Infinity"])
+def test_an_infinite_cell_is_missing_and_its_metric_stays(
+    infinite: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(
+        f"user_input,response,exact_match\nNile?,sea,{infinite}\nRhine?,sea,1\n"
+    )
+    reading = reading_of(file)
+    assert table(reading, "dimension_configs")["is_graded"].to_list() == [True]
+    scores = table(reading, "reported_scores")["score"].to_list()
+    assert sorted(scores, key=str) == [1.0, None]
+
+
+def test_a_header_without_rows_is_no_run(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("user_input,response,exact_match\n")
+    assert reading_of(file).rows == {}
+
+
+def test_a_column_may_have_a_long_name(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(f"user_input,response,{'n' * 300}\nNile?,sea,1\n")
+    assert table(reading_of(file), "rounds").height == 1
+
+
 def test_columns_of_old_versions_are_known(tmp_path: Path) -> None:
     file = tmp_path / "old.csv"
     rows = "question,answer,contexts,ground_truth,faithfulness\nNile?,sea,['x'],sea,1\n"

@@ -142,6 +142,14 @@ def test_an_odd_verdict_is_named_and_not_guessed(tmp_path: Path) -> None:
     assert "'perhaps'" in reading.problems[0].message
 
 
+def test_a_negative_latency_is_none(tmp_path: Path) -> None:
+    path = _written(tmp_path, "a,b,s\n1,x,-1\n2,y,0.5\n")
+    reading = read(path, TableMapping(case="a", output="b", latency_s="s"))
+    assert table(reading, "rounds")["latency_ms"].to_list() == [None, 500.0]
+    (problem,) = reading.problems
+    assert (problem.code, problem.severity) == ("odd_latency", "warning")
+
+
 NOT_TABLES = {
     "prose": b"A page, with commas.\n\nAnd more of it, here, and there.\n",
     "YAML with commas": b"small: {a: 1, b: 2}\nlarge: {a: 3, b: 4}\n",
@@ -211,6 +219,11 @@ def test_a_column_of_scores_that_leaves_their_scale_is_compared_and_not_graded(
     assert scores["value"].to_list()[:3] == [85, 0, 100]
     weights = table(reading, "dimension_configs").select("dimension_id", "weight")
     assert dict(weights.rows()) == {"relevance": 1, "rating": 0}
+
+
+def test_columns_without_rows_cannot_be_guessed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="holds no row below its columns"):
+        guess(_written(tmp_path, "id,question\n"))
 
 
 def test_a_table_that_says_nothing_cannot_be_guessed(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from promptlab.cli import run_cli
 from promptlab.contracts.gate import GateResult
 from promptlab.errors import SettingsError
 from reports.gate.policy import default_policy, parse_policy
+from tests.ingest.test_load import task, write
 
 
 @pytest.mark.parametrize(
@@ -153,6 +155,33 @@ def test_a_failed_rule_outweighs_an_inconclusive_one(cli, tmp_path):
     file.write_text("min_score = 0.9\nmust_pass_tags = ['gone']", "utf-8")
     assert cli("gate", "tagged-2", "--policy", file)[0] == 1
     assert cli("gate", "tagged-2", "--policy", file, "--allow-inconclusive")[0] == 1
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("faulty", ["base", "next"])
+def test_rejected_cases_may_hide_what_broke(tmp_path, capsys, faulty, lang):
+    """Of the task, or of what it is held against."""
+    for number, name in enumerate(("base", "next")):
+        document = task(name, "answer", cases=3)
+        document["task"]["created_at"] = f"2026-01-0{number + 1}T00:00:00Z"
+        if name == faulty:
+            document["cases"][1]["rounds"] = "none"
+        write(tmp_path / f"{name}.json", document)
+    db = tmp_path / "w.duckdb"
+    run_cli(["run", str(tmp_path), "--db", str(db), "--out", str(tmp_path / "out")])
+    capsys.readouterr()
+    wanted = ["gate", "next", "--db", str(db), "--format", "json", "--lang", lang]
+    assert run_cli(wanted) == 4
+    result = GateResult.model_validate_json(capsys.readouterr().out)
+    (rule,) = [rule for rule in result.rules if rule.rule == "all_rows"]
+    assert rule.verdict == "inconclusive"
+    assert (
+        rule.note
+        == {
+            "en": f"1 of 3 cases of {faulty} is faulty and was rejected",
+            "zh": f"{faulty} 的 3 个用例中有 1 个因内容有误被拒收",
+        }[lang]
+    )
 
 
 def test_inconclusive_may_be_allowed(cli):

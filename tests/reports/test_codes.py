@@ -37,15 +37,15 @@ def of_seed(name: str, column: str) -> Codes:
     return codes
 
 
-def of_mart(mart: str, column: str) -> Codes:
-    """The codes that the contract of a mart allows."""
-    return lambda: allowed()[mart, column]
+def of_model(model: str, column: str) -> Codes:
+    """The codes that the contract of a model allows."""
+    return lambda: allowed()[model, column]
 
 
 @cache
 def allowed() -> dict[tuple[str, str], set[str]]:
     found = {}
-    for file in (PROJECT / "models" / "marts").rglob("*__models.yml"):
+    for file in (PROJECT / "models").rglob("*__models.yml"):
         for model in yaml.safe_load(file.read_text("utf-8"))["models"]:
             for column in model.get("columns", ()):
                 for constraint in column.get("constraints", ()):
@@ -101,8 +101,8 @@ def of(*codes: str) -> Codes:
     return lambda: set(codes)
 
 
-VERDICTS = of_mart("fct_task_comparisons", "verdict")
-STATUSES = of_mart("fct_memory_answers", "status")
+VERDICTS = of_model("fct_task_comparisons", "verdict")
+STATUSES = of_model("fct_memory_answers", "status")
 
 FREE = {
     *("context", "error_code", "payload", "target"),
@@ -114,7 +114,7 @@ CODES: dict[str, list[Codes]] = {
     "advice": [of_type(gate.Advice)],
     "alert": [of_seed("alert_policy", "code")],
     "change": [
-        of_mart("fct_case_changes", "change"),
+        of_model("fct_case_changes", "change"),
         of("must_have_lost", "must_have_gained", "newly_failing", "newly_fixed"),
     ],
     "comparison_note": [of_seed("comparison_notes", "note")],
@@ -128,14 +128,14 @@ CODES: dict[str, list[Codes]] = {
     "gate_verdict": [of_type(gate.RuleVerdict)],
     "direction": [of("higher_better", "lower_better")],
     "measure": [lambda: set(WHOLE_UNITS)],
-    "measure_verdict": [of_mart("fct_measure_comparisons", "verdict")],
-    "memory_average": [of_mart("fct_memory_scores", "average")],
-    "memory_failed": [of_mart("fct_memory_scores", "failed_calls")],
-    "memory_operation": [of_mart("fct_memory_timings", "operation")],
-    "memory_view": [of_mart("fct_memory_scores", "view")],
+    "measure_verdict": [of_model("fct_measure_comparisons", "verdict")],
+    "memory_average": [of_model("fct_memory_scores", "average")],
+    "memory_failed": [of_model("fct_memory_scores", "failed_calls")],
+    "memory_operation": [of_model("fct_memory_timings", "operation")],
+    "memory_view": [of_model("fct_memory_scores", "view")],
     "part_verdict": [VERDICTS],
-    "reason": [of_mart("fct_check_results", "reason")],
-    "scope": [of_mart("fct_check_results", "scope")],
+    "reason": [of_model("int_check_results", "reason")],
+    "scope": [of_model("int_check_results", "scope")],
     "score_reason": [
         of_seed("score_reasons", "reason"),
         of_case("int_dimension_scores", "unscored_reason"),
@@ -147,7 +147,7 @@ CODES: dict[str, list[Codes]] = {
     "status_sign": [STATUSES],
     "target_sign": [of_type(analysis_result.TargetStatus)],
     "target_status": [of_type(analysis_result.TargetStatus)],
-    "total_reason": [of_mart("fct_reported_totals", "reason")],
+    "total_reason": [of_model("fct_reported_totals", "reason")],
     "total_rule": [of_seed("total_rules", "total_rule")],
     "trend_measure": [of_seed("trend_measures", "measure")],
     "verdict": [VERDICTS],

@@ -54,6 +54,14 @@ def number_of(cell: Any) -> float | None:
         return None
 
 
+def is_infinite(cell: Any) -> bool:
+    """Whether a cell is a number beyond all others: the tool's failure, not a text."""
+    try:
+        return math.isinf(float(cell))
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
 def is_nothing(cell: Any) -> bool:
     """Whether a cell that should hold a number says that there is none."""
     text = said(cell)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from ingest.foreign.documents import Refused
 from ingest.foreign.table.cells import is_nothing, number_of, verdict_of
-from ingest.foreign.table.opening import Row, form_of, rows_of
+from ingest.foreign.table.opening import Row, form_of, is_header_alone, rows_of
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
 from promptlab.contracts.table_mapping import TableMapping
@@ -100,7 +100,10 @@ def _first_rows(path: Path) -> list[Row]:
 
     try:
         with path.open("rb") as file:
-            form = form_of(file.read(1 << 20))
+            head = file.read(1 << 20)
+        form = form_of(head)
+        if form is None and is_header_alone(head):
+            raise InputError(f"{path}: holds no row below its columns")
         if form is None:
             raise InputError(
                 f"{path}: is no table: expected CSV, TSV, JSONL, Parquet or XLSX"

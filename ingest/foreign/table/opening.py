@@ -61,22 +61,33 @@ def _has_lines(head: Head) -> bool:
 
 
 def _header(data: bytes) -> tuple[list[str], str] | None:
-    """Names and separator of a CSV's columns, if there is a row below them."""
-    try:
-        text = _decoded(data)[0]
-    except UnicodeDecodeError:
-        return None
-    if "\0" in text[:4096]:
-        return None
-    separator, text = _separator(text)
-    rows = csv.reader(io.StringIO(text[:_HEAD_BYTES]), delimiter=separator)
-    try:
-        names, first = next(rows), next(rows)
-    except (StopIteration, csv.Error):
-        return None
+    """Names and separator of a CSV's columns, if what is below them fits."""
+    names, first, separator = _first_lines(data)
     if len(names) < 2 or len(first) != len(names) or not all(map(_is_name, names)):
         return None
     return _told_apart(names), separator
+
+
+def _first_lines(data: bytes) -> tuple[list[str], list[str], str]:
+    """Cells of a CSV's first two lines, none where there is none; its separator."""
+    try:
+        text = _decoded(data)[0]
+    except UnicodeDecodeError:
+        text = ""
+    if "\0" in text[:4096]:
+        text = ""
+    separator, text = _separator(text)
+    rows = csv.reader(io.StringIO(text[:_HEAD_BYTES]), delimiter=separator)
+    try:
+        return next(rows, []), next(rows, []), separator
+    except csv.Error:
+        return [], [], separator
+
+
+def is_header_alone(data: bytes) -> bool:
+    """Whether it looks like the columns of a CSV without a row."""
+    names, first, _ = _first_lines(data)
+    return len(names) > 1 and not first and all(map(_is_name, names))
 
 
 def _is_name(cell: str) -> bool:
@@ -204,13 +215,10 @@ def _csv(source: Source) -> tuple[Iterator[Row], str]:
     from ingest.foreign.files import whole
 
     data = whole(source)
-    found = _header(data)
-    if found is None:
-        raise Refused(Problem("unexpected_shape", "its first row names no columns"))
-    names, separator = found
+    names, _, separator = _first_lines(data)
     text, encoding = _decoded(data)
     text = _separator(text)[1]
-    return _cells(text, names, separator, source), encoding
+    return _cells(text, _told_apart(names), separator, source), encoding
 
 
 def _cells(
@@ -219,7 +227,7 @@ def _cells(
     csv.field_size_limit(max(source.limits.max_record, 1 << 17))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     decimal_comma = separator == ";"
-    next(reader)
+    next(reader, None)
     try:
         for cells in reader:
             if not any(cells):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import starmap
 from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
@@ -52,11 +51,12 @@ def _share(value: float | None) -> float | None:
     return min(max(value, 0.0), 1.0)
 
 
-def _off_scale(column: str, value: float) -> Problem:
+def _off_scale(column: str, value: float, kind: str) -> Problem:
+    fix = ". Name it under `values`, or write shares" if kind == "table" else ""
     return Problem(
         "off_scale",
         f"`{column}` holds {value:g}, and scores lie from 0 to 1: it is compared, but"
-        " not graded. Name it under `values`, or write shares",
+        f" not graded{fix}",
         severity="warning",
     )
 
@@ -89,8 +89,6 @@ class Tasks:
         self._kind = kind
         self._dimensions = (*mapping.scores, *mapping.values)
         self._graded = mapping.scores
-        # a person's word that a column is a share; a tool's metrics are known to be
-        self._told = mapping.scores if kind == "table" else ()
         self._named = mapping.columns
 
     def read(self, rows: Reader) -> Iterator[Record | Problem]:
@@ -103,13 +101,14 @@ class Tasks:
                 # names too: two formats may order the columns in two ways
                 same_run.add(*(f"{k}\x1e{same(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
-                for column in self._told:
+                for column in self._mapping.scores:
                     value = number_of(row.get(column))
                     if value is not None and _share(value) is None:
                         off_scale.setdefault(column, value)
         # a part of a column's values is no score of its rows
         self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
-        yield from starmap(_off_scale, off_scale.items())
+        for column, value in off_scale.items():
+            yield _off_scale(column, value, self._kind)
         run_id = f"{self._kind}-{same_run.hash()[:12]}"
         tasks = {
             name: _OpenTask(
@@ -179,6 +178,15 @@ class Tasks:
                 severity="warning",
                 record_id=case_id,
             )
+        latency_ms = self._latency(row)
+        if latency_ms is not None and latency_ms < 0:
+            yield Problem(
+                "odd_latency",
+                f"a latency of {latency_ms:g} ms is none: the row is loaded without it",
+                severity="warning",
+                record_id=case_id,
+            )
+            latency_ms = None
         executed_at = time(self._cell(row, mapping.time))
         rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
         yield Round(
@@ -190,7 +198,7 @@ class Tasks:
             raw_output=self._cell(row, mapping.output),
             input_tokens=self._whole(row, mapping.input_tokens),
             output_tokens=self._whole(row, mapping.output_tokens),
-            latency_ms=self._latency(row),
+            latency_ms=latency_ms,
             metadata=text({k: v for k, v in rest.items() if v not in (None, "")}),
             executed_at=executed_at,
             error=error,
