@@ -201,7 +201,7 @@ class GateNumbers:
     changes: Changes | None
     """Against the baseline asked for, if the marts hold that comparison."""
     partial: list[Row]
-    """What says that rows of the task or its baseline are missing: ``task_id``; ``why``:
+    """What says that rows of the task or its baseline are missing: ``task_id``; why:
     its file holds fewer than it claims (``partial``, ``totals_only``), or some were
     faulty (``rejected``); ``n`` of ``n_total`` (``None``: not told)."""
 
