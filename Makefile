@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 ICEBERG := .venv-iceberg
 
-.PHONY: setup demo test parity parity-cluster faults check format golden plan schemas docs bench lock dist clean
+.PHONY: setup demo test parity parity-cluster faults check check-python check-sql format golden plan schemas docs bench lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -54,12 +54,16 @@ $(SPARK): requirements-spark.lock $(STAMP)
 faults: setup
 	PROMPTLAB_FAULTS=1 $(BIN)/pytest tests/faults
 
-## Everything that reads the code without running it.
-check: setup
+## Everything that reads the code without running it; `make -j2 check` does both at once.
+check: check-python check-sql
+
+check-python: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+
+check-sql: setup
 	$(BIN)/sqlfluff lint --disable-progress-bar dbt_project/models
 	PROMPTLAB_DB=:memory: $(BIN)/dbt --warn-error --quiet parse --no-partial-parse --project-dir dbt_project --profiles-dir dbt_project --target-path $(VENV)/dbt --log-path $(VENV)/dbt
 
