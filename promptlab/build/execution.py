@@ -70,7 +70,13 @@ def execute(
                 if early != writes_early:
                     con.execute("set enable_optimistic_write = ?", [early])
                     writes_early = early
-                _write(con, node, there.get(node.relation), anew, is_empty)
+                _write(
+                    con,
+                    node,
+                    there.get(node.relation),
+                    anew=anew,
+                    is_empty=is_empty,
+                )
         except duckdb.ConstraintException as error:
             raise BrokenContract(node, str(error)) from None
         except duckdb.Error as error:
@@ -131,6 +137,7 @@ def _write(
     con: duckdb.DuckDBPyConnection,
     node: Node,
     there: str | None,
+    *,
     anew: bool,
     is_empty: bool,
 ) -> None:

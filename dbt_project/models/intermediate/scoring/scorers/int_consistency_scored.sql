@@ -80,7 +80,7 @@ answers_alike as (
 ),
 
 -- key order makes no difference; to look past it costs time, and is done only where answers
--- may be equal: their letters are as many, or escapes that hide letters
+-- may be equal: their letters have one size, or escapes hide letters
 canonical_answers as (
 
     select
