@@ -174,7 +174,7 @@ class Gate:
             )
             return _rule(rule, float(lost.n), 0.0, "fail", note)
         if changes.overall.reason in _NOTHING_SHARED:
-            note = changes.overall.conclusion
+            note = self._not_comparable(changes.overall)
             return _rule(rule, None, 0.0, "inconclusive", note)
         if kind == "newly_failing" and not changes.overall.n_judged:
             note = self.texts.text("gate_note.nothing_judged")
@@ -188,6 +188,10 @@ class Gate:
             verdict: RuleVerdict = "inconclusive" if required else "skipped"
             return _rule(rule, None, limit, verdict, note)
         return _rule(rule, None, limit, "inconclusive", self.why_not)
+
+    def _not_comparable(self, score: ScoreComparison) -> str:
+        reason = self.texts.text(f"comparison_reason.{score.reason}")
+        return self.texts.text("gate_note.not_comparable", reason=reason)
 
     def _dimension(self, dimension_id: str) -> Iterator[GateRule]:
         rules = self.policy.dimensions[dimension_id]
@@ -223,7 +227,8 @@ class Gate:
         if score is None:
             return self._not_compared(rule, limit)
         if score.delta is None:
-            return _rule(rule, None, limit, "inconclusive", score.conclusion)
+            note = self._not_comparable(score)
+            return _rule(rule, None, limit, "inconclusive", note)
         if score.delta >= 0:
             rise = self.filters.delta(score.delta)
             note = self.texts.text("gate_note.no_drop", points=rise)

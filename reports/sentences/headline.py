@@ -22,6 +22,7 @@ _TOLD_BY_CASES = frozenset(
 )
 _TOLD_BY_CHANGE = "regression.max_drop"
 _TOLD_BY_NOTE = "all_rows"
+_NOTHING_SCORED = "min_coverage"
 
 
 @dataclass(frozen=True)
@@ -83,22 +84,28 @@ def brief(result: GateResult, filters: Filters, most: int) -> str:
 
 
 def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[Piece]]:
-    """What broke first, then what else stands against it, then what may be chance."""
-    change = _change(result, filters)
-    fell = any(r.rule == _TOLD_BY_CHANGE and r.verdict == "fail" for r in result.rules)
+    """What decided, broken cases before all else, and then what did not."""
+    cases = []
     if result.broke.n or (result.change_verdict and result.n_judged_twice):
-        yield _cases(result, filters, named)
-    if fell:
+        cases = [_cases(result, filters, named)]
+    why = list(_reasons(result, filters))
+    yield from [*cases, *why] if result.broke.n else [*why, *cases]
+    yield from _first_run(result, filters)
+    change = _change(result, filters)
+    if change and change not in why:
         yield change
-    for text in dict.fromkeys(
-        text for rule in result.rules for text in _reason(rule, result, filters)
-    ):
+
+
+def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
+    """Why the decision is what it is, beside the cases that broke; each reason once."""
+    deciding = [r for r in result.rules if r.verdict == result.verdict != "pass"]
+    if any(r.rule == _TOLD_BY_CHANGE and r.value is not None for r in deciding):
+        yield _change(result, filters)
+    told = (text for rule in deciding for text in _reason(rule, result, filters))
+    for text in dict.fromkeys(told):
         yield [Piece(text)]
     if result.advice:
         yield [Piece(_advice(result, filters))]
-    yield from _first_run(result, filters)
-    if change and not fell:
-        yield change
 
 
 def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
@@ -144,8 +151,6 @@ def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
 def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[str]:
     """Why a rule failed or could not be judged; nothing where it is said otherwise."""
     texts = filters.catalogue
-    if rule.verdict == "pass" or rule.verdict != result.verdict:
-        return
     if rule.rule in _TOLD_BY_CASES and (rule.verdict == "fail" or result.advice):
         return
     if rule.rule == _TOLD_BY_CHANGE and rule.value is not None:
@@ -155,11 +160,14 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         yield texts.text("headline.missed_targets", n=n, names=rule.note)
         return
     if rule.rule in {*_TOLD_BY_CASES, _TOLD_BY_CHANGE, _TOLD_BY_NOTE}:
-        yield _clause(rule.note or "")
+        yield _clause(rule)
         return
     name = _name(rule, filters)
     if rule.value is None or rule.limit is None:
         yield texts.text("headline.not_known", name=name)
+        return
+    if rule.rule == _NOTHING_SCORED and rule.note:
+        yield _clause(rule)
         return
     yield texts.text(
         "headline.limit",
@@ -169,8 +177,8 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
     )
 
 
-def _clause(note: str) -> str:
-    return note.rstrip(".。")
+def _clause(rule: GateRule) -> str:
+    return (rule.note or "").rstrip(".。")
 
 
 def _name(rule: GateRule, filters: Filters) -> str:

@@ -50,6 +50,10 @@ def gate_of(result: AnalysisResult) -> GateResult:
         ("broke-2", "Do not ship: 2 cases broke (c7, c6), 2 were fixed; 1 target was missed (QUALITY); +7.0 points may be chance."),
         ("improved-2", "Ship: no case broke; +26.8 points, more than chance."),
         ("regressed-2", "Do not ship: −26.8 points, more than chance; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
+        ("tagged-2", "Do not ship: the share of rounds in error is 12.5%, the limit 5.0%; no case broke; ±0.0 points, as good as no change."),
+        ("other-rules-2", "Cannot tell: the scores cannot be compared (no dimension with a weight is comparable); no case broke."),
+        ("one-case-2", "Cannot tell: −80.0 points may be chance; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
+        ("unscored-2", "Cannot tell: no round has a score from 0 to 1; the scores cannot be compared (no case has a score on both sides); no case could be judged right or wrong: name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
         ("lonely-1", "First run: nothing to compare with; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
     ],
 )  # fmt: skip
@@ -69,6 +73,19 @@ def test_the_verdict_stands_first_in_every_form(results):
         html = re.sub(r"<[^>]*>|&[a-z#0-9]+;|\s", "", to_html(result))
         wanted = re.sub(r"\W", "", said)
         assert wanted in re.sub(r"\W", "", html)
+
+
+@pytest.mark.parametrize(
+    ("task", "said"),
+    [
+        ("broke-2", "Do not ship: 2 cases broke (c7, c6), 2 were fixed"),
+        ("tagged-2", "Do not ship: the share of rounds in error is 12.5%, the limit"),
+        ("unscored-2", "Cannot tell: no round has a score from 0 to 1"),
+    ],
+)
+def test_the_subject_of_a_mail_gives_the_reason(con, task, said):
+    result = analysis_result(con, task, lang="en", generated_at=AT)
+    assert str(to_message(result)["Subject"]).startswith(said)
 
 
 def test_every_count_is_the_length_of_its_list_and_of_the_comparison(results):
