@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from promptlab.build.record import LastBuild
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
+    from reports.edition import Edition
 
 
 class Warehouse(WarehouseFile):
@@ -163,21 +164,16 @@ class Warehouse(WarehouseFile):
             Every file written, the index last.
         """
         import reports
-        from reports.gate.policy import load_policy
 
-        policy = load_policy()
+        edition = self.edition(lang, templates, generated_at)
         with self.built() as con:
             return reports.write_all(
                 con,
                 task_ids,
                 out,
+                edition,
                 formats=formats,
                 memory_runs=memory_runs,
-                lang=lang or self.settings.lang,
-                templates=templates or self.settings.templates,
-                report_url=self.settings.report_url,
-                policy=policy,
-                generated_at=generated_at or datetime.now(UTC),
                 on_report=on_report,
             )
 
@@ -192,17 +188,37 @@ class Warehouse(WarehouseFile):
         """
         import reports
         from promptlab.task_ids import resolve_task
+
+        edition = self.edition(lang)
+        with self.built() as con:
+            return reports.analysis_result(con, resolve_task(con, task), edition)
+
+    def edition(
+        self,
+        lang: str | None = None,
+        templates: Path | None = None,
+        generated_at: datetime | None = None,
+    ) -> Edition:
+        """What reports made now have in common, by the settings and the gate's policy.
+
+        Args:
+            lang: ``zh`` or ``en``, instead of the setting.
+            templates: folder of templates that replace built-in ones, instead of it.
+            generated_at: the time that the reports carry; now, when not given.
+
+        Raises:
+            SettingsError: the policy in the working folder is wrong.
+        """
+        from reports.edition import Edition
         from reports.gate.policy import load_policy
 
-        policy = load_policy()
-        with self.built() as con:
-            return reports.analysis_result(
-                con,
-                resolve_task(con, task),
-                lang=lang or self.settings.lang,
-                generated_at=datetime.now(UTC),
-                policy=policy,
-            )
+        return Edition(
+            generated_at=generated_at or datetime.now(UTC),
+            lang=lang or self.settings.lang,
+            templates=templates or self.settings.templates,
+            policy=load_policy(),
+            report_url=self.settings.report_url,
+        )
 
     def compare(
         self,

@@ -8,6 +8,7 @@ The way of a number, from the marts to a file; each room uses those above it onl
     queries     SELECTs on the marts
     charts      numbers drawn
     gate        a policy's rules held against a task's numbers: the verdict
+    edition.py  when, in which words and by which policy reports are made
     result.py   queries and gate to AnalysisResult
     views       what a page lists of that
     pages       templates, filled with a view
@@ -21,6 +22,7 @@ output folder.
 
 from __future__ import annotations
 
+from reports.edition import Edition
 from reports.files import folder_name
 from reports.formats import FORMATS
 from reports.formats.cases_csv import to_csv
@@ -35,6 +37,7 @@ from reports.write import write_all, write_index, write_memory, write_task
 
 __all__ = [
     "FORMATS",
+    "Edition",
     "analysis_result",
     "folder_name",
     "memory_result",

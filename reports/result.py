@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -24,8 +23,8 @@ from promptlab.contracts.analysis_result import (
     ScorerUsed,
 )
 from promptlab.errors import NothingToDo
-from promptlab.version import __version__
 from reports import sentences
+from reports.edition import Edition
 from reports.gate.verdict import gate_result
 from reports.limits import WHOLE, ListLimits
 from reports.queries import tasks
@@ -39,8 +38,6 @@ from reports.texts.catalogue import catalogue
 if TYPE_CHECKING:
     import duckdb
 
-    from reports.gate.policy import Policy
-
 _CASES = TypeAdapter(list[CaseResult])
 _EVERYTHING = 2**62  # a limit that no table reaches
 
@@ -48,12 +45,9 @@ _EVERYTHING = 2**62  # a limit that no table reaches
 def analysis_result(
     con: duckdb.DuckDBPyConnection,
     task_id: str,
+    edition: Edition,
     *,
-    lang: str,
-    generated_at: datetime,
-    package_version: str = __version__,
     limits: ListLimits = WHOLE,
-    policy: Policy | None = None,
     baseline: str | None = None,
 ) -> AnalysisResult:
     """Return what the warehouse knows of one task.
@@ -61,11 +55,8 @@ def analysis_result(
     Args:
         con: An open connection to a built warehouse.
         task_id: The whole id of the task.
-        lang: Language of the sentences, ``zh`` or ``en``.
-        generated_at: When the analysis is made, with its zone.
-        package_version: Version of promptlab, for ``extras.promptlab``.
+        edition: When and in which language it is made, and the policy of the gate.
         limits: How many cases, rounds, checks and changes are read; all by default.
-        policy: What the gate asks for; the built-in policy by default.
         baseline: The whole id of the task to compare with, instead of the baseline;
             the marts must hold that comparison.
 
@@ -73,11 +64,11 @@ def analysis_result(
         UsageError: there is no such language.
         NothingToDo: the marts hold no such task.
     """
-    language = catalogue(lang).lang
+    catalogue(edition.lang)  # a wrong language is told before anything is read
     before = baseline or baseline_of(con, task_id)
     reader = _Reader(con, task_id, before, limits)
     task = reader.task()
-    speech = Speech.of(language, task["source_kind"])
+    speech = Speech.of(edition.lang, task["source_kind"])
     summary = _summary(reader.summary(), speech)
     alerts = [_alert(row, speech) for row in reader.all(tasks.ALERTS)]
     dimension_rows = reader.all(tasks.DIMENSIONS)
@@ -99,13 +90,15 @@ def analysis_result(
             for row in dimension_rows
         ],
         case_results=_cases(reader, evidence, speech),
-        generated_at=generated_at,
+        generated_at=edition.generated_at,
         version=FORMAT_VERSION,
-        extras=_extras(task, dimension_rows, language, package_version),
+        extras=_extras(task, dimension_rows, edition),
         comparison=None
         if before is None
-        else comparison(con, before, task_id, lang=language, cases=limits.changes),
-        gate=gate_result(con, task_id, policy, lang=language, baseline=baseline),
+        else comparison(con, before, task_id, lang=edition.lang, cases=limits.changes),
+        gate=gate_result(
+            con, task_id, edition.policy, lang=edition.lang, baseline=baseline
+        ),
         totals=_totals(reader.all(tasks.TOTALS)),
         prompt=prompt_of(reader.all(PROMPT)),
     )
@@ -294,14 +287,12 @@ def _scope(row: Row, speech: Speech) -> Row:
     return row | {"details": sentences.details(speech, row)}
 
 
-def _extras(
-    task: Row, dimensions: Iterable[Row], lang: str, package_version: str
-) -> dict[str, Any]:
+def _extras(task: Row, dimensions: Iterable[Row], edition: Edition) -> dict[str, Any]:
     extras: dict[str, Any] = dict(from_json(task["extras"]) or {})
     own = Provenance(
         format_version=FORMAT_VERSION,
-        package_version=package_version,
-        lang=lang,
+        package_version=edition.package_version,
+        lang=edition.lang,
         load_ids=[task["load_id"]],
         source_kind=task["source_kind"],
         testset_id=task["testset_id"],

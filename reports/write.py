@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from promptlab.errors import UsageError
-from promptlab.version import __version__
+from reports.edition import Edition
 from reports.files import folder_name, write_file
-from reports.formats import FORMATS, Format, Options
+from reports.formats import FORMATS, Format, Surroundings
 from reports.formats.memory import to_memory_html, to_memory_json
 from reports.index import read_index, to_index_html
 from reports.limits import SHOWN, WHOLE
@@ -27,12 +25,9 @@ from reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from reports.queries.history import title_history
 from reports.queries.memory import memory_lines, memory_result
 from reports.result import analysis_result
-from reports.texts.catalogue import catalogue
 
 if TYPE_CHECKING:
     import duckdb
-
-    from reports.gate.policy import Policy
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""
@@ -45,15 +40,10 @@ def write_all(
     con: duckdb.DuckDBPyConnection,
     task_ids: Iterable[str],
     out: Path,
+    edition: Edition,
     *,
     formats: Sequence[str] = ("json", "html"),
     memory_runs: Iterable[str] | None = None,
-    lang: str = "en",
-    templates: Path | None = None,
-    report_url: str | None = None,
-    policy: Policy | None = None,
-    generated_at: datetime,
-    package_version: str = __version__,
     on_report: Callable[[str], None] = lambda _name: None,
 ) -> list[Path]:
     """Write the reports of these tasks and memory runs, and the index.
@@ -62,14 +52,9 @@ def write_all(
         con: An open connection to a built warehouse.
         task_ids: Whole ids of tasks.
         out: The output folder; made if it is not there.
+        edition: When and in which words they are made, and the policy of the gate.
         formats: Names of :data:`reports.FORMATS`.
         memory_runs: Whole ids of memory runs; every run of the warehouse by default.
-        lang: ``zh`` or ``en``.
-        templates: Folder whose files replace the built-in templates of their name.
-        report_url: Address below which the reports will stand, for links in a mail.
-        policy: What the gate asks for; the built-in policy by default.
-        generated_at: When the reports are made, with its zone.
-        package_version: Version of promptlab, written into the results.
         on_report: Called before each task and memory run with its id.
 
     Returns:
@@ -77,59 +62,31 @@ def write_all(
 
     Raises:
         UsageError: there is no such format or language.
-        SettingsError: *templates* is no folder, or a template in it is wrong.
+        SettingsError: the folder of templates is none, or a template in it is wrong.
         NothingToDo: the warehouse holds no such task.
     """
-    language = catalogue(lang).lang
+    # a wrong option is told before anything is made
     chosen_formats(formats)
-    environment(language, templates)  # a wrong option is told before anything is made
+    environment(edition.lang, edition.templates)
     written = []
     for task_id in task_ids:
         on_report(task_id)
-        written += write_task(
-            con,
-            task_id,
-            out,
-            formats=formats,
-            options=Options(language, templates, report_url=report_url, policy=policy),
-            generated_at=generated_at,
-            package_version=package_version,
-            index=True,
-        )
+        written += write_task(con, task_id, out, edition, formats=formats, index=True)
     if memory_runs is None:
         memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
     for run_id in sorted(memory_runs):  # earlier runs first: later ones link to them
         on_report(run_id)
-        written += write_memory(
-            con,
-            run_id,
-            out,
-            lang=language,
-            templates=templates,
-            generated_at=generated_at,
-            package_version=package_version,
-            index=True,
-        )
-    index = write_index(
-        con,
-        out,
-        lang=language,
-        templates=templates,
-        policy=policy,
-        generated_at=generated_at,
-    )
-    return [*written, index]
+        written += write_memory(con, run_id, out, edition, index=True)
+    return [*written, write_index(con, out, edition)]
 
 
 def write_task(
     con: duckdb.DuckDBPyConnection,
     task_id: str,
     out: Path,
+    edition: Edition,
     *,
     formats: Sequence[str] = ("json", "html"),
-    options: Options | None = None,
-    generated_at: datetime,
-    package_version: str = __version__,
     index: bool = False,
 ) -> list[Path]:
     """Write the report of one task to ``out/<task>/`` and return its files.
@@ -137,27 +94,21 @@ def write_task(
     Arguments and errors are those of :func:`write_all`; ``index`` says whether the
     page may link to one.
     """
-    options = options or Options()
     chosen = chosen_formats(formats)
-    if any(fmt.with_history for fmt in chosen):
-        options = replace(options, history=title_history(con, task_id))
     # read once: a page takes its part of what lists all
-    result = analysis_result(
-        con,
-        task_id,
-        lang=options.lang,
-        generated_at=generated_at,
-        package_version=package_version,
-        limits=WHOLE if any(fmt.lists_all for fmt in chosen) else SHOWN,
-        policy=options.policy,
-    )
+    limits = WHOLE if any(fmt.lists_all for fmt in chosen) else SHOWN
+    result = analysis_result(con, task_id, edition, limits=limits)
     before = result.comparison and result.comparison.baseline.task_id
-    links = links_of_task(out, before or None, formats, index=index)
-    written = []
-    for fmt in chosen:
-        data = fmt.render(result, replace(options, links=links))
-        written.append(write_file(out, folder_name(task_id), fmt.file_name, data))
-    return written
+    with_history = any(fmt.with_history for fmt in chosen)
+    around = Surroundings(
+        history=title_history(con, task_id) if with_history else (),
+        links=links_of_task(out, before or None, formats, index=index),
+    )
+    folder = folder_name(task_id)
+    return [
+        write_file(out, folder, fmt.file_name, fmt.render(result, edition, around))
+        for fmt in chosen
+    ]
 
 
 def write_comparison(
@@ -165,10 +116,7 @@ def write_comparison(
     baseline: str,
     candidate: str,
     out: Path,
-    *,
-    options: Options | None = None,
-    generated_at: datetime,
-    package_version: str = __version__,
+    edition: Edition,
 ) -> Path:
     """Write how one task did against another, any two that the marts compare.
 
@@ -180,28 +128,15 @@ def write_comparison(
         baseline: The whole id of the task to compare with.
         candidate: The whole id of the task to judge.
         out: The output folder.
-        options: Language, templates and policy.
-        generated_at: When the page is made, with its zone.
-        package_version: Version of promptlab, written into the page.
+        edition: When and in which words it is made, and the policy of the gate.
 
     Raises:
         NothingToDo: the marts hold no such comparison.
     """
-    options = options or Options()
-    result = analysis_result(
-        con,
-        candidate,
-        lang=options.lang,
-        generated_at=generated_at,
-        package_version=package_version,
-        limits=SHOWN,
-        policy=options.policy,
-        baseline=baseline,
-    )
     page = to_html(
-        result,
-        lang=options.lang,
-        templates=options.templates,
+        analysis_result(con, candidate, edition, limits=SHOWN, baseline=baseline),
+        lang=edition.lang,
+        templates=edition.templates,
         links=links_of_comparison(out, baseline, candidate),
         sections=COMPARISON_SECTIONS,
         template="comparison.html.j2",
@@ -214,39 +149,28 @@ def write_memory(
     con: duckdb.DuckDBPyConnection,
     run_id: str,
     out: Path,
+    edition: Edition,
     *,
-    lang: str = "en",
-    templates: Path | None = None,
-    generated_at: datetime,
-    package_version: str = __version__,
     index: bool = False,
 ) -> list[Path]:
     """Write the report of a memory run to ``out/memory/<run>/``; return its files."""
     result = memory_result(
         con,
         run_id,
-        lang=lang,
-        generated_at=generated_at,
-        package_version=package_version,
+        lang=edition.lang,
+        generated_at=edition.generated_at,
+        package_version=edition.package_version,
     )
     folder = f"{MEMORY}/{folder_name(run_id)}"
     links = links_of_memory(out / MEMORY, result.run.previous_run_id, index=index)
-    page = to_memory_html(result, templates=templates, links=links).encode()
+    page = to_memory_html(result, templates=edition.templates, links=links)
     return [
         write_file(out, folder, "memory.json", to_memory_json(result).encode()),
-        write_file(out, folder, PAGE, page),
+        write_file(out, folder, PAGE, page.encode()),
     ]
 
 
-def write_index(
-    con: duckdb.DuckDBPyConnection,
-    out: Path,
-    *,
-    lang: str = "en",
-    templates: Path | None = None,
-    policy: Policy | None = None,
-    generated_at: datetime,
-) -> Path:
+def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> Path:
     """Write ``out/index.html``; it links to those reports that are below *out*."""
 
     def link(folder: str) -> str | None:
@@ -256,11 +180,14 @@ def write_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
         memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
-        lang=lang,
-        policy=policy,
+        lang=edition.lang,
+        policy=edition.policy,
     )
     page = to_index_html(
-        index, lang=lang, generated_at=generated_at, templates=templates
+        index,
+        lang=edition.lang,
+        generated_at=edition.generated_at,
+        templates=edition.templates,
     )
     return write_file(out, "", INDEX, page.encode())
 

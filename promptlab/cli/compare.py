@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from promptlab.contracts.comparison import Comparison, ScoreComparison
     from promptlab.contracts.gate import GateResult
-    from reports.gate.policy import Policy
+    from reports.edition import Edition
 
 EXIT_CODES = {
     "improved": 0,
@@ -95,31 +95,30 @@ def command(
     """
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import compare
-    from reports.gate.policy import load_policy
     from reports.gate.verdict import gate_result
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
     candidate = tasks[-1] if tasks else "latest"
     baseline = tasks[0] if len(tasks) == 2 else "baseline"
-    lang, policy = call.settings.lang, load_policy()
     warehouse = call.warehouse()
+    edition = warehouse.edition()
     comparison = compare(
         warehouse,
         baseline,
         candidate,
-        lang=lang,
+        lang=edition.lang,
         cases=None if call.format in ("json", "csv") else cases,
     )
     with warehouse.built() as con:
         gate = gate_result(
             con,
             comparison.candidate.task_id,
-            policy,
-            lang=lang,
+            edition.policy,
+            lang=edition.lang,
             baseline=comparison.baseline.task_id,
         )
-        page = None if out is None else _write(con, comparison, out, policy, lang)
+        page = None if out is None else _write(con, comparison, out, edition)
     _print(comparison, gate, call)
     if page is not None:
         call.say(f"written: {page}")
@@ -131,22 +130,12 @@ def _write(
     con: duckdb.DuckDBPyConnection,
     comparison: Comparison,
     out: Path,
-    policy: Policy,
-    lang: str,
+    edition: Edition,
 ) -> Path:
-    from datetime import UTC, datetime
-
-    from reports.formats import Options
     from reports.write import write_comparison
 
-    return write_comparison(
-        con,
-        comparison.baseline.task_id,
-        comparison.candidate.task_id,
-        out,
-        options=Options(lang, policy=policy),
-        generated_at=datetime.now(UTC),
-    )
+    before, after = comparison.baseline.task_id, comparison.candidate.task_id
+    return write_comparison(con, before, after, out, edition)
 
 
 def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -50,7 +49,6 @@ def command(
     from promptlab.operations.mailing import send, server_from
     from promptlab.task_ids import resolve_task
     from reports.files import folder_name, write_file
-    from reports.gate.policy import load_policy
     from reports.mail.message import NO_REPLY, Envelope
     from reports.mail.task import task_message
 
@@ -71,22 +69,21 @@ def command(
         )
     server = None if dry_run else server_from(settings)
     sender = settings.mail_from or NO_REPLY
-    with call.warehouse().built() as con:
+    warehouse = call.warehouse()
+    edition = warehouse.edition(templates=templates)
+    with warehouse.built() as con:
         task_id = resolve_task(con, task)
         message = task_message(
             con,
             task_id,
-            envelope=Envelope(
+            edition,
+            Envelope(
                 sender=sender,
                 to=to,
                 subject=subject,
                 attach=attach,  # type: ignore[arg-type]  # click has checked it
                 report_url=settings.report_url,
             ),
-            lang=call.settings.lang,
-            templates=templates,
-            policy=load_policy(),
-            generated_at=datetime.now(UTC),
         )
     if server is None:
         path = write_file(out, folder_name(task_id), "report.eml", message.as_bytes())

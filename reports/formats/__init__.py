@@ -13,7 +13,7 @@ from reports.formats import (
     report_md,
     result_json,
 )
-from reports.formats.base import Format, Options
+from reports.formats.base import Format, Surroundings
 
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT
@@ -27,4 +27,4 @@ FORMATS: dict[str, Format] = {
     )
 }
 
-__all__ = ["FORMATS", "Format", "Options"]
+__all__ = ["FORMATS", "Format", "Surroundings"]

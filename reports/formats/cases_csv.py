@@ -7,7 +7,8 @@ import io
 from typing import Any
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
-from reports.formats.base import Format, Options
+from reports.edition import Edition
+from reports.formats.base import Format, Surroundings
 from reports.printing.visible import visible
 from reports.views.cases import question
 
@@ -67,7 +68,7 @@ def _cell(value: Any) -> Any:
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
-def _render(result: AnalysisResult, options: Options) -> bytes:  # noqa: ARG001
+def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:
     return to_csv(result).encode()
 
 

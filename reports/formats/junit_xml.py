@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
-from reports.formats.base import Format, Options
+from reports.edition import Edition
+from reports.formats.base import Format, Surroundings
 from reports.pages.render import environment, language_of, render
 from reports.printing.filters import Filters
 from reports.printing.visible import clip
@@ -69,8 +70,8 @@ def _seconds(case: CaseResult) -> str | None:
     return f"{sum(times) / 1000:.3f}"
 
 
-def _render(result: AnalysisResult, options: Options) -> bytes:
-    return to_junit(result, lang=options.lang, templates=options.templates).encode()
+def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:
+    return to_junit(result, lang=edition.lang, templates=edition.templates).encode()
 
 
 FORMAT = Format("junit", "junit.xml", _render, lists_all=True)

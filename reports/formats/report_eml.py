@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.formats.base import Format, Options
+from reports.edition import Edition
+from reports.formats.base import Format, Surroundings
 from reports.mail.message import Envelope, to_message
 
 
-def _render(result: AnalysisResult, options: Options) -> bytes:
+def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:
     message = to_message(
         result,
-        history=options.history,
-        lang=options.lang,
-        templates=options.templates,
-        envelope=Envelope(report_url=options.report_url),
+        history=around.history,
+        lang=edition.lang,
+        templates=edition.templates,
+        envelope=Envelope(report_url=edition.report_url),
     )
     return message.as_bytes()
 

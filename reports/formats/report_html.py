@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.formats.base import Format, Options
+from reports.edition import Edition
+from reports.formats.base import Format, Surroundings
 from reports.pages.render import to_html
 
 
-def _render(result: AnalysisResult, options: Options) -> bytes:
+def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:
     return to_html(
         result,
-        lang=options.lang,
-        templates=options.templates,
-        links=options.links,
+        lang=edition.lang,
+        templates=edition.templates,
+        links=around.links,
     ).encode()
 
 

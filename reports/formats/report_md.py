@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.formats.base import Format, Options
+from reports.edition import Edition
+from reports.formats.base import Format, Surroundings
 from reports.limits import SHOWN, ListLimits
 from reports.pages.render import environment, language_of, render
 from reports.views.task import arrange
@@ -28,8 +29,8 @@ def to_markdown(
     return page
 
 
-def _render(result: AnalysisResult, options: Options) -> bytes:
-    text = to_markdown(result, lang=options.lang, templates=options.templates)
+def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:
+    text = to_markdown(result, lang=edition.lang, templates=edition.templates)
     return text.encode()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.formats.base import Format, Options
+from reports.edition import Edition
+from reports.formats.base import Format, Surroundings
 
 
 def to_json(result: AnalysisResult) -> str:
@@ -11,7 +12,7 @@ def to_json(result: AnalysisResult) -> str:
     return result.as_json() + "\n"
 
 
-def _render(result: AnalysisResult, options: Options) -> bytes:  # noqa: ARG001
+def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:
     return to_json(result).encode()
 
 

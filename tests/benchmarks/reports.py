@@ -28,12 +28,13 @@ from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
+from reports.edition import Edition
 from reports.write import write_task
 db, task, form, out = sys.argv[1:]
 con = duckdb.connect(db, read_only=True)
 at = datetime(2026, 1, 2, tzinfo=UTC)
 started = time.perf_counter()
-(file,) = write_task(con, task, Path(out), formats=[form], generated_at=at)
+(file,) = write_task(con, task, Path(out), Edition(at), formats=[form])
 print(time.perf_counter() - started)
 data = file.read_bytes()
 if form == "email":
@@ -136,9 +137,8 @@ def _statements(folder: Path, cases: int) -> Path:
         module.rows = remember
     try:
         with duckdb.connect(str(_warehouse(folder)), read_only=True) as con:
-            reports.analysis_result(
-                con, f"after-{cases}", lang="zh", generated_at=AT, limits=SHOWN
-            )
+            edition = reports.Edition(AT, "zh")
+            reports.analysis_result(con, f"after-{cases}", edition, limits=SHOWN)
     finally:
         for module in readers:
             module.rows = rows

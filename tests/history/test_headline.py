@@ -11,7 +11,7 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.gate import GateResult
-from reports import analysis_result, to_html, to_markdown
+from reports import Edition, analysis_result, to_html, to_markdown
 from reports.gate.verdict import gate_results
 from reports.index import read_index, to_index_html
 from reports.mail.message import to_message
@@ -33,10 +33,7 @@ def con(history_db: Path):
 
 @pytest.fixture(scope="module", params=["zh", "en"])
 def results(con, request) -> list[AnalysisResult]:
-    return [
-        analysis_result(con, task, lang=request.param, generated_at=AT)
-        for task in TASKS
-    ]
+    return [analysis_result(con, task, Edition(AT, request.param)) for task in TASKS]
 
 
 def gate_of(result: AnalysisResult) -> GateResult:
@@ -84,7 +81,7 @@ def test_the_verdict_stands_first_in_every_form(results):
     ],
 )
 def test_the_subject_of_a_mail_gives_the_reason(con, task, said):
-    result = analysis_result(con, task, lang="en", generated_at=AT)
+    result = analysis_result(con, task, Edition(AT, "en"))
     assert str(to_message(result)["Subject"]).startswith(said)
 
 

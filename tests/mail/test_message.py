@@ -370,8 +370,11 @@ def test_a_link_to_nowhere_is_refused(url, words):
 
 
 def test_the_format_writes_the_same_message():
-    from reports.formats import FORMATS, Options
+    from reports.edition import Edition
+    from reports.formats import FORMATS, Surroundings
 
     assert FORMATS["email"] is FORMAT
-    data = FORMAT.render(result(), Options(lang="zh", history=runs()))
+    data = FORMAT.render(
+        result(), Edition(result().generated_at, "zh"), Surroundings(runs())
+    )
     assert data == to_message(result(), history=runs(), lang="zh").as_bytes()

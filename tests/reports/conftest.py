@@ -15,6 +15,7 @@ import yaml
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.memory_result import MemoryResult
 from reports import analysis_result, memory_result
+from reports.edition import Edition
 from reports.limits import WHOLE, ListLimits
 
 DATA = Path(__file__).parent / "data"
@@ -82,9 +83,7 @@ def result_of(marts: duckdb.DuckDBPyConnection) -> Callable[..., AnalysisResult]
         return analysis_result(
             marts,
             task_id,
-            lang=lang,
-            generated_at=GENERATED_AT,
-            package_version="0.0.0",
+            Edition(GENERATED_AT, lang, package_version="0.0.0"),
             limits=limits,
         )
 

@@ -12,8 +12,7 @@ import pytest
 
 from promptlab.database.connection import connect
 from reports import to_html, to_memory_html
-from reports.formats import Options
-from reports.mail.message import Envelope
+from reports.edition import Edition
 from reports.mail.task import task_message
 from reports.write import write_all, write_comparison
 from tests.reports.test_index import page as index_page
@@ -153,21 +152,17 @@ def test_a_case_that_broke_is_named_on_the_first_screen(
 ):
     made = datetime(2025, 6, 18, tzinfo=UTC)
     out, task = tmp_path / "out", "cs-regression-v3.2"
+    edition = Edition(made, lang)
     with connect(example_db, read_only=True) as con:
         if page == "mail":
-            message = task_message(
-                con, task, envelope=Envelope(), lang=lang, generated_at=made
-            )
+            message = task_message(con, task, edition)
             html = message.get_body(("html",)).get_content()
         else:
-            options = Options(lang)
             if page == "comparison":
                 before = "cs-regression-v3.1"
-                file = write_comparison(
-                    con, before, task, out, options=options, generated_at=made
-                )
+                file = write_comparison(con, before, task, out, edition)
             else:
-                files = write_all(con, [task], out, lang=lang, generated_at=made)
+                files = write_all(con, [task], out, edition)
                 name = {"report": "report.html", "index": "index.html"}[page]
                 file = next(f for f in files if f.name == name)
             html = file.read_text("utf-8")

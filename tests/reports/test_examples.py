@@ -12,6 +12,7 @@ import pytest
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.memory_result import MemoryResult
 from reports import FORMATS, write_all
+from reports.edition import Edition
 from tests.reports.conftest import GENERATED_AT
 
 pytestmark = pytest.mark.slow
@@ -26,9 +27,8 @@ def files(example_db, tmp_path_factory, request):
             con,
             [row[0] for row in ids],
             out,
+            Edition(GENERATED_AT, request.param),
             formats=list(FORMATS),
-            lang=request.param,
-            generated_at=GENERATED_AT,
         )
 
 

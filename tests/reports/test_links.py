@@ -12,7 +12,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from reports import write_all
-from reports.formats import Options
+from reports.edition import Edition
 from reports.write import write_comparison
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
@@ -23,7 +23,7 @@ TASKS = ["cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved"
 def out(example_db, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out")
     with duckdb.connect(str(example_db), read_only=True) as con:
-        write_all(con, TASKS, folder, lang="en", generated_at=AT)
+        write_all(con, TASKS, folder, Edition(AT))
     return folder
 
 
@@ -81,7 +81,7 @@ def test_reports_lead_to_the_index_and_to_the_baseline(out):
 
 def test_a_baseline_without_report_is_not_linked(example_db, tmp_path):
     with duckdb.connect(str(example_db), read_only=True) as con:
-        write_all(con, TASKS[1:2], tmp_path, formats=["html"], generated_at=AT)
+        write_all(con, TASKS[1:2], tmp_path, Edition(AT), formats=["html"])
     page = (tmp_path / TASKS[1] / "report.html").read_text("utf-8")
     assert "cs-regression-v3.1/report.html" not in page
     assert "result.json<" not in page
@@ -114,11 +114,7 @@ def test_any_two_tasks_compare_as_a_page(writable_example_db, tmp_path, monkeypa
 
 def test_the_page_of_a_comparison_names_both_and_leads_to_both(example_db, out):
     with duckdb.connect(str(example_db), read_only=True) as con:
-        page = parsed(
-            write_comparison(
-                con, *TASKS[:2], out, options=Options("en"), generated_at=AT
-            )
-        )
+        page = parsed(write_comparison(con, *TASKS[:2], out, Edition(AT)))
     [heading] = page.iter("h1")
     assert "".join(heading.itertext()).endswith(": v3.1 → v3.2")
     [masthead] = page.iter("header")

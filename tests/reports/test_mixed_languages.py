@@ -15,8 +15,7 @@ import pytest
 from promptlab.database.connection import connect
 from promptlab.languages import TEXTS
 from reports import write_all
-from reports.formats import Options
-from reports.mail.message import Envelope
+from reports.edition import Edition
 from reports.mail.task import task_message
 from reports.write import write_comparison
 
@@ -54,18 +53,12 @@ def fragments(lang: str) -> set[str]:
 def pages(db: Path, out: Path, lang: str) -> Iterator[tuple[str, str]]:
     """Every page and the mail as the text that people read."""
     with connect(db, read_only=True) as con:
-        files = write_all(
-            con, TASKS, out, formats=["html", "md"], lang=lang, generated_at=AT
-        )
+        edition = Edition(AT, lang)
+        files = write_all(con, TASKS, out, edition, formats=["html", "md"])
         for pair in (TASKS[:2], TASKS[2:]):
-            options = Options(lang)
-            files.append(
-                write_comparison(con, *pair, out, options=options, generated_at=AT)
-            )
+            files.append(write_comparison(con, *pair, out, edition))
         for task in TASKS:
-            mail = task_message(
-                con, task, envelope=Envelope(), lang=lang, generated_at=AT
-            )
+            mail = task_message(con, task, edition)
             yield f"mail {task}", visible(mail.get_body(("html",)).get_content())
             yield f"text {task}", mail.get_body(("plain",)).get_content()
     for file in files:

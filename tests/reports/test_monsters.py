@@ -8,7 +8,8 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, StepOutcome
 from reports import to_html
-from reports.formats import FORMATS, Options
+from reports.edition import Edition
+from reports.formats import FORMATS, Surroundings
 from reports.pages.links import Links
 
 
@@ -127,7 +128,9 @@ def test_every_form_holds_a_case_as_deep_as_is_read(result_of, name):
     first = result.case_results[0].model_copy(update={"context": deep, "inputs": deep})
     cases = [first, *result.case_results[1:]]
     written = FORMATS[name].render(
-        result.model_copy(update={"case_results": cases}), Options()
+        result.model_copy(update={"case_results": cases}),
+        Edition(result.generated_at),
+        Surroundings(),
     )
     if name == "json":
         assert json.loads(written)["case_results"][0]["inputs"] == deep

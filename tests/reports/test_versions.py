@@ -10,6 +10,7 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, Prompt, RoundOutcome
 from reports import analysis_result, to_html
+from reports.edition import Edition
 from reports.limits import SHOWN
 from reports.queries.cases import prompt_of
 from reports.views.cases import case_view, prompt_view
@@ -21,10 +22,7 @@ AT = datetime(2026, 2, 1, tzinfo=UTC)
 def results(example_db) -> dict[str, AnalysisResult]:
     tasks = ("cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved")
     with duckdb.connect(str(example_db), read_only=True) as con:
-        return {
-            task: analysis_result(con, task, lang="en", generated_at=AT)
-            for task in tasks
-        }
+        return {task: analysis_result(con, task, Edition(AT, "en")) for task in tasks}
 
 
 def case_of(results, task, case_id):

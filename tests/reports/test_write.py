@@ -9,16 +9,15 @@ from email.policy import default
 import pytest
 
 from promptlab.errors import NothingToDo, SettingsError, UsageError
-from reports import write_all
+from reports import Edition, write_all
 from tests.reports.conftest import GENERATED_AT, TASK_ID
 
 
 @pytest.fixture
 def write(marts, tmp_path):
-    def run(*task_ids, **options):
-        return write_all(
-            marts, task_ids, tmp_path / "out", generated_at=GENERATED_AT, **options
-        )
+    def run(*task_ids, lang="en", templates=None, report_url=None, **options):
+        edition = Edition(GENERATED_AT, lang, templates, report_url=report_url)
+        return write_all(marts, task_ids, tmp_path / "out", edition, **options)
 
     return run
 
