@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
@@ -127,35 +128,32 @@ class _Reader:
         limits: ListLimits,
     ) -> None:
         self._con = con
-        self._values: dict[str, Any] = {"task_id": task_id, "baseline": baseline}
+        self._task_id = task_id
+        self._baseline = baseline
         self._limits = {
             name: _EVERYTHING if limit is None else limit
             for name, limit in vars(limits).items()
         }
 
-    def all(self, sql: str) -> list[Row]:
+    def all(self, sql: str, **values: Any) -> list[Row]:
         """Return the rows of *sql*; its limits and parameters are filled in."""
-        return rows(self._con, sql.format(**self._limits), self._values)
-
-    def cases(self) -> list[Row]:
-        """Return the cases; what is read of cases after that is of these."""
-        found = self.all(tasks.CASES)
-        self._values["cases"] = [row["case_id"] for row in found]
-        return found
+        values |= {"task_id": self._task_id, "baseline": self._baseline}
+        return rows(self._con, sql.format(**self._limits), values)
 
     def histograms(self, dimension_ids: Sequence[str]) -> dict[str, list[int]]:
         """Return ten counts for each of these dimensions that has any score."""
-        self._values["dimensions"] = dimension_ids
-        self._values["pointers"] = [_pointer(name) for name in dimension_ids]
         histograms: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
-        for row in self.all(tasks.HISTOGRAMS):
+        pointers = [_pointer(name) for name in dimension_ids]
+        for row in self.all(
+            tasks.HISTOGRAMS, dimensions=dimension_ids, pointers=pointers
+        ):
             histograms[row["dimension_id"]][row["tenth"]] = row["n_cases"]
         return histograms
 
-    def by_case(self, sql: str) -> dict[str, list[Row]]:
-        """Return the rows of *sql* by their case, each without its ``case_id``."""
+    def by_case(self, sql: str, case_ids: Sequence[str]) -> dict[str, list[Row]]:
+        """Return what *sql* finds of these cases by case, without the ``case_id``."""
         groups: dict[str, list[Row]] = defaultdict(list)
-        for row in self.all(sql):
+        for row in self.all(sql, cases=case_ids):
             groups[row.pop("case_id")].append(row)
         return groups
 
@@ -163,7 +161,7 @@ class _Reader:
         found = self.all(tasks.TASK)
         if not found:
             raise NothingToDo(
-                f"task {self._values['task_id']!r} is not in the warehouse; "
+                f"task {self._task_id!r} is not in the warehouse; "
                 "`promptlab runs` lists the tasks that are"
             )
         return found[0]
@@ -172,8 +170,7 @@ class _Reader:
         found = self.all(tasks.SUMMARY)
         if not found:
             raise NothingToDo(
-                f"task {self._values['task_id']!r} has no summary yet; "
-                "run `promptlab build`"
+                f"task {self._task_id!r} has no summary yet; run `promptlab build`"
             )
         return found[0]
 
@@ -253,11 +250,12 @@ def _dimension(
 def _cases(
     reader: _Reader, evidence: Iterable[EvidenceLink], speech: Speech
 ) -> list[CaseResult]:
-    cases = reader.cases()
-    rounds = reader.by_case(tasks.ROUNDS)
-    scopes = reader.by_case(tasks.SCOPES)
-    differences = reader.by_case(tasks.DIFFERENCES)
-    assertions = reader.by_case(tasks.ASSERTIONS)
+    cases = reader.all(tasks.CASES)
+    by_case = partial(reader.by_case, case_ids=[case["case_id"] for case in cases])
+    rounds = by_case(tasks.ROUNDS)
+    scopes = by_case(tasks.SCOPES)
+    differences = by_case(tasks.DIFFERENCES)
+    assertions = by_case(tasks.ASSERTIONS)
     evidence_of: dict[str, list[EvidenceLink]] = defaultdict(list)
     for link in evidence:
         evidence_of[link.case_id].append(link)
@@ -277,7 +275,7 @@ def _cases(
             differences=found,
             assertions=assertions.get(case_id, []),
         )
-    add_contents(cases, reader.by_case)
+    add_contents(cases, by_case)
     # All at once: many times quicker than one object after the other.
     return _CASES.validate_python(cases)
 

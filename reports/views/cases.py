@@ -79,13 +79,13 @@ def case_view(
     differences = case.differences[: limits.checks]
     versions = _versions(case, rounds)
     sides = [pair.after for pair in versions if pair.after]
-    told = {round_.round_id for side in sides for round_ in side.rounds}
+    beside = {round_.round_id for side in sides for round_ in side.rounds}
     expected = _expected(case)
     seen: set[str | None] = {r.answer for r in rounds}
     seen |= {item.text for item in expected}
     views = [
-        _round_view(group, case, differences, told, seen, limits, evidences)
-        for group in _alike(rounds, differences, case.assertions, told)
+        _round_view(group, case, differences, beside, seen, limits, evidences)
+        for group in _alike(rounds, differences, case.assertions, beside)
     ]
     listed = {round_.round_id for round_ in rounds}
     rest = [e for e in case.evidences if e.round_id not in listed]
@@ -99,21 +99,11 @@ def case_view(
         first_error=first_error(case),
         first_broken=first_broken(case),
         first_evidence=next(iter(case.evidences), None),
-        scores=[
-            CaseScore(names.get(d, d), score, _reason(case.notes, d))
-            for d, score in list(case.dimension_scores.items())[:_MOST_SCORES]
-            if score is not None
-            or d not in optional
-            or _reason(case.notes, d) != "no_score"
-        ],
+        scores=_scores(case, names, optional),
         asked=fields(case.inputs | case.context)[: limits.fields],
         versions=versions[:1] if limits.is_short else versions,
         expected=expected[: limits.fields],
-        notes=[
-            field
-            for field in fields(case.notes)
-            if field.value and field.name not in _NOTES_SHOWN_ELSEWHERE
-        ][: limits.fields],
+        notes=_notes(case)[: limits.fields],
         rounds=views,
         n_rounds_more=case.n_rounds - len(rounds),
         n_differences_more=case.n_differences - n_listed,
@@ -217,6 +207,27 @@ def _expected(case: CaseResult) -> list[Expected]:
     return found + [Expected(None, text) for text in golden[:_MOST_VERSIONS]]
 
 
+def _scores(
+    case: CaseResult, names: dict[str, str], optional: Collection[str]
+) -> list[CaseScore]:
+    """The case's scores, without the dimensions that say nothing of it."""
+    found = []
+    for dimension_id, score in list(case.dimension_scores.items())[:_MOST_SCORES]:
+        reason = _reason(case.notes, dimension_id)
+        if score is None and dimension_id in optional and reason == "no_score":
+            continue
+        found.append(CaseScore(names.get(dimension_id, dimension_id), score, reason))
+    return found
+
+
+def _notes(case: CaseResult) -> list[Field]:
+    return [
+        field
+        for field in fields(case.notes)
+        if field.value and field.name not in _NOTES_SHOWN_ELSEWHERE
+    ]
+
+
 def _state(change: CaseChange | None) -> str:
     if change is None:
         return ""
@@ -231,9 +242,12 @@ def _alike(
     rounds: Sequence[RoundOutcome],
     differences: Sequence[CheckDifference],
     assertions: Sequence[AssertionOutcome],
-    told: set[str],
+    beside: set[str],
 ) -> list[list[RoundOutcome]]:
-    """Rounds that ended alike, by their checks and by answers not yet shown."""
+    """Rounds that ended alike, by their checks and by answers not shown above.
+
+    *beside* are the rounds whose answers stand beside the baseline's.
+    """
     found: dict[Any, list[RoundOutcome]] = {}
     for round_ in rounds:
         checks = tuple(
@@ -246,7 +260,7 @@ def _alike(
             for a in assertions
             if a.round_id == round_.round_id
         )
-        answer = None if round_.round_id in told else round_.answer
+        answer = None if round_.round_id in beside else round_.answer
         end = (round_.status, answer, round_.error_code, checks, asserted)
         found.setdefault(end, []).append(round_)
     return list(found.values())
@@ -264,8 +278,8 @@ def _round_view(
     rounds: list[RoundOutcome],
     case: CaseResult,
     differences: Sequence[CheckDifference],
-    told: set[str],
-    expected: set[str | None],
+    beside: set[str],
+    seen: set[str | None],
     limits: ListLimits,
     evidences: Evidences,
 ) -> RoundView:
@@ -273,7 +287,7 @@ def _round_view(
     ids = {round_.round_id for round_ in rounds}
     found = [d for d in differences if d.round_id == first.round_id]
     scopes = [s for s in case.scopes if s.round_id == first.round_id]
-    seen = expected | {first.answer, bare(first.answer)}
+    seen = seen | {first.answer, bare(first.answer)}
     quoted = [side for d in found for side in (d.expected, d.actual)]
     seen |= {text for side in quoted for text in (side, bare(side))}
     evidence = evidences([e for e in case.evidences if e.round_id in ids], seen)
@@ -281,17 +295,17 @@ def _round_view(
     broken = [a for a in asserted if a.status != "pass"][: limits.checks]
     held = [a for a in asserted if a.status == "pass"]
     most_held = None if limits.checks is None else limits.checks - len(broken)
-    told_by_tool = {a.name for a in asserted if a.source == "tool"}
+    of_tool = {a.name for a in asserted if a.source == "tool"}
     worst = {
         e.evidence.dimension_id: e
         for e in reversed(evidence)
-        if e.evidence.dimension_id not in told_by_tool
+        if e.evidence.dimension_id not in of_tool
     }
     feedback = dict.fromkeys(r.feedback for r in rounds if r.feedback)
     return RoundView(
         rounds=rounds,
         answer=None
-        if first.answer is None or first.round_id in told
+        if first.answer is None or first.round_id in beside
         else parts(first.answer),
         n_cut=_n_cut(first),
         scopes=scopes[: limits.checks],
