@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from collections import Counter
 from pathlib import Path
 
+from promptlab.build import plan
 from promptlab.paths import dbt_project
 from tests.benchmarks.generate import analysis_inputs
 from tests.benchmarks.measure import Ratio, Sample, compare, python, run
@@ -52,7 +55,6 @@ def ingest(folder: Path, rounds: int = 200_000) -> Ratio:
 def whole_run(folder: Path) -> Ratio:
     """`promptlab run examples` from nothing, against a bare `dbt build` of the same."""
     db = folder / "run.duckdb"
-    target = folder / "target"
 
     def ours() -> Sample:
         _fresh(db)
@@ -63,16 +65,62 @@ def whole_run(folder: Path) -> Ratio:
         )  # fmt: skip
 
     def peer() -> Sample:
-        project = str(dbt_project())
-        return run(
-            [str(Path(sys.executable).parent / "dbt"), "--quiet", "build",
-             "--project-dir", project, "--profiles-dir", project,
-             "--exclude-resource-type", "unit_test",
-             "--target-path", str(target), "--log-path", str(target)],
-            PROMPTLAB_DB=str(db),
-        )  # fmt: skip
+        return _dbt(dbt_project(), folder / "target", db)
 
     return compare("run examples", ours, "bare dbt build", peer, limit=1.5)
+
+
+def dbt_build(folder: Path) -> Ratio:
+    """A warm `dbt build` with nothing new, against nodes as many that do nothing."""
+    db = folder / "run.duckdb"
+    if not db.exists():
+        whole_run(folder)
+    empty = _empty_project(folder / "empty")
+    return compare(
+        "dbt build, warm, nothing new",
+        lambda: _dbt(dbt_project(), folder / "target", db),
+        "dbt build of as many nodes of `select 1`",
+        lambda: _dbt(empty, empty / "target", empty / "empty.duckdb"),
+        limit=1.0,
+    )
+
+
+def _empty_project(folder: Path) -> Path:
+    """A dbt project of as many seeds, models and tests as ours, all but empty."""
+    kinds = Counter(node.kind for node in plan.load().nodes)
+    for part in ("models", "seeds"):
+        (folder / part).mkdir(parents=True)
+    made = [
+        kind for kind in ("view", "table", "incremental") for _ in range(kinds[kind])
+    ]
+    for number, kind in enumerate(made):
+        before = f" from {{{{ ref('m{number // 2}') }}}}" if number else ""
+        sql = f"{{{{ config(materialized='{kind}') }}}}\nselect 1 as a{before}\n"
+        (folder / f"models/m{number}.sql").write_text(sql, "utf-8")
+    for number in range(kinds["seed"]):
+        (folder / f"seeds/s{number}.csv").write_text("a\n1\n", "utf-8")
+    column = {"name": "a", "data_tests": ["not_null"]}
+    tested = [{"name": f"m{n}", "columns": [column]} for n in range(kinds["test"])]
+    flags = {"send_anonymous_usage_stats": False, "log_level_file": "info"}
+    database = "{{ env_var('PROMPTLAB_DB') }}"
+    output = {"type": "duckdb", "path": database, "threads": 1}
+    for name, content in {
+        "models/models.yml": {"models": tested},
+        "dbt_project.yml": {"name": "empty", "profile": "empty", "flags": flags},
+        "profiles.yml": {"empty": {"target": "here", "outputs": {"here": output}}},
+    }.items():
+        (folder / name).write_text(json.dumps(content), "utf-8")
+    return folder
+
+
+def _dbt(project: Path, target: Path, db: Path) -> Sample:
+    return run(
+        [str(Path(sys.executable).parent / "dbt"), "--quiet", "build",
+         "--project-dir", str(project), "--profiles-dir", str(project),
+         "--exclude-resource-type", "unit_test",
+         "--target-path", str(target), "--log-path", str(target)],
+        PROMPTLAB_DB=str(db),
+    )  # fmt: skip
 
 
 def report(folder: Path) -> Ratio:
@@ -114,4 +162,4 @@ def _fresh(db: Path) -> Path:
     return db
 
 
-BENCHMARKS = (ingest, whole_run, report, help_text)
+BENCHMARKS = (ingest, whole_run, dbt_build, report, help_text)
