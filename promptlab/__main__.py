@@ -8,7 +8,9 @@ import sys
 def main() -> None:
     """Run the command line and exit with its code."""
     from promptlab.cli import run_cli
+    from promptlab.cli.stdout import outlast_readers
 
+    outlast_readers()
     sys.exit(run_cli())
 
 

@@ -56,6 +56,10 @@ class Settings(BaseModel):
     templates: Path | None = None
     """Folder of templates that replace built-in ones of the same name."""
 
+    policy: Path | None = None
+    """Rules of the gate, TOML; when not given ``promptlab-gate.toml`` of the working
+    folder, else built-in ones."""
+
     lock_timeout: float = Field(default=60.0, ge=0)
     """Seconds to wait for a database that another process holds."""
 

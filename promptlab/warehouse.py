@@ -207,7 +207,7 @@ class Warehouse(WarehouseFile):
             generated_at: the time that the reports carry; now, when not given.
 
         Raises:
-            SettingsError: the policy in the working folder is wrong.
+            SettingsError: the policy cannot be read, or is wrong.
         """
         from reports.edition import Edition
         from reports.gate.policy import load_policy
@@ -216,7 +216,7 @@ class Warehouse(WarehouseFile):
             generated_at=generated_at or datetime.now(UTC),
             lang=lang or self.settings.lang,
             templates=templates or self.settings.templates,
-            policy=load_policy(),
+            policy=load_policy(self.settings.policy),
             report_url=self.settings.report_url,
         )
 

@@ -115,10 +115,6 @@ def run_cli(args: list[str] | None = None) -> int:
             f"promptlab: {error}", type=type(error).__name__, exit_code=error.exit_code
         )
         return error.exit_code
-    except BrokenPipeError:
-        # the reader of our output has seen enough
-        sys.stderr.close()
-        return 0
     except KeyboardInterrupt:
         return 130
     except Exception as error:  # the last resort: no traceback for users

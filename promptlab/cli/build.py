@@ -45,8 +45,6 @@ def command(
     call: Call,
     dbt_args: tuple[str, ...],
     full_refresh: bool,
-    target: str,
-    raw: str | None,  # noqa: ARG001  # in the settings
 ) -> int:
     """Compute every mart: what is new or changed since the last build.
 
@@ -60,6 +58,7 @@ def command(
         bar.begin(1)
         build_with_progress(warehouse, call, bar, dbt_args, full_refresh=full_refresh)
     seconds = time.monotonic() - started
+    target = call.settings.target
     where = call.settings.db if target == "duckdb" else target
     call.say(
         f"built {where} in {seconds:.1f} s",

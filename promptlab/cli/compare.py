@@ -33,6 +33,7 @@ from promptlab.cli.output import (
     print_sides,
     print_text,
 )
+from promptlab.cli.report import policy_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,8 @@ _SOURCES = {
     help="Write the comparison as a page below this folder, too.",
 )
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
-@common(formats=("table", "json", "csv", "md"))
+@policy_option
+@common("policy", formats=("table", "json", "csv", "md"))
 def command(
     call: Call,
     tasks: tuple[str, ...],

@@ -51,7 +51,6 @@ def command(
     tasks: tuple[str, ...],
     organization: str,
     schemas: tuple[str, ...],
-    target: str,
 ) -> int:
     """Write every mart as Parquet, for any engine that reads it.
 
@@ -76,6 +75,7 @@ def command(
     from promptlab.operations.export_from_spark import export_from_spark
 
     now = datetime.now(UTC)
+    target = call.settings.target
     if target == "duckdb":
         manifest = export_parquet(
             call.warehouse(),

@@ -18,6 +18,7 @@ from promptlab.cli.output import (
     print_objects,
     print_text,
 )
+from promptlab.cli.report import policy_option
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
@@ -38,18 +39,13 @@ _TABLE = Table(
 
 @click.command("gate")
 @click.argument("task", default="latest")
-@click.option(
-    "--policy",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The rules, TOML [default: promptlab-gate.toml, else built-in ones].",
-)
+@policy_option
 @click.option("--init", is_flag=True, help="Print the built-in policy, to begin with.")
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
-@common(formats=("table", "json", "csv", "md", "junit"))
+@common("policy", formats=("table", "json", "csv", "md", "junit"))
 def command(
     call: Call,
     task: str,
-    policy: Path | None,
     init: bool,
     allow_inconclusive: bool,
 ) -> int:
@@ -69,7 +65,7 @@ def command(
     result = judge(
         call.warehouse(),
         task,
-        load_policy(policy),
+        load_policy(call.settings.policy),
         lang=call.settings.lang,
     )
     _print(result, call)

@@ -28,6 +28,7 @@ lock_timeout = 60.0         # seconds to wait for a warehouse that is in use
 # threads = 4               # DuckDB's, and models that dbt builds at a time
 # memory_limit = "4GB"      # DuckDB's; by default most of the machine's
 # templates = "templates"   # templates that replace built-in ones of the same name
+# policy = "ci/gate.toml"   # rules of the gate, for `gate` and every report
 """
 
 

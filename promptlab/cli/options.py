@@ -63,7 +63,8 @@ def common(
     """Give a command the common options and, as its first argument, a ``Call``.
 
     Args:
-        settings_options: names of the command's own options that are settings too.
+        settings_options: names of the command's own options that are settings too;
+            the command finds them there.
         formats: choices of ``--format``; ``None`` where the command has its own.
     """
 
@@ -72,15 +73,10 @@ def common(
         def wrapper(**values: Any) -> Any:
             from promptlab.settings import load_settings
 
-            options = {
-                name: values.pop(name) if name in _COMMON else values[name]
-                for name in (*_COMMON, *settings_options)
-            }
+            options = {name: values.pop(name) for name in (*_COMMON, *settings_options)}
             settings = load_settings(options, config=values.pop("config"))
             stderr.listen(settings.log_format, quiet=values["quiet"])
             speak(settings.lang)
-            for name in settings_options:
-                values[name] = getattr(settings, name)
             call = Call(
                 settings=settings,
                 quiet=values.pop("quiet"),

@@ -175,15 +175,21 @@ def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(names)
+    # a file keeps what was written; a terminal would obey it
+    cell = _on_terminal if sys.stdout.isatty() else _in_csv
+    writer.writerow(map(cell, names))
     for row in rows:
-        writer.writerow([_in_csv(value) for value in row])
+        writer.writerow(map(cell, row))
 
 
 def _in_csv(value: Any) -> Any:
     if isinstance(value, bool):  # as JSON has it, not as Python does
         return "true" if value else "false"
     return _for_json(value) if isinstance(value, date) else value
+
+
+def _on_terminal(value: Any) -> Any:
+    return plain(value).text if isinstance(value, str) else _in_csv(value)
 
 
 # ---------- for people
@@ -213,7 +219,9 @@ def _table(
 ) -> Iterator[Line]:
     columns = table.columns + (table.wide if wide else ())
     headings = [
-        Cell(spoken(c.heading) if table.is_declared else c.heading, _HEADING)
+        Cell(
+            spoken(c.heading) if table.is_declared else plain(c.heading).text, _HEADING
+        )
         for c in columns
     ]
     cells = [[column.cell(row) for column in columns] for row in rows]

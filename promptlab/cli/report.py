@@ -12,9 +12,17 @@ from promptlab.cli.progress import progress
 DEFAULT_FORMATS = "json,html"
 
 
+policy_option = click.option(
+    "--policy",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The rules, TOML [default: promptlab-gate.toml, else built-in ones].",
+)
+
+
 def report_options(function: F) -> F:
     """The options of every command that writes reports."""
     for option in (
+        policy_option,
         click.option(
             "--templates",
             type=click.Path(path_type=Path),
@@ -49,15 +57,13 @@ def report_options(function: F) -> F:
     help="Read marts that `export --parquet` wrote, not the warehouse.",
 )
 @report_options
-@common("out", "templates", formats=None)
+@common("out", "templates", "policy", formats=None)
 def command(
     call: Call,
     task: str,
     everything: bool,
     formats: str,
     exported: Path | None,
-    out: Path,
-    templates: Path | None,
 ) -> int:
     """Write the report of a stored task; nothing is run again.
 
@@ -78,10 +84,9 @@ def command(
         bar.begin(len(tasks) + len(runs))
         written = warehouse.report(
             tasks,
-            out,
+            call.settings.out,
             formats=formats.split(","),
             memory_runs=runs,
-            templates=templates,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
     for path in written:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 )
 @full_refresh_option
 @report_options
-@common("out", "templates")
+@common("out", "templates", "policy")
 def command(
     call: Call,
     paths: tuple[Path, ...],
@@ -37,8 +37,6 @@ def command(
     strict: bool,
     full_refresh: bool,
     publish: Path | None,
-    out: Path,
-    templates: Path | None,
 ) -> int:
     """Ingest files, build the warehouse, report on what is new or changed.
 
@@ -62,9 +60,8 @@ def command(
         bar.begin(len(tasks) + len(runs))
         written = warehouse.report(
             tasks,
-            out,
+            call.settings.out,
             memory_runs=runs,
-            templates=templates,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
         if tasks or runs:

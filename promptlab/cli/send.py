@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from promptlab.cli.options import Call, common
@@ -24,7 +22,7 @@ from promptlab.cli.report import report_options
     "--dry-run", is_flag=True, help="Write report.eml below --out and send nothing."
 )
 @report_options
-@common("out", "templates")
+@common("out", "templates", "policy")
 def command(
     call: Call,
     task: str,
@@ -32,8 +30,6 @@ def command(
     subject: str | None,
     attach: str | None,
     dry_run: bool,
-    out: Path,
-    templates: Path | None,
 ) -> int:
     """Mail the report of a stored task over SMTP.
 
@@ -70,7 +66,7 @@ def command(
     server = None if dry_run else server_from(settings)
     sender = settings.mail_from or NO_REPLY
     warehouse = call.warehouse()
-    edition = warehouse.edition(templates=templates)
+    edition = warehouse.edition()
     with warehouse.built() as con:
         task_id = resolve_task(con, task)
         message = task_message(
@@ -86,7 +82,8 @@ def command(
             ),
         )
     if server is None:
-        path = write_file(out, folder_name(task_id), "report.eml", message.as_bytes())
+        folder, mail = folder_name(task_id), message.as_bytes()
+        path = write_file(settings.out, folder, "report.eml", mail)
         if call.format == "table":
             click.echo(path)
         else:

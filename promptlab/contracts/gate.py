@@ -14,10 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.1"
+GATE_FORMAT_VERSION = "1.2"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
+# 1.2  the cases of the baseline that are not compared
 
 GateVerdict = Literal["pass", "fail", "inconclusive"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "skipped"]
@@ -63,6 +64,9 @@ class RegressionRules(_Rules):
     """Whether a case may lose its must-haves against the baseline."""
     allow_newly_failing: bool = True
     """Whether a case that passed in the baseline may fail, or end in an error."""
+    min_coverage: ShareLimit | None = None
+    """Of the baseline's cases, those that are compared; where it is less, what broke
+    may be among the others, and the rule is inconclusive."""
     require_baseline: bool = False
     """Whether the first run of a title, which has nothing to compare with, is
     inconclusive; else the rules about the baseline are skipped."""
@@ -105,6 +109,8 @@ class GatePolicy(_Rules):
     min_score: ShareLimit | None = None
     min_pass_rate: ShareLimit | None = None
     min_coverage: ShareLimit | None = None
+    """Of the rounds, those that were scored. A ceiling that holds over a smaller share
+    of the rounds with an answer is inconclusive."""
     max_error_share: ShareLimit | None = None
     """Of the rounds."""
     must_pass_tags: list[NonBlank] = Field(default_factory=list)
@@ -164,6 +170,10 @@ class GateResult(Contract):
     """Cases that passed in the baseline and do not now, or lost a must-have."""
     fixed: CaseList
     """Cases that pass now and did not in the baseline."""
+    not_compared: CaseList
+    """Cases of the baseline that are gone, or that nothing can be compared by."""
+    n_cases_before: int
+    """Cases of the baseline."""
     change: float | None
     """Of the overall score, paired by case; ``None`` where it is not known."""
     change_verdict: Verdict | None

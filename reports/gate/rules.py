@@ -76,9 +76,12 @@ class Gate:
             yield self._lost("must_have_lost")
         if not policy.regression.allow_newly_failing:
             yield self._lost("newly_failing")
+        if policy.regression.min_coverage is not None:
+            yield self._compared(policy.regression.min_coverage)
         for table, key in _CEILINGS:
             limit = getattr(getattr(policy, table), key)
-            yield from self._at_most(f"{table}.{key}", limit, _CEILINGS[table, key])
+            if limit is not None:
+                yield self._ceiling(f"{table}.{key}", limit, _CEILINGS[table, key])
         for dimension_id in policy.dimensions:
             yield from self._dimension(dimension_id)
 
@@ -114,6 +117,25 @@ class Gate:
         if limit is not None:
             yield self._held(rule, value, limit, value is not None and value <= limit)
 
+    def _ceiling(self, rule: str, limit: float, measure: str) -> GateRule:
+        """What few of the rounds are known to cost says little of all of them."""
+        value = self.numbers.measures.get(measure)
+        held = self._held(rule, value, limit, value is not None and value <= limit)
+        n, total = self.numbers.measured.get(measure, 0), self._n_answered()
+        if value is None or n >= total:
+            return held
+        note = self.texts.text("gate_note.measured", n=n, total=total)
+        is_little = n < (self.policy.min_coverage or 0) * total
+        unsure = is_little and held.verdict == "pass"
+        verdict: RuleVerdict = "inconclusive" if unsure else held.verdict
+        return _rule(rule, value, limit, verdict, note)
+
+    def _n_answered(self) -> int:
+        """Rounds that did not end in an error."""
+        n_rounds = self.numbers.measured.get("error_share", 0)
+        share = self.numbers.measures.get("error_share") or 0.0
+        return n_rounds - round(share * n_rounds)
+
     def _held(
         self, rule: str, value: float | None, limit: float, holds: bool
     ) -> GateRule:
@@ -132,9 +154,13 @@ class Gate:
         if cases.not_passed:
             note = self._cases("tag_failed", cases.not_passed, cases)
             return _rule(rule, share, 1.0, "fail", note)
-        if cases.unevaluated:
-            note = self._cases("tag_unevaluated", cases.unevaluated, cases)
-            return _rule(rule, share, 1.0, "inconclusive", note)
+        for text, unknown in (
+            ("tag_unevaluated", cases.unevaluated),
+            ("tag_missing", cases.missing),
+        ):
+            if unknown:
+                note = self._cases(text, unknown, cases)
+                return _rule(rule, share, 1.0, "inconclusive", note)
         return _rule(rule, share, 1.0, "pass")
 
     def _cases(self, text: str, listed: list[str], cases: TagCases) -> str:
@@ -180,6 +206,25 @@ class Gate:
             note = self.texts.text("gate_note.nothing_judged")
             return _rule(rule, None, 0.0, "inconclusive", note)
         return _rule(rule, 0.0, 0.0, "pass")
+
+    def _compared(self, limit: float) -> GateRule:
+        """What broke may be among the cases that are not compared."""
+        rule = "regression.min_coverage"
+        changes = self.numbers.changes
+        if changes is None:
+            return self._not_compared(rule, limit)
+        missing = changes.cases["not_compared"]
+        share = 1 - missing.n / changes.n_cases if changes.n_cases else 1.0
+        if not missing.n:
+            return _rule(rule, share, limit, "pass")
+        note = self.texts.text(
+            "gate_note.not_all_compared",
+            n=missing.n,
+            total=changes.n_cases,
+            cases=_named(missing.case_ids),
+        )
+        verdict: RuleVerdict = "pass" if share >= limit else "inconclusive"
+        return _rule(rule, share, limit, verdict, note)
 
     def _not_compared(self, rule: str, limit: float) -> GateRule:
         if self.is_first_run:

@@ -177,6 +177,8 @@ def _judged(
         headline="",
         broke=nobody if changes is None else changes.cases["broke"],
         fixed=nobody if changes is None else changes.cases["fixed"],
+        not_compared=nobody if changes is None else changes.cases["not_compared"],
+        n_cases_before=0 if changes is None else changes.n_cases,
         change=None if changes is None else changes.overall.delta,
         change_verdict=None if changes is None else changes.overall.verdict,
         n_pass=numbers.n_pass,

@@ -1,6 +1,6 @@
 """Marts to the numbers that a gate looks at: the only SQL of the gate.
 
-All tasks are read at once, so that an index of hundreds costs nine queries.
+All tasks are read at once, so that an index of hundreds costs ten queries.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MOST_CASES = 1_000
 """Cases of a list that are named; all are counted."""
 
+KINDS = ("broke", "newly_failing", "must_have_lost", "fixed", "not_compared")
+"""What became of a case of the baseline."""
+
 _TASKS = """
 select
     tasks.task_id, tasks.title, tasks.prompt_version, tasks.model, tasks.testset_id,
@@ -37,7 +40,7 @@ where tasks.task_id in (select unnest($tasks))
 """
 
 _MEASURES = """
-select task_id, measure, value
+select task_id, measure, value, n
 from marts.fct_trends
 where task_id in (select unnest($tasks)) and subject is null
 """
@@ -49,7 +52,16 @@ where task_id in (select unnest($tasks))
 order by weight_used desc, dimension_position, dimension_id
 """
 
+# The task's cases, and those of the baseline that it does not have.
 _TAGGED = """
+with asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+)
+
 select tags.task_id, tags.tag, results.case_id, results.status
 from marts.dim_case_tags as tags
 inner join marts.fct_case_results as results
@@ -57,7 +69,17 @@ inner join marts.fct_case_results as results
 where
     tags.task_id in (select unnest($tasks))
     and tags.tag in (select unnest($tags))
-order by tags.tag, results.case_id
+
+union all
+
+select changes.candidate_task_id, tags.tag, tags.case_id, 'missing'
+from marts.fct_case_changes as changes
+inner join asked using (candidate_task_id, baseline_task_id)
+inner join marts.dim_case_tags as tags
+    on changes.baseline_task_id = tags.task_id and changes.case_id = tags.case_id
+where changes.change = 'removed' and tags.tag in (select unnest($tags))
+
+order by tag, case_id
 """
 
 _ALERTS = """
@@ -94,7 +116,9 @@ where code = 'rejected_case'
 """
 
 # What broke is a passing case that does not pass any more, or a must-have lost: one
-# list, so that no count of ours differs from the cases that are named beside it.
+# list, so that no count of ours differs from the cases that are named beside it. A case
+# of the baseline is not compared where it is gone, or has no verdict and no score on a
+# side, or was asked or expected something else.
 _CHANGES = """
 with asked as (
 
@@ -106,7 +130,9 @@ with asked as (
 
 kinds as (
 
-    select unnest(['broke', 'newly_failing', 'must_have_lost', 'fixed']) as kind
+    select unnest([
+        'broke', 'newly_failing', 'must_have_lost', 'fixed', 'not_compared'
+    ]) as kind
 
 ),
 
@@ -126,6 +152,11 @@ changes as (
                 when 'fixed' then changes.status_change = 'newly_fixed'
                 when 'must_have_lost' then changes.must_have_lost
                 when 'newly_failing' then changes.status_change = 'newly_failing'
+                when 'not_compared'
+                    then
+                        changes.change <> 'added'
+                        and changes.delta is null
+                        and changes.status_change is null
                 else changes.must_have_lost or changes.status_change = 'newly_failing'
             end
 
@@ -150,6 +181,22 @@ where place <= $most
 order by candidate_task_id, kind, place
 """
 
+_CASES_OF_BASELINES = """
+with asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+)
+
+select candidate_task_id as task_id, count(*) as n
+from marts.fct_case_changes
+inner join asked using (candidate_task_id, baseline_task_id)
+where change <> 'added'
+group by candidate_task_id
+"""
+
 
 @dataclass(frozen=True)
 class TagCases:
@@ -160,6 +207,8 @@ class TagCases:
     not_passed: list[str]
     """Cases that failed or ended in an error."""
     unevaluated: list[str]
+    missing: list[str]
+    """Cases of the baseline that the task does not have."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +219,9 @@ class Changes:
     overall: ScoreComparison
     dimensions: Mapping[str, ScoreComparison]
     cases: Mapping[str, CaseList]
-    """By ``broke``, ``newly_failing``, ``must_have_lost``, ``fixed``."""
+    """By :data:`KINDS`."""
+    n_cases: int
+    """Cases that the baseline has."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +241,8 @@ class GateNumbers:
     n_judged: int
     measures: dict[str, float | None]
     """By measure of ``fct_trends``: milliseconds, tokens, cost, shares."""
+    measured: dict[str, int]
+    """Cases or rounds that a measure is made of."""
     dimensions: dict[str, Row]
     """Name, scorer, score and parameters by dimension."""
     tags: dict[str, TagCases]
@@ -246,6 +299,7 @@ def gate_numbers(
         ("tags", _TAGGED, bool(tags)),
         ("alerts", _ALERTS, True),
         ("changes", _CHANGES, bool(pairs)),
+        ("baseline", _CASES_OF_BASELINES, bool(pairs)),
     ):
         for row in rows(con, sql, values) if wanted else []:
             found[row["task_id"]][name].append(row)
@@ -294,6 +348,7 @@ def _numbers(
     return GateNumbers(
         **found["task"][0],
         measures={row["measure"]: row["value"] for row in found["measures"]},
+        measured={row["measure"]: row["n"] for row in found["measures"]},
         dimensions=dimensions,
         tags=_tags(found["tags"]),
         critical_alerts=[
@@ -302,16 +357,16 @@ def _numbers(
         missed_targets=[d["name"] for i, d in dimensions.items() if i in missed],
         changes=None
         if baseline is None or not scores
-        else _changes(found["changes"], baseline, scores),
+        else _changes(found, baseline, scores),
         partial=partial,
     )
 
 
 def _changes(
-    listed: Sequence[Row], baseline: str, scores: Sequence[ScoreComparison]
+    found: _TaskRows, baseline: str, scores: Sequence[ScoreComparison]
 ) -> Changes:
     cases: dict[str, list[Row]] = defaultdict(list)
-    for row in listed:
+    for row in found["changes"]:
         cases[row["kind"]].append(row)
     return Changes(
         baseline_task_id=baseline,
@@ -322,8 +377,9 @@ def _changes(
                 n=cases[kind][0]["n"] if cases[kind] else 0,
                 case_ids=[row["case_id"] for row in cases[kind]],
             )
-            for kind in ("broke", "newly_failing", "must_have_lost", "fixed")
+            for kind in KINDS
         },
+        n_cases=sum(row["n"] for row in found["baseline"]),
     )
 
 
@@ -336,5 +392,6 @@ def _tags(listed: Sequence[Row]) -> dict[str, TagCases]:
             n_pass=sum(status == "pass" for _, status in cases),
             not_passed=[c for c, status in cases if status in ("fail", "error")],
             unevaluated=[c for c, status in cases if status == "unevaluated"],
+            missing=[c for c, status in cases if status == "missing"],
         )
     return found

@@ -23,6 +23,7 @@ _TOLD_BY_CASES = frozenset(
 _TOLD_BY_CHANGE = "regression.max_drop"
 _TOLD_BY_NOTE = "all_rows"
 _NOTHING_SCORED = "min_coverage"
+_NOT_COMPARED = "regression.min_coverage"
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,10 @@ def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[
     why = list(_reasons(result, filters))
     yield from [*cases, *why] if result.broke.n else [*why, *cases]
     yield from _first_run(result, filters)
-    change = _change(result, filters)
-    if change and change not in why:
-        yield change
+    rest = [_not_compared(result, filters)] if _is_compared(result) else []
+    for clause in (*rest, _change(result, filters)):
+        if clause and clause not in why:
+            yield clause
 
 
 def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
@@ -101,9 +103,13 @@ def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
     deciding = [r for r in result.rules if r.verdict == result.verdict != "pass"]
     if any(r.rule == _TOLD_BY_CHANGE and r.value is not None for r in deciding):
         yield _change(result, filters)
-    told = (text for rule in deciding for text in _reason(rule, result, filters))
-    for text in dict.fromkeys(told):
+    reasons = [text for rule in deciding for text in _reason(rule, result, filters)]
+    for text in dict.fromkeys(reasons):
         yield [Piece(text)]
+    if any(rule.rule == _NOT_COMPARED for rule in deciding) and (
+        _is_compared(result) or not reasons
+    ):
+        yield _not_compared(result, filters)
     if result.advice:
         yield [Piece(_advice(result, filters))]
 
@@ -153,7 +159,9 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
     texts = filters.catalogue
     if rule.rule in _TOLD_BY_CASES and (rule.verdict == "fail" or result.advice):
         return
-    if rule.rule == _TOLD_BY_CHANGE and rule.value is not None:
+    if rule.rule == _NOT_COMPARED or (
+        rule.rule == _TOLD_BY_CHANGE and rule.value is not None
+    ):
         return
     if rule.rule == "allow_missed_targets":
         n = int(rule.value or 0)
@@ -211,6 +219,18 @@ def _advice(result: GateResult, filters: Filters) -> str:
     return texts.text(
         "headline.nothing_judged", ways=texts.text("headline.or").join(ways)
     )
+
+
+def _is_compared(result: GateResult) -> bool:
+    """Whether anything is; where nothing is, the reason says more than a count."""
+    return result.change is not None or result.n_judged_twice > 0
+
+
+def _not_compared(result: GateResult, filters: Filters) -> list[Piece]:
+    n, total = result.not_compared.n, result.n_cases_before
+    if not n:
+        return []
+    return [Piece(filters.catalogue.text("headline.not_compared", n=n, total=total))]
 
 
 def _change(result: GateResult, filters: Filters) -> list[Piece]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from promptlab.cli.output import print_rows
@@ -20,3 +24,36 @@ def test_the_folder_of_a_new_warehouse_is_made(tmp_path, folder):
     db = tmp_path / folder / "w.duckdb"
     assert Warehouse(db).ingest(file).n_loaded == 1
     assert db.is_file()
+
+
+@pytest.mark.parametrize("form", ["table", "csv"])
+def test_what_models_wrote_never_steers_a_terminal(capsys, monkeypatch, form):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    print_rows(("a\x1b[2Jb",), [("\x1b]0;title\x07",)], form)
+    found = capsys.readouterr().out
+    assert "\x1b[2J" not in found
+    assert "\x1b]" not in found
+
+
+def test_a_file_of_csv_keeps_what_was_written(capsys):
+    print_rows(("a",), [("\x1b",)], "csv")
+    assert capsys.readouterr().out == "a\n\x1b\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("enough", ["head -1", "true"])
+def test_a_reader_that_leaves_early_does_not_change_the_exit_code(
+    tmp_path, unbuffered, enough
+):
+    db = tmp_path / "w.duckdb"
+    Warehouse(db).ingest(write(tmp_path / "a.json", task()))
+    query = "select * from range(100000)"
+    asked = f'"{sys.executable}" -m promptlab query "{query}" --format csv --db "{db}"'
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", f"{asked} | {enough}"],
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

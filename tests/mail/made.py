@@ -174,6 +174,8 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "headline": headline,
         "broke": CaseList(n=2, case_ids=["a", "b"]),
         "fixed": CaseList(n=0, case_ids=[]),
+        "not_compared": CaseList(n=0, case_ids=[]),
+        "n_cases_before": 3,
         "change": 0.097,
         "change_verdict": "inconclusive",
         "n_pass": 1,

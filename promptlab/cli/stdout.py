@@ -1,0 +1,57 @@
+"""Standard output whose reader may leave early, as ``| head`` does.
+
+The exit code says what a command found, so a command runs to its end whoever reads: in
+``promptlab gate | head -1`` under ``set -o pipefail``, a broken pipe would otherwise
+pass for a gate that failed.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class _UntilClosed(io.RawIOBase):
+    """Writes to a stream; what comes after its reader has left goes nowhere."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def write(self, data: ReadableBuffer, /) -> int | None:
+        try:
+            return self._raw.write(data)
+        except BrokenPipeError:
+            return memoryview(data).nbytes
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._raw.fileno()
+
+    def isatty(self) -> bool:
+        return self._raw.isatty()
+
+
+def outlast_readers() -> None:
+    """Make ``sys.stdout`` of this process one that a leaving reader does not break."""
+    old = sys.stdout
+    if not isinstance(old, io.TextIOWrapper):
+        return
+    old.flush()
+    buffer = old.buffer
+    if isinstance(buffer, io.RawIOBase):  # PYTHONUNBUFFERED
+        binary: io.BufferedIOBase | io.RawIOBase = _UntilClosed(buffer)
+    else:
+        binary = io.BufferedWriter(_UntilClosed(buffer.raw))
+    sys.stdout = io.TextIOWrapper(
+        binary,
+        encoding=old.encoding,
+        errors=old.errors,
+        line_buffering=old.line_buffering,
+        write_through=old.write_through,
+    )

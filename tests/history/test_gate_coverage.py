@@ -1,0 +1,186 @@
+"""The gate where not all that it judges by is there: nothing passes unseen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.contracts.gate import GateResult, GateRule
+from promptlab.warehouse import Warehouse
+from tests.ingest.test_load import task, write
+
+N = 20
+Judge = Callable[..., tuple[int, GateResult]]
+
+
+def _task(title: str, name: str, day: int) -> dict[str, Any]:
+    """Every case has the golden answer that it gives; two are critical."""
+    document = task(name, "yes", cases=N)
+    document["task"] |= {"title": title, "created_at": f"2026-01-0{day}T00:00:00Z"}
+    document["dimensions"] = [
+        {
+            "dimension_id": name,
+            "name": name,
+            "weight": weight,
+            "target": {},
+            "parameters": {},
+            "scoring_mode": mode,
+        }
+        for name, weight, mode in (
+            ("accuracy", 1.0, "higher_better"),
+            ("cost", 0.0, "lower_better"),
+        )
+    ]
+    for case in document["cases"]:
+        case["baselines"] = [
+            {
+                "baseline_id": "golden",
+                "type": "golden_answer",
+                "payload": {"text": "yes"},
+                "owner": "us",
+            }
+        ]
+    for case in document["cases"][:2]:
+        case["tags"] = ["critical"]
+    return document
+
+
+def _fewer(document: dict[str, Any]) -> None:
+    document["cases"] = document["cases"][:6]
+
+
+def _one_less(document: dict[str, Any]) -> None:
+    del document["cases"][1]
+
+
+def _not_run(document: dict[str, Any]) -> None:
+    for case in document["cases"][:12]:
+        case["rounds"] = []
+
+
+def _other_answers(document: dict[str, Any]) -> None:
+    for case in document["cases"][1:]:
+        case["baselines"][0]["payload"] = {"text": "no"}
+
+
+def _measured(n: int) -> Callable[[dict[str, Any]], None]:
+    def change(document: dict[str, Any]) -> None:
+        for case in document["cases"][:n]:
+            round_ = case["rounds"][0]
+            round_ |= {"latency_ms": 10, "input_tokens": 5, "output_tokens": 5}
+            round_["metadata"] = {"cost": 0.01}
+
+    return change
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
+    "same": lambda _: None,
+    "fewer": _fewer,
+    "one_less": _one_less,
+    "not_run": _not_run,
+    "other_answers": _other_answers,
+    "little_measured": _measured(2),
+    "mostly_measured": _measured(18),
+}
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("coverage")
+    for name, change in CHANGES.items():
+        write(folder / "in" / f"{name}-1.json", _task(name, f"{name}-1", 1))
+        after = _task(name, f"{name}-2", 2)
+        change(after)
+        write(folder / "in" / f"{name}-2.json", after)
+    warehouse = Warehouse(folder / "w.duckdb")
+    warehouse.ingest(folder / "in")
+    warehouse.build()
+    return folder / "w.duckdb"
+
+
+@pytest.fixture
+def judge(db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judge:
+    def run(name: str, policy: str | None = None) -> tuple[int, GateResult]:
+        asked = ["gate", f"{name}-2", "--db", str(db), "--format", "json"]
+        if policy is not None:
+            (tmp_path / "policy.toml").write_text(policy, "utf-8")
+            asked += ["--policy", str(tmp_path / "policy.toml")]
+        code = run_cli(asked)
+        return code, GateResult.model_validate_json(capsys.readouterr().out)
+
+    return run
+
+
+def _rule(result: GateResult, name: str) -> GateRule:
+    return next(rule for rule in result.rules if rule.rule == name)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "headline"),
+    [
+        ("same", 0, "Ship: no case broke; ±0.0 points, as good as no change."),
+        ("one_less", 0, "Ship: no case broke; 1 of 20 cases of the baseline is not compared; ±0.0 points, as good as no change."),
+        ("fewer", 4, "Cannot tell: 14 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, as good as no change."),
+        ("not_run", 4, "Cannot tell: 12 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, as good as no change."),
+        ("other_answers", 4, "Cannot tell: 19 of 20 cases of the baseline are not compared; no case broke; ±0.0 points may be chance."),
+    ],
+)  # fmt: skip
+def test_a_run_without_most_of_the_cases_before_it_does_not_ship(
+    judge: Judge, name: str, code: int, headline: str
+) -> None:
+    found, result = judge(name)
+    assert (found, result.headline) == (code, headline)
+    assert result.n_cases_before == N
+    rule = _rule(result, "regression.min_coverage")
+    assert rule.value == pytest.approx(1 - result.not_compared.n / N)
+    assert rule.verdict == ("pass" if code == 0 else "inconclusive")
+
+
+def test_a_policy_says_how_many_cases_must_be_compared(judge: Judge) -> None:
+    assert judge("fewer", "[regression]\nmin_coverage = 0.3")[0] == 0
+    assert judge("one_less", "[regression]\nmin_coverage = 1")[0] == 4
+
+
+def test_a_tag_of_which_a_case_is_gone_is_not_known_to_pass(judge: Judge) -> None:
+    code, result = judge("one_less", "must_pass_tags = ['critical']")
+    rule = _rule(result, "must_pass_tags.critical")
+    assert (code, rule.verdict) == (4, "inconclusive")
+    assert rule.note == "1 of 2 cases is in the baseline only: c1"
+
+
+CEILINGS = {
+    "latency.max_p95_ms": "[latency]\nmax_p95_ms = 100",
+    "tokens.max_total": "[tokens]\nmax_total = 1000",
+    "cost.max_total": "[cost]\nmax_total = 1",
+    "cost.max_per_round": "[cost]\nmax_per_round = 1",
+}
+
+
+@pytest.mark.parametrize("rule", CEILINGS)
+@pytest.mark.parametrize(
+    ("name", "least", "verdict", "measured"),
+    [
+        ("little_measured", "min_coverage = 0.8\n", "inconclusive", 2),
+        ("mostly_measured", "min_coverage = 0.8\n", "pass", 18),
+        ("little_measured", "", "pass", 2),
+    ],
+)
+def test_a_ceiling_over_few_of_the_rounds_is_not_known_to_hold(
+    judge: Judge, rule: str, name: str, least: str, verdict: str, measured: int
+) -> None:
+    _, result = judge(name, least + CEILINGS[rule])
+    found = _rule(result, rule)
+    assert found.verdict == verdict
+    assert found.note == f"measured on {measured} of 20 rounds with an answer"
+
+
+@pytest.mark.parametrize("rule", CEILINGS)
+def test_a_ceiling_that_a_part_exceeds_is_exceeded(judge: Judge, rule: str) -> None:
+    key = rule.split(".")[1]
+    policy = CEILINGS[rule].split(" = ")[0] + " = 0.001"
+    _, result = judge("little_measured", f"min_coverage = 0.8\n{policy}")
+    assert _rule(result, rule).verdict == "fail", key
