@@ -32,7 +32,7 @@ def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Rea
 
     Args:
         data: The file.
-        path: Where it lies, as long as it is known: it names the run (`memory_paths`).
+        path: Where it lies, as long as it is known: it names the run (``paths``).
         limits: How large what is in it may be; one excess rejects the file.
 
     Returns:

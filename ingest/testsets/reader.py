@@ -22,17 +22,12 @@ from ingest.reading.jsonl import Rejected, read_records
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem
 from ingest.testsets.records import CaseRecord, read_case
-from ingest.testsets.step_references import (
-    StepReferences,
-    check_step_references,
-    pipelines_of,
-)
+from ingest.testsets.step_references import StepReferences, pipelines_of
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
 
 __all__ = [
     "NameParts",
-    "check_step_references",
     "content_hash",
     "pipelines_of",
     "read_cases",

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from ingest.reading.json_messages import nearest, shown
 from ingest.reading.json_places import pointer
 from ingest.reading.problems import Problem
-from ingest.testsets.records import CaseRecord
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
 
@@ -69,24 +68,6 @@ class StepReferences:
             return f"; that is the output of step {shown(self._step_of[step_id])}"
         listed = ", ".join(map(shown, known))
         return nearest(step_id, known) or f"; it has {listed}"
-
-
-def check_step_references(
-    cases: Iterable[CaseRecord], pipelines: Sequence[Pipeline]
-) -> list[Problem]:
-    """Return a warning for each step id that none of *pipelines* has.
-
-    Args:
-        cases: The records of one testset; rejected ones are passed over.
-        pipelines: Those of this testset (``pipelines_of``).
-    """
-    references = StepReferences(pipelines)
-    return [
-        problem
-        for record in cases
-        if record.case is not None
-        for problem in references.check(record.case, record.line)
-    ]
 
 
 def _names(reference: str, testset_id: str) -> bool:
