@@ -61,6 +61,7 @@ class AnalysisDocument:
         try:
             file = _decoder(closed=True).decode(self._data)
         except msgspec.ValidationError:  # perhaps only for a key
+            self._data.decode()  # UTF-8, which msgspec does not ask of what it skips
             file = _decoder(closed=False).decode(self._data)
             parts, is_open = self._parts(), True
         else:
