@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ingest.reading.json_messages import nearest, shown
-from ingest.reading.json_places import pointer
-from ingest.reading.problems import Problem
+from ingest.testsets.records import CaseRecord
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
 
@@ -44,24 +43,19 @@ class StepReferences:
         }
         self._pipelines = ", ".join(one.id for one in pipelines)
 
-    def check(self, case: TestCase, line: int) -> list[Problem]:
-        """Return a warning for each unknown step of a case."""
+    def check(self, case: TestCase, record: CaseRecord) -> None:
+        """Warn of each unknown step of a record's case."""
         if not self._pipelines:
-            return []
-        return [
-            Problem(
-                "unknown_step",
-                f"pipeline {self._pipelines} has no step {shown(step_id)}"
-                f"{self._suggestion(step_id, known)}",
-                severity="warning",
-                line=line,
-                record_id=case.id,
-                pointer=pointer([key, step_id]),
-            )
-            for key, known in self._known.items()
-            for step_id in getattr(case, key)
-            if step_id not in known
-        ]
+            return
+        for key, known in self._known.items():
+            for step_id in getattr(case, key):
+                if step_id not in known:
+                    record.warn(
+                        "unknown_step",
+                        (key, step_id),
+                        f"pipeline {self._pipelines} has no step {shown(step_id)}"
+                        f"{self._suggestion(step_id, known)}",
+                    )
 
     def _suggestion(self, step_id: str, known: Sequence[str]) -> str:
         if step_id in self._step_of:
