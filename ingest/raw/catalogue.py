@@ -45,7 +45,7 @@ class RawTable:
     parent: str | None = None
     """Table that has to have the row that each of its rows names."""
     records: str | None = None
-    """Which rows count as records of their load: a condition on their task."""
+    """Which rows are records of their load: ``EVERY_ROW``, or those of some tasks."""
     on_purge: tuple[Ids, ...] = ()
     """Its rows go where one of these is purged; none: as those of its owner."""
     mentions: tuple[Ids, ...] = ()
