@@ -9,12 +9,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from ingest.raw.rows import Reading, Rows, columns_of
-from ingest.reading.contract_faults import faults
+from ingest.reading.contract_faults import Fault, faults
 from ingest.reading.json_messages import nearest, shown
-from ingest.reading.json_places import pointer
+from ingest.reading.json_places import Keys
 from ingest.reading.json_text import dump
+from ingest.reading.notes import problem_at
 from ingest.reading.problems import Problem, Severity
-from ingest.reading.yaml_text import Keys, YamlText, read_yaml
+from ingest.reading.yaml_text import YamlText, read_yaml
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.errors import InputError
 
@@ -220,19 +221,12 @@ class _PipelineCheck:
     def _tell(
         self, code: str, keys: Keys, message: str, severity: Severity = "reject"
     ) -> None:
-        line, column = self._text.place(keys)
         value = self._text.value
         name = value.get("id") if isinstance(value, dict) else None
+        record_id = name if isinstance(name, str) else None
+        fault = Fault(keys, code, message)
         self.problems.append(
-            Problem(
-                code,
-                message,
-                severity,
-                line,
-                column,
-                name if isinstance(name, str) else None,
-                pointer(keys),
-            )
+            problem_at(self._text.place, fault, severity, record_id=record_id)
         )
 
 

@@ -11,9 +11,8 @@ import msgspec
 
 from ingest.analysis.head import HeadFaults
 from ingest.reading.contract_faults import Fault
-from ingest.reading.json_messages import printable
-from ingest.reading.json_places import Key, Span, SpanIndex, after_space, pointer
-from ingest.reading.jsonl import shortened
+from ingest.reading.json_places import Key, Span, SpanIndex, after_space
+from ingest.reading.notes import kept, problem_at
 from ingest.reading.problems import Problem, Severity
 from ingest.reading.record_places import RecordPlace, list_places
 from ingest.reading.struct_records import StructRecords
@@ -61,6 +60,7 @@ class AnalysisDocument:
         try:
             file = _decoder(closed=True).decode(self._data)
         except msgspec.ValidationError:  # perhaps only for a key
+            self._data.decode()  # UTF-8, which msgspec does not ask of what it skips
             file = _decoder(closed=False).decode(self._data)
             parts, is_open = self._parts(), True
         else:
@@ -82,19 +82,16 @@ class AnalysisDocument:
         self, fault: Fault, record_id: str | None, severity: Severity = "reject"
     ) -> Problem:
         """Place a fault whose keys start at the top of the file."""
-        line, column = self._index.line_column(self._index.find(fault.keys))
-        written = None
+        raw_text = None
         if severity == "reject" and fault.keys and fault.keys[0] in self._top:
-            written = shortened(printable(self._written(self._top[fault.keys[0]])))
-        return Problem(
-            code=fault.code,
-            message=printable(fault.message),
-            severity=severity,
-            line=line,
-            column=column,
-            record_id=record_id and printable(record_id),
-            pointer=printable(pointer(fault.keys)),
-            raw_text=written,
+            raw_text = kept(self._written(self._top[fault.keys[0]]))
+        index = self._index
+        return problem_at(
+            lambda keys: index.line_column(index.find(keys)),
+            fault,
+            severity,
+            record_id=record_id,
+            raw_text=raw_text,
         )
 
     @cached_property

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import msgspec
 
-from ingest.reading.json_places import Key, SpanIndex, pointer
+from ingest.reading.contract_faults import Fault
+from ingest.reading.json_places import Keys, SpanIndex
+from ingest.reading.notes import SaidOnce, problem_at
 from ingest.reading.problems import Problem
-
-Keys = tuple[Key, ...]
 
 _WHOLE_FILE = object()
 
@@ -26,13 +26,6 @@ def json_text(value: Any) -> str:
 
 
 @dataclass
-class _Counted:
-    message: str
-    keys: Keys
-    times: int = 0
-
-
-@dataclass
 class Findings:
     """Collects the problems of one file, in the order in which they are found.
 
@@ -42,7 +35,7 @@ class Findings:
 
     data: bytes
     problems: list[Problem] = field(default_factory=list)
-    _counted: dict[tuple[str, Keys], _Counted] = field(default_factory=dict)
+    _counted: SaidOnce = field(default_factory=lambda: SaidOnce(_how_often))
 
     def reject(
         self,
@@ -55,13 +48,19 @@ class Findings:
     ) -> None:
         """Note why a record, or the whole file where none is given, is left out."""
         raw_text = None if record is _WHOLE_FILE else json_text(record)
-        self._add(code, message, keys, "reject", record_id, raw_text)
+        fault = Fault(keys, code, message)
+        self.problems.append(
+            problem_at(self._place, fault, record_id=record_id, raw_text=raw_text)
+        )
 
     def warn(
         self, code: str, message: str, keys: Keys = (), *, record_id: str | None = None
     ) -> None:
         """Note what the file's writer should know; everything is loaded."""
-        self._add(code, message, keys, "warning", record_id, None)
+        fault = Fault(keys, code, message)
+        self.problems.append(
+            problem_at(self._place, fault, "warning", record_id=record_id)
+        )
 
     def count(self, code: str, message: str, keys: Keys) -> None:
         """Note something that may be in many records; `close` warns of it once.
@@ -69,9 +68,10 @@ class Findings:
         Two are the same when only their places in lists differ; the first one's
         message is given.
         """
-        kind = tuple("*" if isinstance(key, int) else key for key in keys)
-        entry = self._counted.setdefault((code, kind), _Counted(message, keys))
-        entry.times += 1
+        where = tuple("*" if isinstance(key, int) else key for key in keys)
+        fault = Fault(keys, code, message)
+        first = partial(problem_at, self._place, fault, "warning")
+        self._counted.see((code, where), first)
 
     def unknown(self, keys: Keys) -> None:
         """Note a key that the format does not know."""
@@ -83,36 +83,17 @@ class Findings:
 
     def close(self) -> list[Problem]:
         """Add the counted warnings and return all problems."""
-        for (code, _), entry in self._counted.items():
-            often = f" ({entry.times} times, this is the first)"
-            message = entry.message + (often if entry.times > 1 else "")
-            self.warn(code, message, entry.keys)
-        self._counted.clear()
+        self.problems += self._counted.problems()
         return self.problems
 
-    def _add(
-        self,
-        code: str,
-        message: str,
-        keys: Keys,
-        severity: Any,
-        record_id: str | None,
-        raw_text: str | None,
-    ) -> None:
-        line, column = self._index.line_column(self._index.find(keys))
-        self.problems.append(
-            Problem(
-                code=code,
-                message=message,
-                severity=severity,
-                line=line,
-                column=column,
-                record_id=record_id,
-                pointer=pointer(keys),
-                raw_text=raw_text,
-            )
-        )
+    def _place(self, keys: Keys) -> tuple[int, int]:
+        return self._index.line_column(self._index.find(keys))
 
     @cached_property
     def _index(self) -> SpanIndex:
         return SpanIndex(self.data.decode("utf-8-sig", "surrogateescape"))
+
+
+def _how_often(_kind: object, first: Problem, count: int) -> str:
+    often = f" ({count} times, this is the first)" if count > 1 else ""
+    return first.message + often

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from ingest.memory.findings import Findings, Keys
+from ingest.memory.findings import Findings
 from ingest.memory.paths import RunName, run_name
 from ingest.memory.tolerance import tolerant
 from ingest.reading.json_messages import shown
+from ingest.reading.json_places import Keys
 from promptlab.contracts.memory import (
     DatasetStatistics,
     ExperimentInfo,

@@ -21,8 +21,9 @@ from ingest.memory.timings import TIMING_COLUMNS, snapshots_by_round, timing_row
 from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.json_messages import shown
+from ingest.reading.json_places import line_column
 from ingest.reading.json_text import JsonTextError, depth, parse
-from ingest.reading.limits import DEFAULT, Limits, problem_of
+from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem
 from promptlab.contracts.memory import RoundHead
 
@@ -32,7 +33,7 @@ def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Rea
 
     Args:
         data: The file.
-        path: Where it lies, as long as it is known: it names the run (`memory_paths`).
+        path: Where it lies, as long as it is known: it names the run (``paths``).
         limits: How large what is in it may be; one excess rejects the file.
 
     Returns:
@@ -51,7 +52,9 @@ def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
         text = data.decode("utf-8-sig", "surrogateescape")
         excess = limits.excess(text)
         if excess is not None:
-            return Reading(rows={}, problems=[problem_of(excess, text)], rejected=True)
+            line, column = line_column(text, excess.place)
+            problem = Problem(excess.code, excess.message, line=line, column=column)
+            return Reading(rows={}, problems=[problem], rejected=True)
     if findings.problems or not _is_result(document, findings):
         return Reading(rows={}, problems=findings.close(), rejected=True)
     head = read_head(document, path, findings)

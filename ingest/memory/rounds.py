@@ -11,10 +11,11 @@ import msgspec
 from pydantic import ValidationError
 
 from ingest.memory.answers import AnswerRow, Identity, answer_row
-from ingest.memory.findings import Findings, Keys
+from ingest.memory.findings import Findings
 from ingest.memory.tolerance import tolerant
 from ingest.reading.contract_faults import faults
 from ingest.reading.json_messages import nearest, shown
+from ingest.reading.json_places import Keys
 from ingest.reading.structs import struct_of
 from promptlab.contracts.memory import Question, RoundHead
 

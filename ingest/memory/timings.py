@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from ingest.memory.findings import Findings, Keys
+from ingest.memory.findings import Findings
 from ingest.memory.tolerance import tolerant
 from ingest.reading.json_messages import shown
+from ingest.reading.json_places import Keys
 from promptlab.contracts.memory import StageTiming
 
 # pre_insert_ms, memory_retrieval_ms, … name their operation and unit again.

@@ -26,7 +26,8 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw.tables import OF_BUILDS, OWNED_TABLES, SCHEMA_VERSION, polars_types
+from ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
+from ingest.raw.tables import polars_types
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 
 if TYPE_CHECKING:
@@ -336,14 +337,12 @@ def _columns() -> dict[str, dict[str, str]]:
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
     """What readers have to know of each table: columns, and what its rows live by."""
-    owners = {
-        table: {"kind": kind, "key": list(key)}
-        for kind, (tables, key) in OWNED_TABLES.items()
-        for table in tables
-    }
-    owners["scores"] = {"kind": "scores", "key": []}
     return {
-        table: {"columns": columns, "lives_by": owners.get(table)}
+        table: {
+            "columns": columns,
+            "lives_by": (owner := BY_NAME[table].owner)
+            and {"kind": owner.kind, "key": list(owner.key)},
+        }
         for table, columns in _columns().items()
     }
 

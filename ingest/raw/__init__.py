@@ -1,9 +1,7 @@
 """The raw layer: its tables (``raw.sql``), and the one way rows get into them."""
 
+from ingest.raw.catalogue import SCHEMA_VERSION
 from ingest.raw.tables import (
-    OF_BUILDS,
-    OWNED_TABLES,
-    SCHEMA_VERSION,
     append,
     check_current,
     check_not_foreign,
@@ -17,8 +15,6 @@ from ingest.raw.tables import (
 )
 
 __all__ = [
-    "OF_BUILDS",
-    "OWNED_TABLES",
     "SCHEMA_VERSION",
     "append",
     "check_current",

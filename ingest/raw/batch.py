@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from ingest.raw.catalogue import BY_NAME
 from ingest.raw.rows import Reading, columns_of
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def added(before: Reading | None, reading: Reading) -> Reading:
 def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
     """Rows of a raw table with ``load_id``, and ``file_uri`` where the table has it."""
     n = len(next(iter(columns.values())))
-    file_uri = {"file_uri": [uri] * n} if table in {"testsets", "pipelines"} else {}
+    file_uri = {"file_uri": [uri] * n} if BY_NAME[table].has_file else {}
     return {"load_id": [load_id] * n, **file_uri, **columns}
 
 

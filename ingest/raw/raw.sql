@@ -5,13 +5,28 @@
 -- from 0 in the file's order). Times are UTC. JSON is kept as JSON text beside the
 -- flattened columns. Only live rows stay: a task, testset, pipeline or memory file
 -- that is loaded again replaces its own rows, and `loads` keeps the history.
+--
+-- Columns of many tables, where a table says nothing else of them:
+--
+--   load_id: Load that wrote the row
+--   file_uri: Absolute path of the file
+--   line: Line of the file, from 1
+--   position: Place in the file, from 0
+--   testset_id: Path of the testset below the ingested folder, without suffix
+--   case_id: The case, unique in its task or testset
+--   task_id: The task; unique over the whole warehouse
+--   pipeline_id: The pipeline
+--   step_id: Id of the step
+--   run_id: Run of the memory benchmark
+--   extras: What the file has beyond the format, kept as it came
 
 create schema if not exists raw;
 
+-- One version of the raw layer.
 create table if not exists raw.schema_versions (
-    version integer not null,
-    applied_at timestamptz not null,
-    ingest_version varchar not null
+    version integer not null,           -- Version of the raw layer
+    applied_at timestamptz not null,    -- When the warehouse took it on, UTC
+    ingest_version varchar not null     -- Version of promptlab that did
 );
 
 ---------- what was read
@@ -20,21 +35,21 @@ create table if not exists raw.schema_versions (
 -- it (its path below the ingested folder): the same bytes under another name are
 -- another testset.
 create table if not exists raw.loads (
-    load_id bigint not null,
+    load_id bigint not null,            -- Number of the load, counted up
     file_uri varchar not null,
     kind varchar not null,              -- testset, pipeline, analysis, results, memory, scores, unknown; a tool: promptfoo, inspect_ai, …
-    source_name varchar not null,
-    sha256 varchar not null,
-    bytes bigint not null,
+    source_name varchar not null,       -- Path below the ingested folder without suffix; the stem of a file named itself
+    sha256 varchar not null,            -- Hash of the file's bytes
+    bytes bigint not null,              -- Size of the file
     status varchar not null,            -- loaded, replaced, rejected, skipped, purged
     rows_loaded bigint not null,        -- records (cases, answers, scores, …) that were loaded
     rows_rejected bigint not null,      -- records that were rejected; the rows of raw.rejects say why
     replaced json not null,             -- list of ids whose earlier version this load replaced
     testset_override varchar,           -- the testset named on the command line
     message varchar,                    -- one sentence where status is rejected or skipped
-    started_at timestamptz not null,
-    finished_at timestamptz not null,
-    ingest_version varchar not null,
+    started_at timestamptz not null,    -- When reading began, UTC
+    finished_at timestamptz not null,   -- When reading ended, UTC
+    ingest_version varchar not null,    -- Version of promptlab that read it
     read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
     objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
     runs json                           -- files of other tools: task → hash, equal for copies of one run; else null
@@ -42,15 +57,15 @@ create table if not exists raw.loads (
 
 -- One problem of one record; they outlive the replacement of their file.
 create table if not exists raw.rejects (
-    load_id bigint not null,
+    load_id bigint not null,            -- Load that found it
     file_uri varchar not null,
     "line" bigint,                      -- from 1; null where the file has no lines (a folder)
     "column" bigint,                    -- from 1, in characters
     record_id varchar,                  -- the case, task or question that the problem belongs to
     pointer varchar,                    -- JSON Pointer inside the record (JSONL) or the file (JSON)
     severity varchar not null,          -- reject, warning
-    code varchar not null,
-    message varchar not null,
+    code varchar not null,              -- Kind of problem, such as `wrong_type`
+    message varchar not null,           -- What was found, what was expected, one fix
     raw_text varchar                    -- the record as written; null for warnings
 );
 
@@ -68,9 +83,9 @@ create table if not exists raw.testsets (
     testset_id varchar not null,
     file_uri varchar not null,
     feature varchar,                    -- the three parts of <feature>_<type>_<version>
-    "type" varchar,
-    version varchar,
-    cases bigint not null
+    "type" varchar,                     -- Second part of the name
+    version varchar,                    -- Third part of the name
+    cases bigint not null               -- Cases that were loaded
 );
 
 create table if not exists raw.test_cases (
@@ -87,7 +102,7 @@ create table if not exists raw.test_cases (
     expected_outputs json not null,
     expected_aggregation json,          -- SQL null = absent or null: nothing expected
     intermediate_expectations json not null,
-    evaluation_config json not null,
+    evaluation_config json not null,    -- How to judge, as written
     raw_data json not null,             -- the record as written, unknown fields too
     content_hash varchar not null       -- of inputs, expectations and evaluation_config, key order ignored
 );
@@ -111,7 +126,7 @@ create table if not exists raw.expectations (
     number double,                      -- number: as a double; null where too large for one
     length bigint,                      -- array: expected elements
     allowed json,                       -- strict_mode: the keys an object may have; else null
-    tolerance double not null
+    tolerance double not null           -- Largest difference of a number that still matches
 );
 
 ---------- pipelines
@@ -123,7 +138,7 @@ create table if not exists raw.pipelines (
     name varchar,
     evaluation_target varchar,
     default_testset varchar,
-    raw_data json not null
+    raw_data json not null              -- The whole file, as JSON
 );
 
 create table if not exists raw.pipeline_steps (
@@ -150,7 +165,7 @@ create table if not exists raw.tasks (
     created_at timestamptz not null,
     extras json not null,
     testset_ref varchar,                -- what the file or the command line says of its testset
-    pipeline_ref varchar,
+    pipeline_ref varchar,               -- What the file says of its pipeline
     run_id varchar,                     -- files of other tools: the run; its tasks share it
     tool_version varchar                -- files of other tools: what wrote them
 );
@@ -185,7 +200,7 @@ create table if not exists raw.rounds (
     rule_violations json,
     judge_feedback varchar,
     overall_score double,               -- evaluation results: the judge's 0–10
-    reported_must_have_pass boolean,
+    reported_must_have_pass boolean,    -- Evaluation results: `must_have_pass` as given
     reported_status varchar,            -- the verdict of the tool that wrote it: pass, fail, error, unevaluated; null: it has none
     counted_as varchar                  -- pass, fail: how the tool counts a round that is unevaluated here
 );
@@ -240,17 +255,17 @@ create table if not exists raw.reported_checks (
     load_id bigint not null,
     task_id varchar not null,
     case_id varchar not null,
-    round_id varchar not null,
+    round_id varchar not null,          -- The round, unique in its case
     position bigint not null,           -- in the round
     parent_position bigint,             -- of the set of assertions it belongs to
     name varchar not null,              -- as the tool names it; its type where it has no name
-    "type" varchar not null,
+    "type" varchar not null,            -- Kind of assertion, as the tool names it
     passed boolean,                     -- null: it could not be judged
     score double,                       -- as the tool says it
-    weight double,
-    threshold double,
-    expected json,
-    reason varchar,
+    weight double,                      -- Weight of the assertion, where the tool says it
+    threshold double,                   -- Score from which it holds, where the tool says it
+    expected json,                      -- What was asserted, as JSON
+    reason varchar,                     -- Why it holds or does not, in the tool's words
     error varchar                       -- why it could not be judged
 );
 
@@ -259,14 +274,14 @@ create table if not exists raw.reported_scores (
     load_id bigint not null,
     task_id varchar not null,
     case_id varchar not null,
-    round_id varchar not null,
-    dimension_id varchar not null,
+    round_id varchar not null,          -- The round, unique in its case
+    dimension_id varchar not null,      -- Scorer, metric or assertion, as the tool names it
     value double,                       -- the tool's own number; null: none (NaN, a judge that broke)
     score double,                       -- 0–1, 1 best; null: the value lies on no such scale
     weight double,                      -- in the tool's sums; null: 1
     n_checks bigint not null,           -- assertions it stands for
-    summary varchar,
-    payload json not null
+    summary varchar,                    -- Why, in the tool's words
+    payload json not null               -- What else the tool says of it
 );
 
 -- What a file claims of its rows.
@@ -276,7 +291,7 @@ create table if not exists raw.reported_totals (
     position bigint not null,           -- in the task
     name varchar not null,              -- where it stands in the file
     rule varchar not null,              -- how it is counted, a rule of the seed total_rules
-    dimension_id varchar,
+    dimension_id varchar,               -- Dimension that the total is about; null: none
     scope varchar not null,             -- task; run: over all tasks of its run
     value double,                       -- as claimed
     n bigint,                           -- rows it is over, where the file says it
@@ -301,17 +316,17 @@ create table if not exists raw.scores (
 
 -- A baseline that a person set; the newest row of a title and testset counts.
 create table if not exists raw.named_baselines (
-    title varchar not null,
-    testset_id varchar,
+    title varchar not null,             -- Title whose tasks are compared with it
+    testset_id varchar,                 -- Testset of those tasks; null: any
     task_id varchar,                    -- null: cleared
-    set_at timestamptz not null
+    set_at timestamptz not null         -- When it was set, UTC
 );
 
 -- A pair of tasks that a person asked to compare; the marts keep it from then on.
 create table if not exists raw.requested_comparisons (
-    baseline_task_id varchar not null,
-    candidate_task_id varchar not null,
-    requested_at timestamptz not null
+    baseline_task_id varchar not null,  -- The task to compare with
+    candidate_task_id varchar not null, -- The task that is compared
+    requested_at timestamptz not null   -- When it was asked for, UTC
 );
 
 ---------- the memory benchmark
@@ -320,10 +335,10 @@ create table if not exists raw.requested_comparisons (
 create table if not exists raw.memory_runs (
     load_id bigint not null,
     run_id varchar not null,            -- <dataset>/<timestamp>[/<memory system>]
-    task_id varchar not null,
-    dataset varchar not null,
+    task_id varchar not null,           -- The conversation, a file
+    dataset varchar not null,           -- Name of the data set
     run_timestamp varchar,              -- as in the folder's or file's name
-    memory_system varchar,
+    memory_system varchar,              -- The system that was tested, where the path names it
     started_at timestamptz,             -- run_timestamp read as a time, UTC; null where it is none
     total_sessions bigint,
     total_dialogs bigint,
@@ -340,10 +355,10 @@ create table if not exists raw.memory_runs (
 create table if not exists raw.memory_tests (
     load_id bigint not null,
     run_id varchar not null,
-    task_id varchar not null,
+    task_id varchar not null,           -- The conversation, a file
     test_index bigint not null,
-    range_start bigint,
-    range_end bigint,
+    range_start bigint,                 -- First question of the round
+    range_end bigint,                   -- Last question of the round
     dialogs_inserted_count bigint,
     questions bigint not null,          -- that were loaded
     memory_snapshot json,               -- state of the memory at this round, keys as the system likes
@@ -353,12 +368,12 @@ create table if not exists raw.memory_tests (
 create table if not exists raw.memory_answers (
     load_id bigint not null,
     run_id varchar not null,
-    task_id varchar not null,
+    task_id varchar not null,           -- The conversation, a file
     test_index bigint not null,
     question_index bigint not null,
     position bigint not null,           -- in the round
     question_key varchar not null,      -- the question's identity across rounds and runs
-    question_text varchar not null,
+    question_text varchar not null,     -- The question
     predicted_answer varchar,
     reference_answer json,              -- text, number or list, as given; SQL null = missing
     evidence json,
@@ -373,8 +388,8 @@ create table if not exists raw.memory_answers (
 create table if not exists raw.memory_invalid_questions (
     load_id bigint not null,
     run_id varchar not null,
-    task_id varchar not null,
-    position bigint not null,
+    task_id varchar not null,           -- The conversation, a file
+    position bigint not null,           -- Place in the list, from 0
     question_index bigint,
     question varchar,
     reason varchar
@@ -384,16 +399,16 @@ create table if not exists raw.memory_invalid_questions (
 create table if not exists raw.memory_timings (
     load_id bigint not null,
     run_id varchar not null,
-    task_id varchar not null,
+    task_id varchar not null,           -- The conversation, a file
     operation varchar not null,         -- insert, retrieval
     grain varchar not null,             -- summary, detail
     position bigint not null,           -- detail: of the call; summary: of the stage
     test_index bigint,                  -- retrieval details: the round
     stage varchar not null,             -- pre, memory, post, or another key without its `_ms`
     duration_ms double,                 -- detail: this one; summary: the mean
-    min_ms double,
-    max_ms double,
-    count bigint
+    min_ms double,                      -- Shortest call, in milliseconds (summary)
+    max_ms double,                      -- Longest call, in milliseconds (summary)
+    count bigint                        -- Calls (summary)
 );
 
 ---------- what was built

@@ -9,6 +9,7 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION, tables_of
 from promptlab.database.connection import has_relation
 from promptlab.database.copying import file_of, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
@@ -19,42 +20,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from ingest.raw.rows import Columns
-
-SCHEMA_VERSION = 4
-# 1  first version
-# 2  requested comparisons, what was built, what each load brought, purged loads
-# 3  runs of other tools: their verdicts, assertions, scores and totals
-# 4  golden answers that are compared as JSON are flattened
-
-# What a reader's key replaces: the tables that hold the object, and their id columns.
-OWNED_TABLES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "testset": (("testsets", "test_cases", "expectations"), ("testset_id",)),
-    "pipeline": (("pipelines", "pipeline_steps"), ("pipeline_id",)),
-    "task": (
-        (
-            "tasks",
-            "cases",
-            "rounds",
-            "baselines",
-            "golden_checks",
-            "dimension_configs",
-            "reported_checks",
-            "reported_scores",
-            "reported_totals",
-        ),
-        ("task_id",),
-    ),
-    "memory": (
-        (
-            "memory_runs",
-            "memory_tests",
-            "memory_answers",
-            "memory_invalid_questions",
-            "memory_timings",
-        ),
-        ("run_id", "task_id"),
-    ),
-}
 
 
 def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
@@ -166,19 +131,6 @@ def check_current(con: duckdb.DuckDBPyConnection) -> None:
         f" {SCHEMA_VERSION}: `promptlab build` upgrades it, and puts a copy of it"
         " beside it before (nothing was changed)"
     )
-
-
-# What builds write: tables of the warehouse wherever the others are.
-OF_BUILDS = frozenset(
-    {
-        "schema_versions",
-        "builds",
-        "task_builds",
-        "comparison_builds",
-        "memory_builds",
-        "reported_runs",
-    }
-)
 
 
 def check_not_views(
@@ -299,7 +251,8 @@ def delete_owned(
     """Delete the live rows of these objects; returns the ids that had any."""
     if not ids:
         return []
-    tables, columns = OWNED_TABLES[kind]
+    tables = [table.name for table in tables_of(kind)]
+    columns = BY_NAME[tables[0]].row_key
     keys = ", ".join(columns)
     con.execute(
         f"create or replace temp table owned_keys as select {keys} from raw.{tables[0]}"

@@ -15,6 +15,7 @@ from ingest.raw.batch import (
     reject_columns,
     with_load,
 )
+from ingest.raw.catalogue import first_tables
 
 if TYPE_CHECKING:
     import duckdb
@@ -135,8 +136,9 @@ def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> bool:
 def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
     """Mark loads that no longer own any object as replaced."""
     owners = " union all ".join(
-        f"select load_id from raw.{tables[0]}"
-        for tables, _ in raw.OWNED_TABLES.values()
+        f"select load_id from raw.{table.name}"
+        for table in first_tables()
+        if table.row_key  # scores are live by their file
     )
     con.execute(
         "update raw.loads set status = 'replaced' where status = 'loaded'"

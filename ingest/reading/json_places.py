@@ -26,6 +26,9 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
 
 Key = str | int
+Keys = tuple[Key, ...]
+"""Keys and list positions on the way to a value."""
+
 FlawCode = Literal["bad_utf8", "lone_surrogate", "not_a_number"]
 NOT_JSON = ("lone_surrogate", "not_a_number")
 """Flaws that no reader lets through, even where the value is not stored."""

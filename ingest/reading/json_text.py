@@ -6,8 +6,8 @@ digit. Two limits are stated rather than met by chance:
 ``MAX_DEPTH`` levels of nesting and ``MAX_DIGITS`` digits of one integer.
 
 A text is first read by Python's own C decoder with a check of each object's keys; only
-where that refuses does :class:`~ingest.json_reader.JsonReader` read it again to say
-what is wrong and where. No ``RecursionError`` leaves this module.
+where that refuses does :class:`~ingest.reading.json_reader.JsonReader` read it again to
+say what is wrong and where. No ``RecursionError`` leaves this module.
 """
 
 from __future__ import annotations

@@ -32,19 +32,16 @@ from typing import Any, NamedTuple
 
 from ingest.files.blocks import Block, TooLong
 from ingest.reading.json_messages import printable
-from ingest.reading.json_places import SpanIndex, keys, line_column
+from ingest.reading.json_places import Keys, SpanIndex, line_column
 from ingest.reading.json_reader import JsonReader, LineSpan
 from ingest.reading.json_text import parse_fast
-from ingest.reading.limits import DEFAULT, Limits, problem_of
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.notes import LONGEST_RAW_TEXT, kept
 from ingest.reading.problems import Problem
 
 Parse = Callable[[str], Any]
 """Reads the text of one line fast; ``ValueError`` or ``RecursionError`` where it will
 not, and the exact reader takes over."""
-
-
-LONGEST_RAW_TEXT = 1 << 20
-"""Characters that are kept of a rejected record."""
 
 
 class Record(NamedTuple):
@@ -65,13 +62,17 @@ class Record(NamedTuple):
     indent: int = 0
     """Characters before it in its first line."""
 
-    def place(self, pointer: str) -> tuple[int, int]:
+    def place(self, keys: Keys) -> tuple[int, int]:
         """Line and column of a value, or of the deepest one that is there on the way.
 
         Args:
-            pointer: JSON Pointer inside the record.
+            keys: The way to it inside the record.
         """
-        line, column = line_column(self.text, SpanIndex(self.text).find(keys(pointer)))
+        return self.line_column(SpanIndex(self.text).find(keys))
+
+    def line_column(self, character: int) -> tuple[int, int]:
+        """Line and column in the file of a character of the record."""
+        line, column = line_column(self.text, character)
         number = self.lines[line - 1] if self.lines else self.line
         return number, column + (self.indent if line == 1 else 0)
 
@@ -172,15 +173,16 @@ class _Splitter:
         excess = self.limits.excess(record.text)
         if excess is None:
             return record
-        problem = problem_of(excess, record.text, column=record.indent + 1)
-        place = problem.line or 1
-        found = replace(
-            problem,
-            line=record.lines[place - 1],
+        line, column = record.line_column(excess.place)
+        problem = Problem(
+            excess.code,
+            excess.message,
+            line=line,
+            column=column,
             record_id=_id_of(record.value),
-            raw_text=shortened(record.text),
+            raw_text=kept(record.text),
         )
-        return Rejected(record.line, [found])
+        return Rejected(record.line, [problem])
 
     def _result(self, reader: JsonReader, block: list[_Line]) -> Record | Rejected:
         """Return what a reader that is at an end has read, or what it found wrong."""
@@ -233,14 +235,14 @@ class _Splitter:
         if reader.broken and len(block) > 1 and _may_begin(block[-1], column):
             lines.push_back(block.pop())
         own, inner = _split(block, reader.spans)
-        kept = sum(len(line.text) for line in own)
+        length = sum(len(line.text) for line in own)
         for line in lines:
             is_next = _may_begin(line, column) or _is_object_with_id(line)
             if line.too_long or is_next:
                 lines.push_back(line)
                 break
-            kept += len(line.text)
-            if kept <= LONGEST_RAW_TEXT:
+            length += len(line.text)
+            if length <= LONGEST_RAW_TEXT:
                 own.append(line)
         yield _rejected(reader, own, stopped_by)
         for whole in inner:
@@ -322,7 +324,7 @@ def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Reject
             )
         )
     record_id = _id_of(reader.root)
-    text = shortened(_text(block))
+    text = kept(_text(block))
     problems = []
     for problem in reader.problems:
         message = problem.message
@@ -332,13 +334,6 @@ def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Reject
             replace(problem, message=message, record_id=record_id, raw_text=text)
         )
     return Rejected(first.number, problems)
-
-
-def shortened(text: str) -> str:
-    """Cut what is kept of a rejected record, and say so."""
-    if len(text) <= LONGEST_RAW_TEXT:
-        return text
-    return f"{text[:LONGEST_RAW_TEXT]}… ({len(text)} characters in all)"
 
 
 def _text(block: list[_Line]) -> str:

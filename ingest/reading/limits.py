@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ingest.json_tokens import STRINGS_AND_BRACKETS
-from ingest.reading.json_places import line_column
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -136,17 +135,6 @@ LIMIT_CODES = frozenset(
     {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
 )
 """Codes of problems that may go away under other settings."""
-
-
-def problem_of(excess: Excess, text: str, *, line: int = 1, column: int = 1) -> Problem:
-    """The reject of a record whose text starts at *line* and *column* of its file."""
-    down, right = line_column(text, excess.place)
-    return Problem(
-        excess.code,
-        excess.message,
-        line=line + down - 1,
-        column=right + (column - 1 if down == 1 else 0),
-    )
 
 
 def in_mb(size: int) -> str:

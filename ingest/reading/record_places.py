@@ -28,6 +28,10 @@ class RecordPlace(NamedTuple):
         """The record as it is written."""
         return self.document[self.start : self.end]
 
+    def in_file(self, line: int, column: int) -> tuple[int, int]:
+        """Line and column in the file of what has these in the record."""
+        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
+
 
 def list_places(
     text: str, found: Iterable[Span], way: tuple[Key, ...] = ()

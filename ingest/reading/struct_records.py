@@ -21,18 +21,18 @@ from pydantic import BaseModel
 from ingest.files.blocks import Block
 from ingest.reading.checked_columns import Doubtful
 from ingest.reading.contract_faults import Fault, judge, text_member
-from ingest.reading.json_messages import printable
 from ingest.reading.json_places import (
     Key,
     Span,
     SpanIndex,
     after_space,
-    pointer,
+    line_column,
     spans,
 )
 from ingest.reading.json_syntax import syntax_problem
-from ingest.reading.jsonl import Record, Rejected, read_records, shortened
-from ingest.reading.limits import DEFAULT, Limits, problem_of
+from ingest.reading.jsonl import Record, Rejected, read_records
+from ingest.reading.limits import DEFAULT, Limits
+from ingest.reading.notes import kept, problem_at
 from ingest.reading.problems import Problem, Severity
 from ingest.reading.record_places import RecordPlace, list_places
 from ingest.reading.structs import Members, UnknownKey, struct_of, unknown_keys
@@ -288,9 +288,9 @@ class StructRecords:
         excess = self._limits.excess(text)
         if excess is not None:
             fault = Fault((), excess.code, excess.message)
-            where = problem_of(excess, text, line=place.line, column=place.column)
+            line, column = place.in_file(*line_column(text, excess.place))
             problem = self._problems(place, [fault], "reject")[0]
-            self.problems.append(replace(problem, line=where.line, column=where.column))
+            self.problems.append(replace(problem, line=line, column=column))
             return
         found = judge(self._model, text) or [Fault((), "unreadable", reason)]
         self.problems += self._problems(place, found, "reject")
@@ -344,25 +344,19 @@ class StructRecords:
         self, at: RecordPlace, faults: Iterable[Fault], severity: Severity
     ) -> list[Problem]:
         index = SpanIndex(at.text)
-        is_reject = severity == "reject"
-        raw_text = shortened(printable(index.text)) if is_reject else None
+        raw_text = kept(at.text) if severity == "reject" else None
         record_id = text_member(index, self._id_field)
-        found = []
-        for fault in faults:
-            line, column = index.line_column(index.find(fault.keys))
-            found.append(
-                Problem(
-                    code=fault.code,
-                    message=printable(fault.message),
-                    severity=severity,
-                    line=at.line + line - 1,
-                    column=column + (at.column - 1 if line == 1 else 0),
-                    record_id=record_id,
-                    pointer=printable(pointer((*at.way, *fault.keys))),
-                    raw_text=raw_text,
-                )
+        return [
+            problem_at(
+                lambda keys: at.in_file(*index.line_column(index.find(keys))),
+                fault,
+                severity,
+                record_id=record_id,
+                way=at.way,
+                raw_text=raw_text,
             )
-        return found
+            for fault in faults
+        ]
 
     def drop(self, rows: Iterable[int]) -> None:
         """Leave out good records; why is noted elsewhere."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ from pydantic import BaseModel
 
 from ingest.reading.contract_faults import Fault
 from ingest.reading.json_messages import shown
+from ingest.reading.notes import SaidOnce
 from ingest.reading.problems import Problem
 from ingest.reading.struct_records import StructRecords
 
@@ -19,18 +19,12 @@ Advice = Callable[[type[BaseModel], str, Any], str]
 it and the record that has it; nothing: not worth telling."""
 
 
-@dataclass
-class _FirstSeen:
-    first: Problem
-    count: int = 0
-
-
 class UnknownKeys:
     """Counts unknown keys over the parts of a file."""
 
     def __init__(self, advice: Advice) -> None:
         self._advice = advice
-        self._found: dict[tuple[type[BaseModel], str, str], _FirstSeen] = {}
+        self._found = SaidOnce(_message)
 
     def count(self, records: StructRecords) -> None:
         """Count those of a batch of records."""
@@ -48,22 +42,17 @@ class UnknownKeys:
     ) -> None:
         """Count one key; *place* says where it stands, if it is the first."""
         advice = self._advice(model, key, record)
-        if not advice:
-            return
-        if (model, key, advice) not in self._found:
-            self._found[model, key, advice] = _FirstSeen(place())
-        self._found[model, key, advice].count += 1
+        if advice:
+            self._found.see((model, key, advice), place)
 
     def problems(self) -> list[Problem]:
         """Return a warning for each, at its first place, with how often it is there."""
-        return [
-            replace(
-                each.first,
-                message=f"unknown key {shown(key)}{_often(each.count)} {advice}",
-            )
-            for (_, key, advice), each in self._found.items()
-        ]
+        return self._found.problems()
 
 
-def _often(count: int) -> str:
-    return "" if count == 1 else f" (here and in {count - 1} more)"
+def _message(
+    kind: tuple[type[BaseModel], str, str], _first: Problem, count: int
+) -> str:
+    _, key, advice = kind
+    often = "" if count == 1 else f" (here and in {count - 1} more)"
+    return f"unknown key {shown(key)}{often} {advice}"

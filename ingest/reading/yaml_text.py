@@ -18,7 +18,7 @@ import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
 from ingest.reading.json_messages import SURROGATE
-from ingest.reading.json_places import pointer
+from ingest.reading.json_places import Keys, pointer
 from ingest.reading.problems import Problem
 
 #: Bytes of a file. PyYAML needs seconds for more, and a pipeline has a few thousand.
@@ -30,8 +30,6 @@ MAX_DEPTH = 100
 #: What aliases may unfold a file to, in characters and values: this, or ten times the
 #: file, whichever is more.
 LEAST_ROOM = 100_000
-
-Keys = tuple[str | int, ...]
 
 
 @dataclass

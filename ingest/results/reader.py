@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 import msgspec
@@ -150,10 +150,9 @@ def _note_zoneless(
         ("executed_at", rows.executed_zoneless),
     ):
         if zoneless:
-            first = records.problem(
-                zoneless[0], Fault((name,), "time_without_zone", "")
-            )
-            so_far.add_zoneless(name, len(zoneless), first)
+            fault = Fault((name,), "time_without_zone", "")
+            first = partial(records.problem, zoneless[0], fault)
+            so_far.zoneless.see(name, first, len(zoneless))
 
 
 def _add_task(

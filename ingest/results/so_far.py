@@ -7,11 +7,12 @@ and a case is kept as such, a round only as a digest of its id.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ingest.raw.rows import Reference
 from ingest.reading.checked_columns import zone_message
+from ingest.reading.notes import SaidOnce
 from ingest.reading.problems import Problem
 from ingest.reading.seen_ids import Id, SeenIds
 
@@ -31,12 +32,6 @@ class TaskSoFar:
     """Fields with more than one value, which were already warned about."""
 
 
-@dataclass
-class _Zoneless:
-    first: Problem
-    count: int
-
-
 class ResultsSoFar:
     """Everything kept of the batches before."""
 
@@ -46,7 +41,8 @@ class ResultsSoFar:
         self._counts: dict[str, dict[str, int]] = {}
         self._tags: dict[Id, dict[str, None]] = {}
         self._inputs: dict[Id, str] = {}
-        self._zoneless: dict[str, _Zoneless] = {}
+        self.zoneless = SaidOnce(lambda _name, _first, count: zone_message(count))
+        """Times without a zone, by their field."""
 
     def count(self, task_id: str, case_id: str) -> int:
         """Return how many results of a case there were."""
@@ -74,11 +70,6 @@ class ResultsSoFar:
                 inputs, tags = self._inputs.get(key, "{}"), self._tags.get(key, ())
                 yield *key, position, inputs, list(tags)
 
-    def add_zoneless(self, name: str, count: int, first: Problem) -> None:
-        """Count times without a zone in one field."""
-        known = self._zoneless.setdefault(name, _Zoneless(first, 0))
-        known.count += count
-
     def references(self) -> list[Reference]:
         """The testset that each task names."""
         return [
@@ -90,10 +81,7 @@ class ResultsSoFar:
     def closing_problems(self) -> list[Problem]:
         """Problems that are known only at the end of the file."""
         return [
-            *(
-                replace(each.first, message=zone_message(each.count))
-                for each in self._zoneless.values()
-            ),
+            *self.zoneless.problems(),
             *(
                 each.time_missing
                 for each in self.tasks.values()

@@ -27,7 +27,7 @@ def load_testset(path: str | Path) -> list[TestCase]:
     """
     records = _read(path)
     rejects = [
-        record.placed(problem)
+        problem
         for record in records
         for problem in record.problems
         if problem.severity == "reject"
@@ -43,7 +43,7 @@ def validate_testset(path: str | Path) -> list[Problem]:
     Raises:
         InputError: The file cannot be read.
     """
-    return [record.placed(p) for record in _read(path) for p in record.problems]
+    return [problem for record in _read(path) for problem in record.problems]
 
 
 def filter_by_tags(

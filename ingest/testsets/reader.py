@@ -16,23 +16,18 @@ from ingest.files.blocks import Block
 from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.json_messages import shown
-from ingest.reading.json_places import pointer
+from ingest.reading.json_places import Keys, keys
 from ingest.reading.json_text import canonical, dump
 from ingest.reading.jsonl import Rejected, read_records
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.reading.problems import Problem
 from ingest.testsets.records import CaseRecord, read_case
-from ingest.testsets.step_references import (
-    StepReferences,
-    check_step_references,
-    pipelines_of,
-)
+from ingest.testsets.step_references import StepReferences, pipelines_of
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
 
 __all__ = [
     "NameParts",
-    "check_step_references",
     "content_hash",
     "pipelines_of",
     "read_cases",
@@ -141,15 +136,14 @@ class _CaseBatch:
         reading = self._reading
         room = BATCH_CHARACTERS
         for record in records:
-            reading.problems += map(record.placed, record.problems)
             if record.case is None:
                 reading.records_rejected += 1
             else:
-                unknown = references.check(record.case, record.line)
-                reading.problems += map(record.placed, unknown)
+                references.check(record.case, record)
                 reading.records_loaded += 1
                 self._rows.add(record.case, record)
                 self.expects_something = self.expects_something or bool(record.checks)
+            reading.problems += record.problems
             room -= len(record.text)
             if room < 0:
                 return False
@@ -187,7 +181,7 @@ def read_cases(
         if case is not None and case.id in lines:
             record.reject(
                 "duplicate_id",
-                "/id",
+                ("id",),
                 f"{shown(case.id)} is already the id of the case in line "
                 f"{lines[case.id]}. Give each case its own.",
             )
@@ -308,7 +302,7 @@ def _flatten(case: TestCase, record: CaseRecord, flattener: Flattener) -> None:
     except ExpectationTooLargeError:
         record.reject(
             "expectation_too_large",
-            "",
+            (),
             "flattened, the expectations up to here are far larger than the file. "
             "Nest them less deeply.",
         )
@@ -324,19 +318,13 @@ _SOURCES = {
 }
 
 
-def _place_of(remark: Remark, record: CaseRecord) -> str:
-    """Return the JSON Pointer, in the record as written, of what a remark is about."""
-    keys = [_SOURCES[remark.scope]]
-    below = remark.pointer
-    if remark.step_id is not None:
-        keys.append(remark.step_id)
-    if remark.scope == "final":
-        field_name = below[1:].split("/", 1)[0].replace("~1", "/").replace("~0", "~")
-        written_as = record.fields_at.get(field_name)
-        if written_as is not None:
-            keys = [written_as]
-            below = below[len(pointer([field_name])) :]
-    return pointer(keys) + below
+def _place_of(remark: Remark, record: CaseRecord) -> Keys:
+    """Return the way, in the record as written, to what a remark is about."""
+    below = keys(remark.pointer)
+    if remark.scope == "final" and below and below[0] in record.fields_at:
+        return (record.fields_at[below[0]], *below[1:])
+    step = () if remark.step_id is None else (remark.step_id,)
+    return (_SOURCES[remark.scope], *step, *below)
 
 
 def _json(value: Any, empty: str = "{}") -> str:

@@ -2,11 +2,12 @@
 
 The pydantic contract owns the types; everything else that can be said of one record
 (format version, short forms, ids, likely slips) is said here. What needs the whole file
-(unique ids) or a pipeline (step ids) is in ``testsets`` and ``step_references``.
+(unique ids) or a pipeline (step ids) is in ``reader`` and ``step_references``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import lru_cache
@@ -15,10 +16,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from ingest.checks import ExpectationCheck
-from ingest.reading.contract_faults import faults
-from ingest.reading.json_places import pointer
+from ingest.reading.contract_faults import Fault, faults
+from ingest.reading.json_places import Keys
 from ingest.reading.jsonl import Record
-from ingest.reading.problems import Problem
+from ingest.reading.notes import problem_at
+from ingest.reading.problems import Problem, Severity
 from promptlab.contracts.testset import EvaluationOptions, TestCase
 
 PIPELINE_FIELDS = (
@@ -75,45 +77,37 @@ class CaseRecord:
     source: Record | None = None
     """The record as it was read; ``None`` where it could not be."""
 
-    def placed(self, problem: Problem) -> Problem:
-        """The problem with line and column of what its pointer names."""
-        if problem.column is not None or problem.pointer is None or not self.source:
-            return problem
-        line, column = self.source.place(problem.pointer)
-        return replace(problem, line=line, column=column)
-
     @property
     def record_id(self) -> str | None:
         """The case's id, once it is known."""
         return self.case.id if self.case else None
 
-    def reject(self, code: str, at: str, message: str) -> None:
+    def reject(self, code: str, at: Keys, message: str) -> None:
         """Leave the record out."""
         self.problems = [p for p in self.problems if p.severity == "reject"]
-        self.problems.append(
-            Problem(
-                code,
-                message,
-                line=self.line,
-                record_id=self.record_id,
-                pointer=at,
-                raw_text=self.text,
-            )
-        )
+        self._add(Fault(at, code, message), "reject", self.record_id)
         self.case = None
 
-    def warn(self, code: str, at: str, message: str) -> None:
+    def warn(self, code: str, at: Keys, message: str) -> None:
         """Warn about a record that is kept."""
+        self._add(Fault(at, code, message), "warning", self.record_id)
+
+    def refuse(self, faults: Iterable[Fault], record_id: str | None) -> None:
+        """Note what the contract does not accept."""
+        for fault in faults:
+            self._add(fault, "reject", record_id)
+
+    def _add(self, fault: Fault, severity: Severity, record_id: str | None) -> None:
+        raw_text = self.text if severity == "reject" else None
         self.problems.append(
-            Problem(
-                code,
-                message,
-                severity="warning",
-                line=self.line,
-                record_id=self.record_id,
-                pointer=at,
+            problem_at(
+                self._place, fault, severity, record_id=record_id, raw_text=raw_text
             )
         )
+
+    def _place(self, keys: Keys) -> tuple[int, int]:
+        assert self.source is not None, "what could not be read has its problems"
+        return self.source.place(keys)
 
 
 def read_case(record: Record) -> CaseRecord:
@@ -122,7 +116,7 @@ def read_case(record: Record) -> CaseRecord:
     value = record.value
     if not isinstance(value, dict):
         fix = "Write one object per line, without [ ] around them and commas between."
-        result.reject("not_an_object", "", f"a record is a JSON object. {fix}")
+        result.reject("not_an_object", (), f"a record is a JSON object. {fix}")
         return result
     if _PIPELINE_FIELDS.isdisjoint(value):
         fields = _from_version_1(value, result)
@@ -182,34 +176,27 @@ def _reject_faults(
     error: ValidationError, fields: dict[str, Any], result: CaseRecord
 ) -> None:
     case_id = fields.get("id")
+    found = []
     for fault in faults(error, fields):
         hint = _HINTS.get(str(fault.keys[0]), "") if fault.keys else ""
-        result.problems.append(
-            Problem(
-                fault.code,
-                f"{fault.message}. {hint}".rstrip(),
-                line=result.line,
-                record_id=case_id if isinstance(case_id, str) else None,
-                pointer=pointer(fault.keys),
-                raw_text=result.text,
-            )
-        )
+        found.append(replace(fault, message=f"{fault.message}. {hint}".rstrip()))
+    result.refuse(found, case_id if isinstance(case_id, str) else None)
 
 
 def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
     """Warn of what is allowed but probably a slip."""
     if type(value["id"]) is int:
         result.warn(
-            "integer_id", "/id", f'the id is a number; read as "{case.id}". Quote it.'
+            "integer_id", ("id",), f'the id is a number; read as "{case.id}". Quote it.'
         )
     if result.format_version == "1.0":
         if "expected" in value and "expected_output" in value:
             message = "read as an input, because expected_output is there too"
-            result.warn("unused_expectation", "/expected", f"{message}. Keep one.")
+            result.warn("unused_expectation", ("expected",), f"{message}. Keep one.")
         if isinstance(value.get("input"), dict):
             result.warn(
                 "doubtful_format",
-                "/input",
+                ("input",),
                 "read as the simple form, in which each key is an input or an expected"
                 " output of its own; did you mean inputs and expected_outputs?",
             )
@@ -217,13 +204,13 @@ def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
     if "expected_output" in value and "expected_outputs" in value:
         result.warn(
             "unused_expectation",
-            "/expected_output",
+            ("expected_output",),
             "not judged, because expected_outputs is there too. Move it in there.",
         )
     if case.batch_items and case.expected_aggregation is None:
         result.warn(
             "no_expected_aggregation",
-            "/batch_items",
+            ("batch_items",),
             "batch items without expected_aggregation: what becomes of the batch is "
             "not judged. Add one.",
         )
@@ -232,7 +219,7 @@ def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
         if meant:
             result.warn(
                 "unknown_field",
-                pointer([key]),
+                (key,),
                 f"unknown, so only kept in raw_data; did you mean {meant}?",
             )
     for key in case.evaluation_config:
@@ -242,7 +229,7 @@ def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
         meant = f"; did you mean {close[0]}?" if close else ""
         result.warn(
             "unknown_option",
-            pointer(["evaluation_config", key]),
+            ("evaluation_config", key),
             f"no option of evaluation_config, so it does nothing{meant}",
         )
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ingest.reading.json_messages import nearest, shown
-from ingest.reading.json_places import pointer
-from ingest.reading.problems import Problem
 from ingest.testsets.records import CaseRecord
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
@@ -45,48 +43,25 @@ class StepReferences:
         }
         self._pipelines = ", ".join(one.id for one in pipelines)
 
-    def check(self, case: TestCase, line: int) -> list[Problem]:
-        """Return a warning for each unknown step of a case."""
+    def check(self, case: TestCase, record: CaseRecord) -> None:
+        """Warn of each unknown step of a record's case."""
         if not self._pipelines:
-            return []
-        return [
-            Problem(
-                "unknown_step",
-                f"pipeline {self._pipelines} has no step {shown(step_id)}"
-                f"{self._suggestion(step_id, known)}",
-                severity="warning",
-                line=line,
-                record_id=case.id,
-                pointer=pointer([key, step_id]),
-            )
-            for key, known in self._known.items()
-            for step_id in getattr(case, key)
-            if step_id not in known
-        ]
+            return
+        for key, known in self._known.items():
+            for step_id in getattr(case, key):
+                if step_id not in known:
+                    record.warn(
+                        "unknown_step",
+                        (key, step_id),
+                        f"pipeline {self._pipelines} has no step {shown(step_id)}"
+                        f"{self._suggestion(step_id, known)}",
+                    )
 
     def _suggestion(self, step_id: str, known: Sequence[str]) -> str:
         if step_id in self._step_of:
             return f"; that is the output of step {shown(self._step_of[step_id])}"
         listed = ", ".join(map(shown, known))
         return nearest(step_id, known) or f"; it has {listed}"
-
-
-def check_step_references(
-    cases: Iterable[CaseRecord], pipelines: Sequence[Pipeline]
-) -> list[Problem]:
-    """Return a warning for each step id that none of *pipelines* has.
-
-    Args:
-        cases: The records of one testset; rejected ones are passed over.
-        pipelines: Those of this testset (``pipelines_of``).
-    """
-    references = StepReferences(pipelines)
-    return [
-        problem
-        for record in cases
-        if record.case is not None
-        for problem in references.check(record.case, record.line)
-    ]
 
 
 def _names(reference: str, testset_id: str) -> bool:

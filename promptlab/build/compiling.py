@@ -15,6 +15,7 @@ from typing import Any, Literal
 import duckdb
 
 from promptlab.build.dbt import invoke
+from promptlab.build.descriptions import read_descriptions
 from promptlab.build.plan import FORMAT, Node, Plan, sources_hash
 from promptlab.settings import Settings
 
@@ -53,6 +54,7 @@ def compile_plan(project: Path) -> Plan:
             forget=words["forget"],
             remember=words["remember"],
             nodes=list(_nodes(_Graph(nodes, words["batches"]), words, settings.db)),
+            descriptions=read_descriptions(manifest),
         )
 
 

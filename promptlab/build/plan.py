@@ -12,9 +12,12 @@ from typing import Literal
 
 import msgspec
 
+from promptlab.build.descriptions import Descriptions
 from promptlab.paths import dbt_project
 
-FORMAT = 1
+FORMAT = 2
+# 1  first version
+# 2  descriptions
 
 _SOURCES = ("analyses", "macros", "models", "seeds", "tests")
 
@@ -72,6 +75,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Statements that record the build, with the parameters ``$is_full_refresh``,
     ``$promptlab_version`` and ``$build_id``."""
     nodes: list[Node]
+    descriptions: Descriptions = Descriptions()
 
 
 def file() -> Path:

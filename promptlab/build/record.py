@@ -1,4 +1,4 @@
-"""What the last build was made of: the record that dbt leaves as it ends."""
+"""What the last build was made of: the record that each leaves as it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``promptlab build``: dbt build on the bundled project."""
+"""``promptlab build``: every mart, by the plan that dbt compiled."""
 
 from __future__ import annotations
 

@@ -20,13 +20,10 @@ def command(call: Call, sql: str) -> int:
     """
     from promptlab.cli.output import print_rows
     from promptlab.database.connection import run_query
-    from promptlab.errors import UsageError
 
     if sql == "-":
         sql = sys.stdin.read()
     with call.warehouse().connect() as con:
         result = run_query(con, sql)
-        if result is None:
-            raise UsageError("query: the statement returns no rows")
         print_rows(result.columns, result.fetchall(), call.format)
     return 0

@@ -111,9 +111,12 @@ def run_query(
         statements = con.extract_statements(query)
         if len(statements) != 1:
             raise UsageError(f"expected one statement, found {len(statements)}")
-        return con.sql(query, params=list(parameters) or None)
+        result = con.sql(query, params=list(parameters) or None)
     except duckdb.Error as error:
         raise UsageError(f"query: {error}") from None
+    if duckdb.ExpectedResultType.QUERY_RESULT not in statements[0].expected_result_type:
+        raise UsageError("query: the statement returns no rows")
+    return result
 
 
 def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from itertools import groupby
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from promptlab.build.descriptions import Exposure
 from promptlab.build.plan import Plan
 from promptlab.dictionary import tables
 from promptlab.dictionary.drawing import BOX_HEIGHT, draw
@@ -23,17 +22,17 @@ _PADDING = 14
 def page(plan: Plan) -> str:
     """The page of the tables that a plan builds, as HTML."""
     lineage = Lineage.of(plan)
-    marts = tables.marts()
-    known = {each.relation for each in [*marts, *tables.policy(), *tables.raw()]}
+    told, raw = plan.descriptions, tables.raw(plan)
+    known = {each.relation for each in [*told.marts, *told.policy, *raw]}
     return (
         _environment()
         .get_template("page.html.j2")
         .render(
             version=__version__,
-            groups=[(name, list(found)) for name, found in _by_group(marts)],
-            policy=tables.policy(),
-            raw=tables.raw(),
-            readers=_readers(),
+            groups=tables.mart_groups(plan).items(),
+            policy=told.policy,
+            raw=raw,
+            readers=_readers(told.readers),
             lineage=lineage,
             known=known,
             drawings=[Markup(each) for each in drawings(lineage)],
@@ -65,16 +64,10 @@ def _environment() -> Environment:
     return env
 
 
-def _by_group(
-    marts: list[tables.DescribedTable],
-) -> Iterable[tuple[str, Iterable[tables.DescribedTable]]]:
-    return groupby(marts, key=lambda table: table.group)
-
-
-def _readers() -> dict[str, list[str]]:
+def _readers(readers: list[Exposure]) -> dict[str, list[str]]:
     """Mart → labels of what reads it."""
     found: dict[str, list[str]] = {}
-    for reader in tables.readers():
+    for reader in readers:
         for name in reader.marts:
             found.setdefault(f"marts.{name}", []).append(reader.label)
     return found

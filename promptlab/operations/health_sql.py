@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTable
+
 
 @dataclass(frozen=True)
 class Invariant:
@@ -20,36 +22,48 @@ class Invariant:
 _REBUILD = "`promptlab build --full-refresh` computes every mart from the raw tables"
 _RELOAD = "load the file into a new warehouse, and tell us: this must not happen"
 
+
+def _has_its_parents(table: RawTable) -> Invariant:
+    """Every row of a table has its parent, and that has its own."""
+    missing: list[str] = []
+    parents: list[str] = []
+    child = table
+    while child.parent:
+        parent = BY_NAME[child.parent]
+        missing.append(
+            f"select distinct {child.row_key[0]} from raw.{child.name}"
+            f" anti join raw.{parent.name} using ({', '.join(parent.row_key)})"
+        )
+        parents.insert(0, _one(parent).removeprefix("memory "))
+        child = parent
+    return Invariant(
+        f"every {_one(table)} has its {' and '.join(parents)}",
+        " union ".join(missing),
+        "fail",
+        _RELOAD,
+    )
+
+
+def _one(table: RawTable) -> str:
+    """What a row of a table is called."""
+    return table.name.removesuffix("s").replace("_", " ")
+
+
+def _records(table: RawTable) -> str:
+    """How many records each load has in a table."""
+    of_tasks = f"(from raw.tasks where {table.records})"
+    some = (
+        "" if table.records == EVERY_ROW else f" semi join {of_tasks} using (task_id)"
+    )
+    return f"select load_id, count(*) as n from raw.{table.name}{some} group by all"
+
+
+_PARENTS = {table.parent for table in RAW_TABLES}
+_LAST_CHILDREN = [t for t in RAW_TABLES if t.parent and t.name not in _PARENTS]
+_RECORDS = " union all ".join(_records(table) for table in RAW_TABLES if table.records)
+
 RAW_CHECKS = (
-    Invariant(
-        "every round has its task and case",
-        """
-        select distinct task_id from raw.rounds
-        anti join raw.cases using (task_id, case_id)
-        union
-        select distinct task_id from raw.cases anti join raw.tasks using (task_id)
-        """,
-        "fail",
-        _RELOAD,
-    ),
-    Invariant(
-        "every expectation has its test case",
-        """
-        select distinct testset_id from raw.expectations
-        anti join raw.test_cases using (testset_id, case_id)
-        """,
-        "fail",
-        _RELOAD,
-    ),
-    Invariant(
-        "every memory answer has its run",
-        """
-        select distinct run_id from raw.memory_answers
-        anti join raw.memory_runs using (run_id, task_id)
-        """,
-        "fail",
-        _RELOAD,
-    ),
+    *map(_has_its_parents, _LAST_CHILDREN),
     Invariant(
         "every score has its task",
         "select distinct task_id from raw.scores anti join raw.tasks using (task_id)",
@@ -79,23 +93,9 @@ RAW_CHECKS = (
     ),
     Invariant(
         "every load has as many records as it says",
-        """
+        f"""
         with records as (
-            select load_id, count(*) as n from raw.test_cases group by all
-            union all
-            select load_id, count(*) from raw.pipelines group by all
-            union all
-            select load_id, count(*) from raw.cases
-            semi join (from raw.tasks where source_kind = 'analysis') using (task_id)
-            group by all
-            union all
-            select load_id, count(*) from raw.rounds
-            semi join (from raw.tasks where source_kind <> 'analysis') using (task_id)
-            group by all
-            union all
-            select load_id, count(*) from raw.scores group by all
-            union all
-            select load_id, count(*) from raw.memory_answers group by all
+            {_RECORDS}
         )
 
         select loads.source_name

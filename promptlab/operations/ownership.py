@@ -1,6 +1,6 @@
 """Whose the rows of each table are: declared once, and looked up by equal ids alone.
 
-Of raw tables it is said here; of models by the models themselves: their key, their
+Of raw tables their catalogue says it; of models the models themselves: their key, their
 batch, and the columns that mention others, which the plan repeats.
 """
 
@@ -9,12 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from ingest.raw import OWNED_TABLES
+from ingest.raw.catalogue import RAW_TABLES, Ids
 from promptlab.build import plan
 from promptlab.database.copying import StoredTable
-
-Ids = tuple[str, str]
-"""A column, and the temporary table of the ids that are looked for in it."""
 
 
 @dataclass(frozen=True)
@@ -31,30 +28,8 @@ STAYS = PurgeRule()
 
 _OF_TASKS, _OF_MEMORY = "purged_tasks", "purged_runs"
 
-_OF_TASK = PurgeRule((("task_id", _OF_TASKS),))
-_OF_RUN = PurgeRule((("run_id", _OF_MEMORY),))
-
 OF_RAW = {
-    **dict.fromkeys((*OWNED_TABLES["task"][0], "scores"), _OF_TASK),
-    **dict.fromkeys(OWNED_TABLES["memory"][0], _OF_RUN),
-    **dict.fromkeys(OWNED_TABLES["testset"][0], STAYS),
-    **dict.fromkeys(OWNED_TABLES["pipeline"][0], STAYS),
-    # a baseline that is gone is cleared; an earlier one must not come back
-    "named_baselines": PurgeRule(
-        (("title", "emptied_titles"),), (("task_id", _OF_TASKS),)
-    ),
-    "requested_comparisons": PurgeRule(
-        (("baseline_task_id", _OF_TASKS), ("candidate_task_id", _OF_TASKS))
-    ),
-    "task_builds": PurgeRule((("task_id", "tasks_to_build"),)),
-    "comparison_builds": PurgeRule((("candidate_task_id", "tasks_to_compare"),)),
-    "memory_builds": PurgeRule((("run_id", "runs_to_compare"),)),
-    "redactions": PurgeRule((("load_id", "purged_loads"),)),
-    "rejects": STAYS,  # of these two the purge says more
-    "loads": STAYS,
-    "builds": STAYS,
-    "reported_runs": STAYS,
-    "schema_versions": STAYS,
+    table.name: PurgeRule(table.purged_by, table.mentions) for table in RAW_TABLES
 }
 """Raw table → what of it goes."""
 
@@ -77,7 +52,7 @@ def of_models() -> dict[str, PurgeRule]:
     """
     nodes = plan.load().nodes
     once_tables = {
-        f"{node.schema}.{node.name}": _OF_TASK
+        f"{node.schema}.{node.name}": PurgeRule((("task_id", _OF_TASKS),))
         for node in nodes
         if node.kind == "view" and node.schema == "marts"
     }

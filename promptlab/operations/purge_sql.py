@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.foreign.registry import TOOLS
+from ingest.raw.catalogue import Ids, first_tables
 from promptlab.database.copying import StoredTable, tables_of
 from promptlab.operations.ownership import STAYS, is_step, rule_of
 
@@ -24,34 +25,41 @@ RUNS_BEFORE = (
     " having max(started_at) < cast($1 as date)"
 )
 
-# Loads that brought nothing but what is purged now; those that did once and have no row
-# any more; and of the same files, those of which nobody knows what they brought. Score
-# files that are left with some scores.
-_CHOICE = f"""
+
+def _goes(owners: Sequence[Ids]) -> str:
+    """The condition on rows of which an id is among those that go."""
+    return " or ".join(f"{column} in (from {ids})" for column, ids in owners) or "false"
+
+
+_OWNED = " union all\n    ".join(
+    f"select load_id, {_goes(table.purged_by)} as goes from raw.{table.name}"
+    for table in first_tables()
+)
+
+_LOADS_TO_PURGE = f"""
 create or replace temp table purged_loads as
-with purged_objects as (
+with
+
+-- The objects that go, as the load log names them; and the kinds of their files.
+purged_objects as (
     select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
     union all
     select distinct run_id || '|' || task_id, ['memory']
     from raw.memory_runs semi join purged_runs using (run_id)
 ),
 
+-- Every object that is live belongs to a load, and goes or stays.
 owned as (
-    select load_id, task_id in (from purged_tasks) as goes from raw.tasks
-    union all
-    select load_id, run_id in (from purged_runs) from raw.memory_runs
-    union all
-    select load_id, task_id in (from purged_tasks) from raw.scores
-    union all
-    select load_id, false from raw.testsets
-    union all
-    select load_id, false from raw.pipelines
+    {_OWNED}
 ),
 
+-- A load of which every live object goes keeps none.
 emptied as (
     select load_id from owned group by load_id having bool_and(goes)
 ),
 
+-- A load may once have brought an object that goes; of a score file, and of a load that
+-- does not say what it brought, it is enough that its file is that of an emptied load.
 earlier as (
     select load_id
     from (
@@ -68,27 +76,32 @@ earlier as (
         )
 )
 
+-- An earlier load goes only where it has no live object any more.
 select load_id from emptied
 union
 select load_id from earlier anti join owned using (load_id);
 
+-- Score files that lose some scores keep the others.
 create or replace temp table thinned_loads as
 select load_id, count(*) filter (task_id not in (from purged_tasks)) as rows_left
 from raw.scores group by load_id
 having bool_or(task_id in (from purged_tasks)) and rows_left > 0;
 
+-- The load log says how many rows are left of each load that loses some.
 create or replace temp table rows_left as
 from thinned_loads union all select load_id, 0 from purged_loads;
 
+-- Titles that lose a task have to be summed up again.
 create or replace temp table touched_titles as
 select distinct title from raw.tasks semi join purged_tasks using (task_id);
 
+-- Of these, some lose every task.
 create or replace temp table emptied_titles as
 from touched_titles where title not in (
     select title from raw.tasks anti join purged_tasks using (task_id)
 );
 
--- one task left of each title that loses some: what sums up the title is built again
+-- One task that is left of each touched title is built again, and the title with it.
 create or replace temp table tasks_to_build as
 from purged_tasks union all
 select min(task_id) from raw.tasks anti join purged_tasks using (task_id)
@@ -110,7 +123,7 @@ def choose(
             f" select unnest(cast($1 as varchar[])) as {key}",
             [list(ids)],
         )
-    con.execute(_CHOICE)
+    con.execute(_LOADS_TO_PURGE)
     for what in ("tasks", "runs"):
         mentioned = "".join(
             f" union select {rule.owners[0][0]} from {table.sql}"
@@ -169,8 +182,7 @@ def _is_purged(table: StoredTable) -> str:
         return "true"
     if str(table) == "raw.rejects":
         return _REJECT_GOES
-    rule = rule_of(table) or STAYS
-    return " or ".join(f"{key} in (from {ids})" for key, ids in rule.owners) or "false"
+    return _goes((rule_of(table) or STAYS).owners)
 
 
 # What stays of a purged load is its hash: the file is known when it comes again.

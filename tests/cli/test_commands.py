@@ -15,7 +15,9 @@ import duckdb
 import pytest
 
 from promptlab.cli import COMMANDS, run_cli
+from promptlab.errors import UsageError
 from promptlab.settings import Settings, load_settings
+from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import task, write
 
 
@@ -192,6 +194,7 @@ def test_validate_of_good_files_is_ok(run, tmp_path):
         ("select * from nowhere", "does not exist"),
         ("create table x as select 1", "read-only"),
         ("select 1; select 2", "expected one statement, found 2"),
+        ("begin", "the statement returns no rows"),
         ("select * from read_csv('/etc/passwd')", "disabled"),
         ("copy (select 1) to 'stolen.csv'", "disabled"),
         ("attach 'other.duckdb'", "disabled"),
@@ -205,6 +208,11 @@ def test_a_query_that_is_wrong_or_reaches_out_is_refused(
     assert (code, out) == (2, "")
     assert message in err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_statement_without_rows_is_refused_in_python_too(example_db):
+    with pytest.raises(UsageError, match="the statement returns no rows"):
+        Warehouse(example_db).sql("begin")
 
 
 def test_query_gives_a_table_json_or_csv(run, example_db):

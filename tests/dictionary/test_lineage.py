@@ -91,15 +91,17 @@ def test_tables_that_have_nothing_to_do_with_each_other_are_drawn_apart(lineage)
 
 
 def test_every_mart_of_the_project_comes_from_a_raw_table():
-    real = Lineage.of(plan.load())
+    built = plan.load()
+    real = Lineage.of(built)
     graph = {name: found for each in real.graphs() for name, found in each.items()}
-    assert {table.relation for table in tables.marts()} <= set(graph)
+    assert {table.relation for table in built.descriptions.marts} <= set(graph)
     roots = {name for name, found in graph.items() if not found}
     assert {name.split(".")[0] for name in roots} == {"raw"}
 
 
 def test_what_the_lineage_names_is_in_the_dictionary():
-    real = Lineage.of(plan.load())
-    known = {t.relation for t in [*tables.marts(), *tables.policy(), *tables.raw()]}
-    named = {name for mart in tables.marts() for name in real.sources(mart.relation)}
+    built = plan.load()
+    real, told = Lineage.of(built), built.descriptions
+    known = {t.relation for t in [*told.marts, *told.policy, *tables.raw(built)]}
+    named = {name for mart in told.marts for name in real.sources(mart.relation)}
     assert named <= known

@@ -38,14 +38,17 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path, capsys):
 
 
 def test_every_table_and_column_is_there(text):
-    for table in [*tables.marts(), *tables.policy(), *tables.raw()]:
+    told = plan.load()
+    marts, policy = told.descriptions.marts, told.descriptions.policy
+    for table in [*marts, *policy, *tables.raw(told)]:
         assert f'<h4 id="{table.relation}">' in text
         for column in table.columns:
             assert f"<code>{column.name}</code>" in text
 
 
 def test_a_table_names_its_key_and_the_tables_of_its_parents(text):
-    found = {table.name: table for table in [*tables.marts(), *tables.policy()]}
+    told = plan.load().descriptions
+    found = {table.name: table for table in [*told.marts, *told.policy]}
     without_key = [name for name, table in found.items() if not table.keys]
     assert without_key == ["comparison_policy"]  # one row
     assert found["fct_rounds"].keys == ["task_id", "case_id", "round_id"]

@@ -6,27 +6,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from pathlib import Path
 
 from promptlab.build import plan
+from promptlab.build.descriptions import DescribedTable
 from promptlab.dictionary import tables
 from promptlab.dictionary.lineage import Lineage
 from promptlab.dictionary.page import drawings
-from promptlab.dictionary.tables import DescribedTable
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def pictures() -> dict[str, str]:
     """Path → text of the pictures of the lineage."""
-    found = enumerate(drawings(_lineage()), 1)
+    found = enumerate(drawings(Lineage.of(plan.load())), 1)
     return {f"docs/images/lineage-{n}.svg": svg for n, svg in found}
 
 
 def page() -> str:
     """Return docs/tables.md."""
-    marts, lineage = tables.marts(), _lineage()
+    built = plan.load()
+    told, lineage = built.descriptions, Lineage.of(built)
+    groups = tables.mart_groups(built)
     images = [
         f"[![Lineage, part {number}]({name})]({name})\n"
         for number, name in enumerate(
@@ -34,23 +35,19 @@ def page() -> str:
         )
     ]
     lines = [_HEAD, f"## Lineage\n\n{_LINEAGE}\n", *images, f"## Marts\n\n{_MARTS}\n"]
-    lines += _overview(marts)
-    for heading, found in groupby(marts, key=lambda table: table.group):
+    lines += _overview([mart for found in groups.values() for mart in found])
+    for heading, found in groups.items():
         lines.append(f"### {heading}\n")
         for mart in found:
             lines += _section(mart, "####", lineage)
     for heading, text, others in (
-        ("## Policy", _POLICY, tables.policy()),
-        ("## Raw tables", _RAW, tables.raw()),
+        ("## Policy", _POLICY, told.policy),
+        ("## Raw tables", _RAW, tables.raw(built)),
     ):
         lines.append(f"{heading}\n\n{text}\n")
         for table in others:
             lines += _section(table, "###", lineage)
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _lineage() -> Lineage:
-    return Lineage.of(plan.load())
 
 
 def _overview(found: Sequence[DescribedTable]) -> list[str]:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from promptlab.build import plan
 from promptlab.cli import run_cli
 from promptlab.cli.init import task_example
 from promptlab.dictionary import tables as dictionary
@@ -45,9 +46,11 @@ def test_the_page_of_tables_says_what_the_project_says(page):
 
 
 def test_every_column_is_described():
-    described = [*dictionary.raw(), *dictionary.marts(), *dictionary.policy()]
+    built = plan.load()
+    told = built.descriptions
+    described = [*dictionary.raw(built), *told.marts, *told.policy]
     silent = [f"{t.name}.{c.name}" for t in described for c in t.columns if not c.text]
-    assert not silent, f"dictionary/raw_texts.py, TEXTS, or the YAML lacks {silent}"
+    assert not silent, f"raw.sql or the YAML lacks {silent}"
 
 
 @pytest.mark.parametrize("schema", ["raw", "marts"])
@@ -56,7 +59,9 @@ def test_every_column_of_a_warehouse_is_on_the_page(rows, schema):
         "select table_name, column_name from duckdb_columns() where schema_name = ?",
         schema,
     )
-    described = dictionary.raw() if schema == "raw" else dictionary.marts()
+    built = plan.load()
+    marts = built.descriptions.marts
+    described = dictionary.raw(built) if schema == "raw" else marts
     assert {(t.name, c.name) for t in described for c in t.columns} == set(there)
 
 

@@ -330,6 +330,14 @@ def test_bad_bytes_in_a_text_field_reject_the_case_alone():
     assert rejects(reading) == [("/cases/0/rounds/0/raw_output", "bad_utf8")]
 
 
+def test_bad_bytes_below_an_unknown_key_reject_the_case_alone():
+    changed = document()
+    changed["cases"][0]["note"] = "NOTE"
+    reading = read_analysis(as_bytes(changed).replace(b"NOTE", b"\xff"))
+    assert rejects(reading) == [("/cases/0/note", "bad_utf8")]
+    assert reading.records_loaded == 2
+
+
 def test_all_faults_of_a_case_are_named_at_once():
     changed = document()
     first_round(changed).update(run_index=0, latency_ms="5")

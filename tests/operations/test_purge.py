@@ -14,7 +14,7 @@ import pytest
 
 from promptlab.database import copying
 from promptlab.errors import WarehouseError
-from promptlab.operations.ownership import OF_RAW, of_models
+from promptlab.operations.ownership import of_models
 from promptlab.operations.purge import find, purge
 from promptlab.warehouse import Warehouse
 from tests.operations.conftest import (
@@ -180,12 +180,6 @@ def test_a_file_that_lay_where_a_purged_one_lies_is_not_purged(tmp_path):
         ("loaded", True, '["first"]'),
         ("purged", False, "[]"),
     ]
-
-
-def test_every_raw_table_says_whose_its_rows_are(warehouse):
-    with warehouse.connect() as con:
-        tables = {table.name for table in copying.tables_of(con, "raw")}
-    assert tables == OF_RAW.keys()
 
 
 def test_somebody_elses_tables_are_left_and_named(run, warehouse):

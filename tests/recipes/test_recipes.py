@@ -128,6 +128,13 @@ create table if not exists raw.glossary_terms (
 );
 """
 
+GLOSSARY_LINE = """\
+RAW_TABLES = (
+    RawTable(
+        "glossary_terms", RawObject("glossary", ("glossary_id",)), records=EVERY_ROW
+    ),
+"""
+
 GLOSSARY_STAGED = """\
 with
 
@@ -285,25 +292,14 @@ def add_an_input_format(checkout: Checkout) -> None:
     recipe.edit("pyproject.toml", ("| scores | memory", "| scores | memory | glossary"))
     recipe.append("ingest/raw/raw.sql", GLOSSARY_TABLE)
     recipe.edit(
-        "ingest/raw/tables.py",
+        "ingest/raw/catalogue.py",
         (f"SCHEMA_VERSION = {SCHEMA_VERSION}", f"SCHEMA_VERSION = {SCHEMA_VERSION + 1}"),
-        ('    "pipeline": ((', '    "glossary": (("glossary_terms",), ("glossary_id",)),\n    "pipeline": (('),
+        ("RAW_TABLES = (\n", GLOSSARY_LINE),
     )  # fmt: skip
     recipe.edit(
         "ingest/raw/upgrades.py",
         ("    4: (),\n", f"    4: (),\n    {SCHEMA_VERSION + 1}: (),\n"),
     )
-    recipe.edit(
-        "promptlab/operations/ownership.py",
-        (
-            '    "rejects": STAYS,',
-            '    "glossary_terms": STAYS,\n    "rejects": STAYS,',
-        ),
-    )
-    recipe.edit(
-        "promptlab/operations/health_sql.py",
-        ("            select load_id, count(*) from raw.pipelines group by all\n", "            select load_id, count(*) from raw.pipelines group by all\n            union all\n            select load_id, count(*) from raw.glossary_terms group by all\n"),
-    )  # fmt: skip
     staging = "dbt_project/models/staging"
     recipe.append(
         f"{staging}/_raw__sources.yml",

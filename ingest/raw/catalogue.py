@@ -1,0 +1,143 @@
+"""What each raw table is: one line each, which everything else follows.
+
+Columns are in ``raw.sql``; what becomes of rows is here. From this it is derived what a
+load replaces, what a build writes, what counts as a record, what a purge takes and what
+the doctor checks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SCHEMA_VERSION = 4
+# 1  first version
+# 2  requested comparisons, what was built, what each load brought, purged loads
+# 3  runs of other tools: their verdicts, assertions, scores and totals
+# 4  golden answers that are compared as JSON are flattened
+
+Ids = tuple[str, str]
+"""A column, and the temporary table of a purge with the ids looked for in it."""
+
+EVERY_ROW = "every row"
+
+
+@dataclass(frozen=True)
+class RawObject:
+    """What is replaced as a whole when it is loaded again."""
+
+    kind: str
+    """First part of a reader's key."""
+    key: tuple[str, ...] = ()
+    """Columns with the other parts; none where the object is a file."""
+    on_purge: tuple[Ids, ...] = ()
+    """Its rows go where one of these is purged; none: they stay."""
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A raw table."""
+
+    name: str
+    owner: RawObject | None = None
+    """What its rows are a part of; ``None``: no load replaces them."""
+    key: tuple[str, ...] = ()
+    """Columns that name a row within its owner, where other tables name it."""
+    parent: str | None = None
+    """Table that has to have the row that each of its rows names."""
+    records: str | None = None
+    """Which rows are records of their load: ``EVERY_ROW``, or those of some tasks."""
+    on_purge: tuple[Ids, ...] = ()
+    """Its rows go where one of these is purged; none: as those of its owner."""
+    mentions: tuple[Ids, ...] = ()
+    """Ids of others: in a row that stays they are cleared where they are purged."""
+    has_file: bool = False
+    """Its rows hold the path of their file."""
+    by_build: bool = False
+    """Builds write it: it is in the warehouse wherever the others are."""
+
+    @property
+    def row_key(self) -> tuple[str, ...]:
+        """Columns that name a row."""
+        return (*self.owner.key, *self.key) if self.owner else self.key
+
+    @property
+    def purged_by(self) -> tuple[Ids, ...]:
+        """What decides that a row goes."""
+        return self.on_purge or (self.owner.on_purge if self.owner else ())
+
+
+_BY_TASK = (("task_id", "purged_tasks"),)
+_BY_RUN = (("run_id", "purged_runs"),)
+
+_TESTSET = RawObject("testset", ("testset_id",))
+_PIPELINE = RawObject("pipeline", ("pipeline_id",))
+_TASK = RawObject("task", ("task_id",), _BY_TASK)
+_MEMORY = RawObject("memory", ("run_id", "task_id"), _BY_RUN)
+_SCORES = RawObject("scores", on_purge=_BY_TASK)
+
+_OF_ANALYSES = "source_kind = 'analysis'"
+_OF_OTHERS = "source_kind <> 'analysis'"
+
+# Of the tables of an object the first has a row of each, or is all there is.
+RAW_TABLES = (
+    RawTable("schema_versions", by_build=True),
+    # of these two a purge says more
+    RawTable("loads"),
+    RawTable("rejects"),
+    RawTable("redactions", on_purge=(("load_id", "purged_loads"),)),
+    RawTable("testsets", _TESTSET, has_file=True),
+    RawTable("test_cases", _TESTSET, key=("case_id",), records=EVERY_ROW),
+    RawTable("expectations", _TESTSET, parent="test_cases"),
+    RawTable("pipelines", _PIPELINE, records=EVERY_ROW, has_file=True),
+    RawTable("pipeline_steps", _PIPELINE),
+    RawTable("tasks", _TASK),
+    RawTable("cases", _TASK, key=("case_id",), parent="tasks", records=_OF_ANALYSES),
+    RawTable("rounds", _TASK, parent="cases", records=_OF_OTHERS),
+    RawTable("baselines", _TASK),
+    RawTable("golden_checks", _TASK),
+    RawTable("dimension_configs", _TASK),
+    RawTable("reported_checks", _TASK),
+    RawTable("reported_scores", _TASK),
+    RawTable("reported_totals", _TASK),
+    RawTable("scores", _SCORES, records=EVERY_ROW),
+    # a baseline that is gone is cleared; an earlier one must not come back
+    RawTable(
+        "named_baselines", on_purge=(("title", "emptied_titles"),), mentions=_BY_TASK
+    ),
+    RawTable(
+        "requested_comparisons",
+        on_purge=(
+            ("baseline_task_id", "purged_tasks"),
+            ("candidate_task_id", "purged_tasks"),
+        ),
+    ),
+    RawTable("memory_runs", _MEMORY),
+    RawTable("memory_tests", _MEMORY),
+    RawTable("memory_answers", _MEMORY, parent="memory_runs", records=EVERY_ROW),
+    RawTable("memory_invalid_questions", _MEMORY),
+    RawTable("memory_timings", _MEMORY),
+    RawTable("builds", by_build=True),
+    RawTable("task_builds", on_purge=(("task_id", "tasks_to_build"),), by_build=True),
+    RawTable(
+        "comparison_builds",
+        on_purge=(("candidate_task_id", "tasks_to_compare"),),
+        by_build=True,
+    ),
+    RawTable("memory_builds", on_purge=(("run_id", "runs_to_compare"),), by_build=True),
+    RawTable("reported_runs", by_build=True),
+)
+
+BY_NAME = {table.name: table for table in RAW_TABLES}
+
+OF_BUILDS = frozenset(table.name for table in RAW_TABLES if table.by_build)
+
+
+def tables_of(kind: str) -> list[RawTable]:
+    """The tables of a kind of object, the first of them first."""
+    return [each for each in RAW_TABLES if each.owner and each.owner.kind == kind]
+
+
+def first_tables() -> list[RawTable]:
+    """The first table of each kind of object."""
+    kinds = dict.fromkeys(each.owner.kind for each in RAW_TABLES if each.owner)
+    return [tables_of(kind)[0] for kind in kinds]

@@ -1,0 +1,56 @@
+"""The catalogue of the raw tables says of each table of ``raw.sql`` what it is."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+
+from ingest import raw
+from ingest.raw.catalogue import RAW_TABLES, first_tables
+
+
+@pytest.fixture(scope="module")
+def columns() -> dict[str, list[str]]:
+    """Raw table → its columns, in the order of ``raw.sql``."""
+    with duckdb.connect() as con:
+        raw.ensure_schema(con, ingest_version="test")
+        tables = con.execute(
+            "select table_name, list(column_name order by column_index)"
+            " from duckdb_columns() where schema_name = 'raw'"
+            " group by table_name, table_oid order by table_oid"
+        ).fetchall()
+    return dict(tables)
+
+
+def test_every_table_has_its_line_in_the_order_of_the_file(columns):
+    assert [table.name for table in RAW_TABLES] == list(columns)
+
+
+@pytest.mark.parametrize("table", RAW_TABLES, ids=lambda table: table.name)
+def test_a_line_speaks_of_columns_that_are_there(columns, table):
+    ids = [column for column, _ in (*table.purged_by, *table.mentions)]
+    assert {*table.row_key, *ids} <= set(columns[table.name])
+    if table.owner:
+        assert "load_id" in columns[table.name]
+        assert table.has_file == ("file_uri" in columns[table.name])
+    if table.records:
+        assert "load_id" in columns[table.name]
+
+
+@pytest.mark.parametrize("table", RAW_TABLES, ids=lambda table: table.name)
+def test_a_row_names_its_parent_by_the_parents_key(columns, table):
+    parents = [each for each in RAW_TABLES if each.name == table.parent]
+    assert len(parents) == (table.parent is not None)
+    for parent in parents:
+        assert parent.owner == table.owner
+        assert set(parent.row_key) <= set(columns[table.name])
+
+
+def test_every_object_that_is_replaced_has_a_table_with_its_id(columns):
+    assert {t.owner.kind: t.name for t in first_tables() if t.owner} == {
+        "testset": "testsets",
+        "pipeline": "pipelines",
+        "task": "tasks",
+        "scores": "scores",
+        "memory": "memory_runs",
+    }
