@@ -264,14 +264,10 @@ class Warehouse(WarehouseFile):
         from promptlab.database.connection import run_query
 
         with self.connect() as con:
-            result = run_query(con, query, parameters)
-            # rows, not the relation itself: polars would keep it alive past the end
-            return pl.DataFrame(
-                result.fetchall(),
-                schema=result.columns,
-                orient="row",
-                infer_schema_length=None,
-            )
+            columns, rows = run_query(con, query, parameters)
+        return pl.DataFrame(
+            rows, schema=columns, orient="row", infer_schema_length=None
+        )
 
     def to_report(self, *, everything: bool = False) -> tuple[list[str], list[str]]:
         """Tasks and memory runs that were built since the last ``run`` reported.

@@ -24,6 +24,6 @@ def command(call: Call, sql: str) -> int:
     if sql == "-":
         sql = sys.stdin.read()
     with call.warehouse().connect() as con:
-        result = run_query(con, sql)
-        print_rows(result.columns, result.fetchall(), call.format)
+        columns, rows = run_query(con, sql)
+    print_rows(columns, rows, call.format)
     return 0

@@ -103,8 +103,13 @@ def has_relation(con: duckdb.DuckDBPyConnection, name: str) -> bool:
 
 def run_query(
     con: duckdb.DuckDBPyConnection, query: str, parameters: Sequence[Any] = ()
-) -> duckdb.DuckDBPyRelation:
-    """Run one statement; one that gives no rows, or would write, is a UsageError."""
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Run one statement; returns its columns and its rows.
+
+    Raises:
+        UsageError: it is wrong, also where only a row shows it, gives no rows, or would
+            write.
+    """
     import duckdb
 
     try:
@@ -112,11 +117,12 @@ def run_query(
         if len(statements) != 1:
             raise UsageError(f"expected one statement, found {len(statements)}")
         result = con.sql(query, params=list(parameters) or None)
+        gives = statements[0].expected_result_type
+        if duckdb.ExpectedResultType.QUERY_RESULT not in gives:
+            raise UsageError("query: the statement returns no rows")
+        return result.columns, result.fetchall()
     except duckdb.Error as error:
         raise UsageError(f"query: {error}") from None
-    if duckdb.ExpectedResultType.QUERY_RESULT not in statements[0].expected_result_type:
-        raise UsageError("query: the statement returns no rows")
-    return result
 
 
 def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:

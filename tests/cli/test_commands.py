@@ -195,6 +195,12 @@ def test_validate_of_good_files_is_ok(run, tmp_path):
         ("create table x as select 1", "read-only"),
         ("select 1; select 2", "expected one statement, found 2"),
         ("begin", "the statement returns no rows"),
+        ("select cast(title as int) from marts.dim_tasks", "Conversion Error"),
+        (
+            "select * from marts.fct_rounds where executed_at > 'abc'",
+            "Conversion Error",
+        ),
+        ("select (select task_id from marts.dim_tasks)", "More than one row"),
         ("select * from read_csv('/etc/passwd')", "disabled"),
         ("copy (select 1) to 'stolen.csv'", "disabled"),
         ("attach 'other.duckdb'", "disabled"),

@@ -202,6 +202,25 @@ def test_a_policy_of_the_working_folder_counts_and_a_missing_one_is_an_error(
     )
 
 
+def test_every_report_is_judged_by_the_policy_that_is_named(cli, tmp_path):
+    policy = tmp_path / "ci.toml"
+    policy.write_text("min_score = 0.1", "utf-8")
+    chosen = ("--policy", policy)
+    said = json.loads(cli("gate", "broke-2", *chosen, "--format", "json")[1])[
+        "headline"
+    ]
+    assert said.startswith("Ship: 2 cases broke")
+    out = ("--out", tmp_path / "out")
+    cli("report", "broke-2", *chosen, *out, "--format", "md")
+    report = (tmp_path / "out" / "broke-2" / "report.md").read_text("utf-8")
+    assert report.startswith("**Ship: 2 cases broke")
+    _, compared, _ = cli("compare", "broke-2", *chosen)
+    assert compared.startswith("✓ Ship: 2 cases broke")
+    cli("send", "broke-2", "--to", "a@example.org", "--dry-run", *chosen, *out)
+    mail = (tmp_path / "out" / "broke-2" / "report.eml").read_text("utf-8")
+    assert mail.startswith("Subject: Ship: 2 cases broke")
+
+
 def test_a_policy_that_asks_for_nothing_is_an_error(cli, tmp_path):
     (tmp_path / "none.toml").write_text("version = 1", "utf-8")
     code, _, err = cli("gate", "equal-2", "--policy", "none.toml")
