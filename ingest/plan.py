@@ -104,13 +104,24 @@ def _mapping(
     return next(fitting, None)
 
 
+_NOT_TEXT = {
+    (b"\xff\xfe", b"\xfe\xff"): "is UTF-16, not UTF-8: save it as UTF-8",
+    # gzip, zstd, bzip2, xz, zip
+    (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"PK\x03\x04"): (
+        "is compressed: unpack it"
+    ),
+}
+"""What the first bytes of a file say it is, and what to do."""
+
+
 def _refuse(found: FoundFile, form: str | None, head: bytes) -> None:
     """Say why a file that was named itself cannot be loaded."""
     if form is not None:
         raise InputError(no_mapping(found.path, form))
     what = "is empty" if not head.strip() else "is of no known kind"
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        what = "is UTF-16, not UTF-8: save it as UTF-8"
+    for begins, instead in _NOT_TEXT.items():
+        if head.startswith(begins):
+            what = instead
     raise InputError(
         f"{found.path}: {what}; expected one of: testset (JSONL with `id`),"
         " pipeline (YAML with `steps`), analysis (JSON with `task` and `cases`),"

@@ -191,6 +191,9 @@ def test_a_walked_file_of_no_known_kind_is_skipped_once(tmp_path, warehouse):
         ("empty.json", b"", "is empty"),
         ("blank.json", b"  \n", "is empty"),
         ("notes.txt", b"hello", "is of no known kind"),
+        ("run.json.gz", b"\x1f\x8b\x08\x00", "is compressed: unpack it"),
+        ("run.zip", b"PK\x03\x04", "is compressed: unpack it"),
+        ("run.json", b"\xff\xfe{\x00}\x00", "is UTF-16, not UTF-8: save it as UTF-8"),
         ("image.json", b"\x89PNG\x00\x00", "is of no known kind"),
     ],
 )

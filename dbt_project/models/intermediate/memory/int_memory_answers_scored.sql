@@ -35,7 +35,7 @@ scored as (
         case
             when answers.is_failed then null
             when answers.category = '5' then {{ is_refusal('answers.predicted_answer') }}
-            -- No answer at all has no stems to compare: as published, 0.
+            -- Where there is no answer there are no stems to compare: as published, 0.
             when answers.has_reference then coalesce(locomo_scores.locomo_f1, 0.0)
         end as locomo_f1,
         right_metrics.right_metric,
@@ -79,7 +79,7 @@ kept as (
             when right_score >= right_threshold then 'pass'
             else 'fail'
         end as status,
-        -- no reference is an equal of none
+        -- two questions without a reference have the same one
         md5(coalesce(cast(reference_answer as string), '')) as reference_hash,
 
         ---------- numerics

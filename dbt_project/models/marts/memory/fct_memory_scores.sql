@@ -49,7 +49,7 @@ by_task as (
 
 ),
 
--- A failed call counts as 0 among all questions, or it is not there at all.
+-- A failed call counts as 0 among all questions, or it is left out.
 ruled as (
 
     select
