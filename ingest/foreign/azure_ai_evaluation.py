@@ -30,7 +30,7 @@ from ingest.foreign.documents import (
     text,
     time,
 )
-from ingest.foreign.files import lines, whole
+from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.grading import dimension_records
 from ingest.foreign.heads import Head
 from ingest.foreign.identity import Occurrences, SameRun, content_id
@@ -132,7 +132,7 @@ def gather(parts: Sequence[Part]) -> Iterator[Run]:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The rows as records, then what the file claims of them."""
     if source.form == "json":
-        data = source.redact(whole(source))
+        data = source.redact(file_bytes(source))
         export = decode_file(data, Export, "Azure AI Evaluation", VERSIONS)
         reading = _Rows(source, {})
         for row in export.rows:
@@ -154,7 +154,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 def _folder(source: Source) -> Iterator[Record | Problem]:
     beside: dict[str, dict[str, Any]] = {}
     for path in source.companions:
-        data = source.redact(whole(source, path))
+        data = source.redact(file_bytes(source, path))
         kind = "summary" if path.stem == "summary" else "parameters"
         beside[kind] = decode_file(data, dict[str, Any], "Azure's samples", VERSIONS)
     reading = _Rows(source, beside.get("parameters", {}))
@@ -168,8 +168,8 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
         else:
             reading.add(_as_export(row))
     yield from reading.closing()
-    for metric, told in beside.get("summary", {}).items():
-        for name, value in told.items() if isinstance(told, dict) else ():
+    for metric, claims in beside.get("summary", {}).items():
+        for name, value in claims.items() if isinstance(claims, dict) else ():
             yield reading.summary(metric, name, value)
 
 
@@ -367,12 +367,12 @@ def _columns_of(columns: tuple[str, ...]) -> _RowColumns:
         {each: each.removeprefix(start) for each in columns if each.startswith(start)}
         for start in ("inputs.", "outputs.")
     )
-    said = outputs.values()
+    names = outputs.values()
     return _RowColumns(
         inputs,
         outputs,
-        [name.removesuffix("_result") for name in said if name.endswith("_result")],
-        [name for name in said if not _is_beside(name, said)],
+        [name.removesuffix("_result") for name in names if name.endswith("_result")],
+        [name for name in names if not _is_beside(name, names)],
     )
 
 
@@ -381,7 +381,7 @@ def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
 
 
 def _is_beside(name: str, outputs: Collection[str]) -> bool:
-    """Whether a column says more of another: its threshold, its reason, its twin."""
+    """Whether a column says more of another: its threshold, reason or duplicate."""
     for end in (*_BESIDE, *_BESIDE_TOO):
         if name.endswith(end) and name.removesuffix(end) in outputs:
             return True

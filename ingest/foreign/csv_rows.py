@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ingest.foreign.documents import Refused
-from ingest.foreign.files import whole
+from ingest.foreign.files import file_bytes
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def csv_rows(source: Source, tool: str, versions: str) -> Iterator[Row]:
     """
     import polars as pl
 
-    data = source.redact(whole(source))
+    data = source.redact(file_bytes(source))
     try:
         table = pl.read_csv(io.BytesIO(data), infer_schema=False)
     except pl.exceptions.PolarsError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -155,7 +154,7 @@ def number(value: Any) -> float | None:
     return as_double if math.isfinite(as_double) else None
 
 
-def whole(value: Any) -> int | None:
+def integer(value: Any) -> int | None:
     """A number as a 64-bit integer; ``None`` for anything else."""
     as_double = number(value)
     if as_double is None or abs(as_double) >= 2**63:
@@ -191,6 +190,3 @@ def first_line(value: str | None, longest: int = 60) -> str | None:
 @cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
-
-
-Redact = Callable[[bytes], bytes]

@@ -17,6 +17,11 @@ class _Values:
     all_on_scale: bool = True
 
 
+def no_share(_name: str) -> bool:
+    """Of no name it is known that its values lie on the scale 0 to 1."""
+    return False
+
+
 @dataclass
 class Dimensions:
     """The dimensions of a task, in the order they appear.
@@ -28,7 +33,7 @@ class Dimensions:
     """
 
     task_id: str
-    is_share: Callable[[str], bool] = frozenset[str]().__contains__
+    is_share: Callable[[str], bool] = no_share
     _values: dict[str, _Values] = field(default_factory=dict)
 
     def see(self, name: str, value: float | None) -> None:
@@ -74,7 +79,7 @@ def dimension_records(
         graded: Those whose values lie on the scale 0 to 1, 1 best.
         directions: Where the tool says one.
     """
-    told = directions or {}
+    directions = directions or {}
     for position, name in enumerate(names):
         yield Dimension(
             task_id=task_id,
@@ -83,5 +88,5 @@ def dimension_records(
             name=name,
             weight=1 / len(graded) if name in graded else 0.0,
             is_graded=name in graded,
-            direction=told.get(name, "higher_better" if name in graded else None),
+            direction=directions.get(name, "higher_better" if name in graded else None),
         )

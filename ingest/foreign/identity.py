@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 _sorted = msgspec.json.Encoder(order="deterministic").encode
+_NUMBER = re.compile(r"(\d+)")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
@@ -74,3 +75,11 @@ class SameRun:
 def joined_texts(parts: Iterable[str | None], between: str = " / ") -> str:
     """The parts that say something, in one text."""
     return between.join(part.strip() for part in parts if part and part.strip())
+
+
+def natural_key(name: str) -> list[tuple[bool, int, str]]:
+    """Sorts names by the numbers in them: ``sample.2`` before ``sample.10``."""
+    return [
+        (False, int(part), "") if part.isdecimal() else (True, len(part), part)
+        for part in _NUMBER.split(name)
+    ]

@@ -29,7 +29,7 @@ from ingest.foreign.documents import (
     text,
     time,
 )
-from ingest.foreign.files import lines, whole
+from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.grading import Dimensions
 from ingest.foreign.heads import Head
 from ingest.foreign.identity import Occurrences, SameRun, content_id
@@ -77,7 +77,7 @@ def _rows(source: Source) -> Iterator[Row | Problem]:
     if source.form == "csv":
         yield from csv_rows(source, "LangSmith", VERSIONS)
     elif source.form == "json":
-        data = source.redact(whole(source))
+        data = source.redact(file_bytes(source))
         yield from decode_file(data, list[dict[str, Any]], "LangSmith", VERSIONS)
     else:
         for line, written in lines(source):

@@ -10,7 +10,6 @@ Verdicts are its ``match`` events; ``metrics`` events are scores.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -24,16 +23,16 @@ from ingest.foreign.documents import (
     Refused,
     answer,
     decode,
+    integer,
     number,
     on_scale,
     shape_problem,
     text,
     time,
-    whole,
 )
 from ingest.foreign.files import lines
 from ingest.foreign.heads import Head
-from ingest.foreign.identity import Occurrences, SameRun, content_id
+from ingest.foreign.identity import Occurrences, SameRun, content_id, natural_key
 from ingest.foreign.records import (
     Baseline,
     Case,
@@ -65,7 +64,6 @@ _TOKENS: dict[str, Rule] = {
 }
 _BOOTSTRAP = "boostrap_std"
 """As it is spelt."""
-_NUMBER = re.compile(r"(\d+)")
 
 
 class Spec(msgspec.Struct):
@@ -135,7 +133,7 @@ class _Sample:
             usage = data.get("usage")
             usage = usage if isinstance(usage, dict) else {}
             names = ("prompt_tokens", "completion_tokens")
-            given, made = (whole(usage.get(name)) for name in names)
+            given, made = (integer(usage.get(name)) for name in names)
             self.tokens.append((given, made))
         elif event.type == _MATCH:
             self.matches.append(data)
@@ -156,12 +154,6 @@ class _Sample:
             if all(each.get("correct") is True for each in self.matches)
             else "fail"
         )
-
-    @property
-    def place(self) -> list[Any]:
-        """Sorts by the numbers in its id, so that equal prompts keep their order."""
-        parts = _NUMBER.split(self.id)
-        return [int(each) if each.isdigit() else each for each in parts]
 
 
 class _Run:
@@ -303,10 +295,9 @@ def _task(spec: Spec, same_run: SameRun, source: Source, opening: list[Any]) -> 
     )
 
 
-def _in_order(samples: Any) -> list[_Sample]:
-    return sorted(
-        samples, key=lambda each: [str(type(p)) + f"{p:>20}" for p in each.place]
-    )
+def _in_order(samples: Collection[_Sample]) -> list[_Sample]:
+    """By the numbers in their ids, so that equal prompts keep their order."""
+    return sorted(samples, key=lambda each: natural_key(each.id))
 
 
 def _opening(samples: Collection[_Sample]) -> list[Any]:

@@ -23,13 +23,13 @@ from ingest.foreign.documents import (
     answer,
     decode,
     decode_file,
+    integer,
     number,
     on_scale,
     shape_problem,
     text,
-    whole,
 )
-from ingest.foreign.files import whole as whole_file
+from ingest.foreign.files import file_bytes
 from ingest.foreign.grading import Dimensions
 from ingest.foreign.heads import Head
 from ingest.foreign.identity import Occurrences, SameRun, content_id
@@ -119,7 +119,7 @@ def recognise(head: Head) -> str | None:
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The experiment as records."""
-    data = source.redact(whole_file(source))
+    data = source.redact(file_bytes(source))
     report = decode_file(data, Report, "Pydantic Evals", VERSIONS)
     same_run = SameRun("pydantic_evals", report.name)
     for written in (*report.cases, *report.failures):
@@ -213,8 +213,8 @@ def _round(row: Row, place: tuple[str, str, str], n: int) -> Round:
         run_index=n,
         raw_output=output,
         parsed_output=parsed,
-        input_tokens=whole(metrics.get("input_tokens")),
-        output_tokens=whole(metrics.get("output_tokens")),
+        input_tokens=integer(metrics.get("input_tokens")),
+        output_tokens=integer(metrics.get("output_tokens")),
         latency_ms=None if seconds is None else round(seconds * 1000, 6),
         metadata=text({key: each for key, each in about.items() if each}),
         error=row.error_message,

@@ -167,7 +167,7 @@ from __future__ import annotations
 
 import json
 
-from ingest.foreign.files import whole
+from ingest.foreign.files import file_bytes
 from ingest.foreign.records import Case, Round, Task
 
 FORMS = ("json",)
@@ -180,7 +180,7 @@ def recognise(head):
 
 def translate(source):
     """A task, and a case with one round per reply."""
-    run = json.loads(source.redact(whole(source)))
+    run = json.loads(source.redact(file_bytes(source)))
     name = run["quiz"]
     yield Task(
         task_id=name, source_kind="quizmaster", title=name, prompt_version="v1",

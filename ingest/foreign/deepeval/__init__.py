@@ -23,7 +23,7 @@ from ingest.foreign.copies import copy_problem
 from ingest.foreign.deepeval.runs import VERSIONS, RunReading
 from ingest.foreign.deepeval.structs import File, TestCase, TestRun
 from ingest.foreign.documents import decode, decode_file, is_there, shape_problem
-from ingest.foreign.files import whole
+from ingest.foreign.files import file_bytes
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
 from ingest.foreign.runs import Part, Run
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 FORMS = ("bare", "wrapped")
 
 _PARTIAL = ".temp_test_run_data.json"
-_SAID = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile"})
+_KEYS = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile"})
 
 
 def recognise(head: Head) -> str | None:
@@ -44,8 +44,8 @@ def recognise(head: Head) -> str | None:
         return "wrapped" if "testCases" in head.keys_below("testRunData") else None
     if "testCases" not in head.keys:
         return None
-    told = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
-    return "bare" if told or head.keys & _SAID else None
+    judged = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
+    return "bare" if judged or head.keys & _KEYS else None
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
@@ -80,7 +80,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _read(source: Source, path: Path | None = None) -> TestRun:
-    data = source.redact(whole(source, path))
+    data = source.redact(file_bytes(source, path))
     run = decode_file(data, File, "DeepEval", VERSIONS)
     if is_there(run.testRunData):
         return decode_file(bytes(run.testRunData), TestRun, "DeepEval", VERSIONS)

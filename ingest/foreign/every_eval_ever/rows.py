@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ingest.foreign.documents import number, text, whole
+from ingest.foreign.documents import integer, number, text
 from ingest.foreign.every_eval_ever.structs import Line, Result
 from ingest.foreign.records import Baseline, Case, Record, Round, Rule, Status, Total
 
@@ -43,8 +43,8 @@ def round_of(
         position=max(run_index - 1, 0),
         run_index=run_index,
         raw_output=_answer(line),
-        input_tokens=whole(tokens.get("input_tokens")),
-        output_tokens=whole(tokens.get("output_tokens")),
+        input_tokens=integer(tokens.get("input_tokens")),
+        output_tokens=integer(tokens.get("output_tokens")),
         latency_ms=number(timing.get("latency_ms")),
         metadata=text(kept),
         error=line.error,
@@ -95,7 +95,7 @@ def totals_of(
                 name=f"{result.evaluation_name}/{result.metric}.{name}",
                 rule=_rule(rule, known, is_mean=is_mean),
                 value=number(value),
-                n=whole(uncertainty.get("num_samples")),
+                n=integer(uncertainty.get("num_samples")),
                 dimension_id=known,
                 scope="task" if dimensions else "run",
             )

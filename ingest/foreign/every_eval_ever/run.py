@@ -14,12 +14,12 @@ import msgspec
 from ingest.foreign import prompts
 from ingest.foreign.documents import (
     decode,
+    integer,
     number,
     on_scale,
     shape_problem,
     text,
     time,
-    whole,
 )
 from ingest.foreign.every_eval_ever.rows import case_of, parsed, round_of, totals_of
 from ingest.foreign.every_eval_ever.structs import (
@@ -113,7 +113,7 @@ class SampledRun:
                 dimension = self._dimension(line)
                 key = (line.evaluation_name, line.sample_id, dimension)
                 seen[key] += 1
-                numbered = whole(parsed((line.metadata or {}).get("round")))
+                numbered = integer(parsed((line.metadata or {}).get("round")))
                 yield line, dimension, numbered or seen[key]
 
     def _result(self, line: Line) -> Result | None:

@@ -14,14 +14,14 @@ from ingest.foreign.documents import (
     decode,
     decode_file,
     first_line,
+    integer,
     number,
     on_scale,
     shape_problem,
     text,
     time,
 )
-from ingest.foreign.documents import whole as whole_number
-from ingest.foreign.files import whole
+from ingest.foreign.files import file_bytes
 from ingest.foreign.helm.structs import (
     InstanceStats,
     Perturbation,
@@ -101,7 +101,7 @@ class HelmRun:
         self._same_run = SameRun("helm", self._task_id)
 
     def _decoded(self, path: Path, kind: type[T]) -> T:
-        data = self._source.redact(whole(self._source, path))
+        data = self._source.redact(file_bytes(self._source, path))
         return decode_file(data, kind, "HELM", _VERSIONS)
 
     def _first_answer(self) -> Any:
@@ -110,7 +110,7 @@ class HelmRun:
         if path is None:
             return None
         states = decode_file(
-            whole(self._source, path), ScenarioState, "HELM", _VERSIONS
+            file_bytes(self._source, path), ScenarioState, "HELM", _VERSIONS
         ).request_states
         try:
             state = decode(states[0], RequestState) if states else None
@@ -163,7 +163,7 @@ class HelmRun:
         path = self._files.get("scenario_state")
         if path is None:
             return
-        data = whole(self._source, path)
+        data = file_bytes(self._source, path)
         states = decode_file(data, ScenarioState, "HELM", _VERSIONS)
         for place, raw in enumerate(states.request_states):
             written = self._source.redact(bytes(raw))
@@ -233,8 +233,8 @@ class HelmRun:
             position=trial,
             run_index=trial + 1,
             raw_output=output,
-            input_tokens=whole_number(values.get("num_prompt_tokens")),
-            output_tokens=whole_number(values.get("num_completion_tokens")),
+            input_tokens=integer(values.get("num_prompt_tokens")),
+            output_tokens=integer(values.get("num_completion_tokens")),
             latency_ms=None if seconds is None else seconds * 1000,
             metadata=text(dict(sorted(kept.items()))),
             executed_at=time(moment),

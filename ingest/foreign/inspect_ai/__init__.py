@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ingest.foreign.documents import Refused, decode, decode_file, shape_problem
-from ingest.foreign.files import whole
+from ingest.foreign.files import file_bytes
 from ingest.foreign.heads import Head
 from ingest.foreign.inspect_ai.log import LogReading
 from ingest.foreign.inspect_ai.structs import Log, Sample
@@ -55,7 +55,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         with Archive(source.path, source.limits.max_file) as archive:
             yield from _archive(archive, source)
     else:
-        log = decode_file(whole(source), Log, "Inspect", VERSIONS)
+        log = decode_file(file_bytes(source), Log, "Inspect", VERSIONS)
         samples = (
             (f"/samples/{place}", bytes(raw))
             for place, raw in enumerate(log.samples or [])

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.foreign.documents import decode_file, text, time
-from ingest.foreign.files import lines, whole
+from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.heads import Head
 from ingest.foreign.identity import SameRun, content_id
 from ingest.foreign.lm_eval.structs import Results
@@ -46,8 +46,8 @@ def recognise(head: Head) -> str | None:
         return None
     if not head.keys & {"configs", "config", "lm_eval_version"}:
         return None
-    told = {"versions", "n-samples", "group_subtasks", "lm_eval_version"}
-    return "results" if head.keys & told else None
+    keys = {"versions", "n-samples", "group_subtasks", "lm_eval_version"}
+    return "results" if head.keys & keys else None
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
@@ -74,7 +74,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if source.form == "samples":
         yield from _samples_alone(source)
         return
-    data = source.redact(whole(source))
+    data = source.redact(file_bytes(source))
     results = decode_file(data, Results, "lm-eval", VERSIONS)
     model = _model(results)
     run_id = content_id([results.results, results.date, results.config], model)

@@ -23,7 +23,7 @@ import msgspec
 
 from ingest.foreign.csv_rows import csv_rows
 from ingest.foreign.documents import decode, decode_file, shape_problem, text
-from ingest.foreign.files import lines, whole
+from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.heads import Head
 from ingest.foreign.mlflow.classic import classic_records, totals_alone
 from ingest.foreign.mlflow.evaluation import VERSIONS, run_records
@@ -93,7 +93,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from totals_alone(_metrics(source), source)
         return
     if source.form == "classic":
-        data = source.redact(whole(source))
+        data = source.redact(file_bytes(source))
         table = decode_file(data, Table, "MLflow", VERSIONS)
         yield from classic_records(table, metrics, source)
         return
@@ -109,7 +109,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _metrics(source: Source, path: Path | None = None) -> dict[str, Any]:
-    data = source.redact(whole(source, path))
+    data = source.redact(file_bytes(source, path))
     return decode_file(data, dict[str, Any], "MLflow", VERSIONS)
 
 

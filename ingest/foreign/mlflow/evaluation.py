@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
-from ingest.foreign.documents import answer, number, on_scale, text, time, whole
+from ingest.foreign.documents import answer, integer, number, on_scale, text, time
 from ingest.foreign.grading import Dimensions
 from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.mlflow.structs import Assessment, Trace
@@ -44,7 +44,7 @@ def run_records(
         metrics: What it claims of them.
         source: Its file.
     """
-    traces = sorted(traces, key=_began)  # twins are numbered alike in all forms
+    traces = sorted(traces, key=_began)  # duplicates are numbered alike in all forms
     settings = _settings(traces)
     same_run = SameRun("mlflow", run_id)
     dimensions, seen = Dimensions(run_id), Occurrences()
@@ -168,8 +168,8 @@ def _round(trace: Trace, place: tuple[str, str, str]) -> Round:
         run_index=1,
         raw_output=output,
         parsed_output=parsed,
-        input_tokens=whole(usage.get("input_tokens")),
-        output_tokens=whole(usage.get("output_tokens")),
+        input_tokens=integer(usage.get("input_tokens")),
+        output_tokens=integer(usage.get("output_tokens")),
         latency_ms=number(trace.execution_duration),
         metadata=text({"trace_id": trace.trace_id}),
         executed_at=_time(trace),

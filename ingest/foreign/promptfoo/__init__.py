@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ingest.foreign.documents import decode, decode_file, shape_problem
-from ingest.foreign.files import lines, whole
+from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.heads import Head
 from ingest.foreign.promptfoo.columns import Columns, RunHead
 from ingest.foreign.promptfoo.structs import Export, Order, Row
@@ -74,7 +74,7 @@ def _is_other(head: Head) -> bool:
 
 def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are held; each is decoded when its turn comes.
-    export = decode_file(whole(source), Export, "promptfoo", VERSIONS)
+    export = decode_file(file_bytes(source), Export, "promptfoo", VERSIONS)
     results = export.results
     columns = Columns(RunHead.of(export, source), repeat=_repeat(export))
     rows = sorted(enumerate(results.results), key=_test_of)

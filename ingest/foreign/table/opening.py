@@ -212,9 +212,9 @@ def _lines(source: Source) -> Iterator[Row | Problem]:
 
 
 def _csv(source: Source) -> tuple[Iterator[Row], str]:
-    from ingest.foreign.files import whole
+    from ingest.foreign.files import file_bytes
 
-    data = whole(source)
+    data = file_bytes(source)
     names, _, separator = _first_lines(data)
     text, encoding = _decoded(data)
     text = _separator(text)[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
-from ingest.foreign.documents import number, text, time, whole
+from ingest.foreign.documents import integer, number, text, time
 from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.records import (
     Baseline,
@@ -165,7 +165,7 @@ class Tasks:
                 yield Baseline(task_id, case_id, "expected", 0, golden)
         run_index = task.seen.next("round", case_id)
         if mapping.round is not None:
-            numbered = whole(number_of(row.get(mapping.round)))
+            numbered = integer(number_of(row.get(mapping.round)))
             run_index = run_index if numbered is None else numbered
         round_id = f"{case_id}-{task.seen.next('place', case_id)}"
         error = self._cell(row, mapping.error)
@@ -228,7 +228,7 @@ class Tasks:
         return None if column is None else verdict_of(row.get(column))
 
     def _whole(self, row: Row, column: str | None) -> int | None:
-        return None if column is None else whole(number_of(row.get(column)))
+        return None if column is None else integer(number_of(row.get(column)))
 
     def _latency(self, row: Row) -> float | None:
         in_ms, in_s = self._mapping.latency_ms, self._mapping.latency_s
