@@ -162,6 +162,11 @@ def integer(value: Any) -> int | None:
     return int(as_double)
 
 
+def milliseconds(seconds: float | None) -> float | None:
+    """Seconds as milliseconds, without the dust of the multiplication."""
+    return None if seconds is None else round(seconds * 1000, 6)
+
+
 def on_scale(value: float | None) -> float | None:
     """The value where it lies on the scale 0 to 1."""
     return value if value is not None and 0 <= value <= 1 else None

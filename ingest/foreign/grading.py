@@ -38,11 +38,16 @@ class Dimensions:
 
     def see(self, name: str, value: float | None) -> None:
         """Take note of a value."""
-        values = self._values.setdefault(name, _Values())
+        values = self._values.get(name)
+        if values is None:
+            values = self._values[name] = _Values()
         if value is not None:
             values.some = True
             values.all_binary &= value in (0, 1)
             values.all_on_scale &= 0 <= value <= 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
@@ -54,15 +59,23 @@ class Dimensions:
         return values.all_on_scale and (is_binary or self.is_share(name))
 
     def records(
-        self, directions: Mapping[str, Direction] | None = None
+        self,
+        graded: Collection[str] | None = None,
+        directions: Mapping[str, Direction | None] | None = None,
+        weights: Mapping[str, float] | None = None,
     ) -> Iterator[Dimension]:
-        """One record each; those that are graded weigh the same.
+        """One record each.
 
         Args:
-            directions: Where the tool says one.
+            graded: Those whose values lie on the scale 0 to 1, 1 best; else those that
+                are known to.
+            directions: Where the tool says one; else what is graded is best at 1.
+            weights: Shares of the overall score; else all that are graded weigh the
+                same.
         """
-        graded = [name for name in self._values if self.is_graded(name)]
-        yield from dimension_records(self.task_id, self._values, graded, directions)
+        if graded is None:
+            graded = [name for name in self if self.is_graded(name)]
+        yield from dimension_records(self.task_id, self, graded, directions, weights)
 
 
 def dimension_records(
@@ -70,6 +83,7 @@ def dimension_records(
     names: Iterable[str],
     graded: Collection[str],
     directions: Mapping[str, Direction | None] | None = None,
+    weights: Mapping[str, float] | None = None,
 ) -> Iterator[Dimension]:
     """One record each; those that are graded weigh the same.
 
@@ -78,15 +92,18 @@ def dimension_records(
         names: In the order they appear.
         graded: Those whose values lie on the scale 0 to 1, 1 best.
         directions: Where the tool says one.
+        weights: Where they do not weigh the same.
     """
     directions = directions or {}
+    if weights is None:
+        weights = dict.fromkeys(graded, 1 / len(graded)) if graded else {}
     for position, name in enumerate(names):
         yield Dimension(
             task_id=task_id,
             dimension_id=name,
             position=position,
             name=name,
-            weight=1 / len(graded) if name in graded else 0.0,
+            weight=weights.get(name, 0.0),
             is_graded=name in graded,
             direction=directions.get(name, "higher_better" if name in graded else None),
         )

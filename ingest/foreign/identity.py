@@ -29,6 +29,11 @@ def content_id(content: Any, said: str | None = None) -> str:
     return f"{words}-{digest}" if words else digest
 
 
+def first_text(values: Iterable[Any]) -> str | None:
+    """The first text among values: what a person would know them by."""
+    return next((each for each in values if isinstance(each, str)), None)
+
+
 class Occurrences:
     """Tells true duplicates apart: the second of two equal ids becomes ``id~2``."""
 

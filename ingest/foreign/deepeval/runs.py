@@ -137,7 +137,7 @@ class RunReading:
                 dimensions.see(metric.title, metric.score)
                 lower = directions.get(metric.title) == "lower_better"
                 yield from _said(metric, place, at, lower=lower)
-        yield from dimensions.records(directions)
+        yield from dimensions.records(directions=directions)
         yield from _totals(run, task_id, dimensions)
         if run.testPassed is None and not run.metricsScores:
             yield Problem(

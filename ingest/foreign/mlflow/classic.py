@@ -92,7 +92,7 @@ def classic_records(
                 summary=why if isinstance(why, str) else None,
             )
     yield _task(task_id, name, same_run, source)
-    yield from dimensions.records({"latency": "lower_better"})
+    yield from dimensions.records(directions={"latency": "lower_better"})
     yield from totals(task_id, metrics, dimensions)
 
 

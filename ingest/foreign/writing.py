@@ -1,0 +1,329 @@
+"""What a reader says of a task, written as records.
+
+A reader says which case a row is of, what was answered, and how it was judged::
+
+    task = TaskWriter("quizmaster", run_id, source)
+    for row in rows:
+        case = task.case(row.id, {"question": row.question}, golden=row.expected)
+        answer = case.round(row.answer, error=row.error)
+        answer.score("accuracy", row.accuracy, on_scale(row.accuracy))
+        yield from task.written()
+    task.describe(title=name, model=model)
+    task.grade()
+    yield from task.written()
+
+What repeats in all records is kept here: ids, places, which cases are known, which
+dimensions there are. Records wait until the reader hands them on, so that a large file
+is never held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal
+
+from ingest.foreign.documents import answer, number, text
+from ingest.foreign.grading import Dimensions, no_share
+from ingest.foreign.identity import Occurrences, SameRun
+from ingest.foreign.records import (
+    Baseline,
+    Case,
+    Check,
+    Direction,
+    Record,
+    Round,
+    Rule,
+    Score,
+    Status,
+    Task,
+    Total,
+)
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+
+class TaskWriter:
+    """Writes one task.
+
+    Args:
+        kind: Name of the tool, as in the registry.
+        task_id: The tool's own id of it, or one made of its content.
+        source: The file that leads its run.
+        same_run: The hash of the run, where it is not made of the task's id.
+        is_share: What lies on the scale 0 to 1 by definition (`Dimensions`).
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        task_id: str,
+        source: Source,
+        same_run: SameRun | None = None,
+        *,
+        is_share: Callable[[str], bool] = no_share,
+    ) -> None:
+        self.task_id = task_id
+        self.dimensions = Dimensions(task_id, is_share)
+        self.same_run = same_run or SameRun(kind, task_id)
+        self._kind = kind
+        self._source = source
+        self._cases: dict[str, CaseWriter] = {}
+        self._seen = Occurrences()
+        self._places = count()
+        self._records: list[Record | Problem] = []
+        self.write = self._records.append
+
+    def written(self) -> list[Record | Problem]:
+        """What was written since this was last asked."""
+        records = self._records.copy()
+        self._records.clear()
+        return records
+
+    def distinct(self, case_id: str, *within: str) -> str:
+        """The id of a case that is no other's: the second of an id is ``id~2``."""
+        return Occurrences.named(case_id, self._seen.next(case_id, *within))
+
+    def case(
+        self,
+        case_id: str,
+        context: Any,
+        *,
+        golden: Any = None,
+        golden_id: str = "expected",
+        tags: Sequence[str] = (),
+    ) -> CaseWriter:
+        """The case of an id, which is written when it is new.
+
+        Args:
+            case_id: The same in every run that asks it.
+            context: What was asked.
+            golden: The answer that was expected.
+            golden_id: What the tool calls that answer.
+            tags: Words about it.
+        """
+        case = self._cases.get(case_id)
+        if case is None:
+            task_id, place = self.task_id, len(self._cases)
+            case = self._cases[case_id] = CaseWriter(self, case_id)
+            self.write(Case(task_id, case_id, place, text(context), text(tags)))
+            if golden is not None:
+                payload = text({"answer": golden})
+                self.write(Baseline(task_id, case_id, golden_id, 0, payload))
+        return case
+
+    def __contains__(self, case_id: str) -> bool:
+        return case_id in self._cases
+
+    def describe(
+        self,
+        title: str | None = None,
+        *,
+        model: str | None = None,
+        prompt_version: str | None = None,
+        created_at: datetime | None = None,
+        run_id: str | None = None,
+        run_hash: str | None = None,
+        tool_version: str | None = None,
+        env: str = "{}",
+        extras: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the task itself; a title or time that is not known is its file's."""
+        self.write(
+            Task(
+                task_id=self.task_id,
+                source_kind=self._kind,
+                title=title or self._source.path.name.split(".", 1)[0],
+                prompt_version=prompt_version or "unknown",
+                model=model or "unknown",
+                created_at=created_at or self._source.modified_at,
+                run_id=run_id or self.task_id,
+                run_hash=run_hash or self.same_run.hash(),
+                tool_version=tool_version,
+                env=env,
+                extras=text(extras or {}),
+            )
+        )
+
+    def grade(
+        self,
+        graded: Sequence[str] | None = None,
+        directions: Mapping[str, Direction | None] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        """Write the dimensions, when all their values are known.
+
+        Args:
+            graded: Those that are scores; else what their values show.
+            directions: Where the tool says one.
+            weights: Shares of the overall score; else those that are graded weigh the
+                same.
+        """
+        self._records += self.dimensions.records(graded, directions, weights)
+
+    def total(
+        self,
+        name: str,
+        rule: Rule,
+        value: Any,
+        *,
+        dimension: str | None = None,
+        n: int | None = None,
+        scope: Literal["task", "run"] = "task",
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write what the file claims of its rows; the record says what each part is."""
+        self.write(
+            Total(
+                task_id=self.task_id,
+                position=next(self._places),
+                name=name,
+                rule=rule,
+                value=number(value),
+                n=n,
+                dimension_id=dimension,
+                scope=scope,
+                parameters=text(parameters or {}),
+            )
+        )
+
+    def warn(self, code: str, message: str) -> None:
+        """Say something of the task as a whole."""
+        self.write(Problem(code, message, severity="warning", record_id=self.task_id))
+
+
+class CaseWriter:
+    """Writes the rounds of one case."""
+
+    __slots__ = ("_rounds", "_task", "id")
+
+    def __init__(self, task: TaskWriter, case_id: str) -> None:
+        self.id = case_id
+        self._task = task
+        self._rounds = 0
+
+    def round(
+        self,
+        output: Any = None,
+        *,
+        n: int | None = None,
+        name: str | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        latency_ms: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        executed_at: datetime | None = None,
+        error: str | None = None,
+        status: Status | None = None,
+        counted_as: Literal["pass", "fail"] | None = None,
+    ) -> RoundWriter:
+        """Write an answer; the record says what each part is.
+
+        Args:
+            output: A text, or anything that JSON can hold.
+            n: Its number, from 1; else one more than there were.
+            name: What tells it from others of the case; else its number.
+            input_tokens: See `Round`, as for all that follow.
+            output_tokens: Same.
+            latency_ms: Same.
+            metadata: Same.
+            executed_at: Same.
+            error: Same; a round that broke has the status ``error``.
+            status: Same.
+            counted_as: Same.
+        """
+        self._rounds += 1
+        n = self._rounds if n is None else n
+        raw_output, parsed_output = answer(output)
+        round_id = f"{self.id}-{n if name is None else name}"
+        self._task.write(
+            Round(
+                task_id=self._task.task_id,
+                case_id=self.id,
+                round_id=round_id,
+                position=max(n - 1, 0),
+                run_index=n,
+                raw_output=raw_output,
+                parsed_output=parsed_output,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                latency_ms=latency_ms,
+                metadata=text(metadata or {}),
+                executed_at=executed_at,
+                error=error,
+                reported_status=status or (None if error is None else "error"),
+                counted_as=counted_as,
+            )
+        )
+        return RoundWriter(self._task, self.id, round_id)
+
+
+class RoundWriter:
+    """Writes what was said of one answer."""
+
+    __slots__ = ("_case_id", "_checks", "_round_id", "_task")
+
+    def __init__(self, task: TaskWriter, case_id: str, round_id: str) -> None:
+        self._task = task
+        self._case_id = case_id
+        self._round_id = round_id
+        self._checks = 0
+
+    def score(
+        self,
+        dimension: str,
+        value: float | None,
+        score: float | None = None,
+        *,
+        summary: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write a number.
+
+        Args:
+            dimension: What it is a number of.
+            value: As the tool gives it.
+            score: The same, where it lies on the scale 0 to 1.
+            summary: Why.
+            payload: More of it.
+        """
+        task = self._task
+        task.dimensions.see(dimension, value)
+        task.write(
+            Score(
+                task_id=task.task_id,
+                case_id=self._case_id,
+                round_id=self._round_id,
+                dimension_id=dimension,
+                value=value,
+                score=score,
+                summary=summary,
+                payload=text(payload) if payload else "{}",
+            )
+        )
+
+    def check(self, name: str, kind: str, passed: bool | None, **others: Any) -> None:
+        """Write an assertion.
+
+        Args:
+            name: Its name.
+            kind: Its type.
+            passed: What the tool says of it; ``None``: it could not be judged.
+            others: More fields of the record.
+        """
+        self._task.write(
+            Check(
+                task_id=self._task.task_id,
+                case_id=self._case_id,
+                round_id=self._round_id,
+                position=self._checks,
+                name=name,
+                type=kind,
+                passed=passed,
+                **others,
+            )
+        )
+        self._checks += 1
