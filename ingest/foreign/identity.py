@@ -88,3 +88,10 @@ def natural_key(name: str) -> list[tuple[bool, int, str]]:
         (False, int(part), "") if part.isdecimal() else (True, len(part), part)
         for part in _NUMBER.split(name)
     ]
+
+
+def some_of(names: Iterable[str], most: int = 3) -> str:
+    """The first of some names, and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if names[most:] else ""
+    return ", ".join(names[:most]) + more

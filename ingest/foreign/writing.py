@@ -305,13 +305,22 @@ class RoundWriter:
             )
         )
 
-    def check(self, name: str, kind: str, passed: bool | None, **others: Any) -> None:
+    def check(
+        self,
+        name: str,
+        kind: str,
+        passed: bool | None,
+        *,
+        place: int | None = None,
+        **others: Any,
+    ) -> None:
         """Write an assertion.
 
         Args:
             name: Its name.
             kind: Its type.
             passed: What the tool says of it; ``None``: it could not be judged.
+            place: Its place in the round; else after those that were written.
             others: More fields of the record.
         """
         self._task.write(
@@ -319,7 +328,7 @@ class RoundWriter:
                 task_id=self._task.task_id,
                 case_id=self._case_id,
                 round_id=self._round_id,
-                position=self._checks,
+                position=self._checks if place is None else place,
                 name=name,
                 type=kind,
                 passed=passed,
