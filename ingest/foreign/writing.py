@@ -174,12 +174,24 @@ class TaskWriter:
         n: int | None = None,
         scope: Literal["task", "run"] = "task",
         parameters: Mapping[str, Any] | None = None,
+        place: int | None = None,
     ) -> None:
-        """Write what the file claims of its rows; the record says what each part is."""
+        """Write what the file claims of its rows; `Total` says what each part is.
+
+        Args:
+            name: Where it stands in the file.
+            rule: By which it can be recomputed.
+            value: As the file gives it.
+            dimension: What it is a number of.
+            n: Over how many rows.
+            scope: Of the task, or of all tasks of the run.
+            parameters: Of the rule.
+            place: Its place among all; else after those that were written.
+        """
         self.write(
             Total(
                 task_id=self.task_id,
-                position=next(self._places),
+                position=next(self._places) if place is None else place,
                 name=name,
                 rule=rule,
                 value=number(value),
