@@ -202,27 +202,28 @@ class TaskWriter:
             )
         )
 
-    def warn(self, code: str, message: str) -> None:
-        """Say something of the task as a whole."""
-        self.write(Problem(code, message, severity="warning", record_id=self.task_id))
+    def warn(self, code: str, message: str, case_id: str | None = None) -> None:
+        """Say something of the task as a whole, or of a case."""
+        of = case_id or self.task_id
+        self.write(Problem(code, message, severity="warning", record_id=of))
 
 
 class CaseWriter:
     """Writes the rounds of one case."""
 
-    __slots__ = ("_rounds", "_task", "id")
+    __slots__ = ("_task", "id", "n_rounds")
 
     def __init__(self, task: TaskWriter, case_id: str) -> None:
         self.id = case_id
         self._task = task
-        self._rounds = 0
+        self.n_rounds = 0
 
     def round(
         self,
         output: Any = None,
         *,
         n: int | None = None,
-        name: str | None = None,
+        name: str | int | None = None,
         input_tokens: int | None = None,
         output_tokens: int | None = None,
         latency_ms: float | None = None,
@@ -247,8 +248,8 @@ class CaseWriter:
             status: Same.
             counted_as: Same.
         """
-        self._rounds += 1
-        n = self._rounds if n is None else n
+        self.n_rounds += 1
+        n = self.n_rounds if n is None else n
         raw_output, parsed_output = answer(output)
         round_id = f"{self.id}-{n if name is None else name}"
         self._task.write(
