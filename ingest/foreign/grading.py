@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ingest.foreign.records import Dimension, Direction
 
 
-@dataclass
+@dataclass(slots=True)
 class _Values:
     """What the values of one dimension have in common."""
 
@@ -43,8 +43,9 @@ class Dimensions:
             values = self._values[name] = _Values()
         if value is not None:
             values.some = True
-            values.all_binary &= value in (0, 1)
-            values.all_on_scale &= 0 <= value <= 1
+            if value not in (0, 1):
+                values.all_binary = False
+                values.all_on_scale &= 0 <= value <= 1
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

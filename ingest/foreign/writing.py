@@ -109,7 +109,11 @@ class TaskWriter:
         if case is None:
             task_id, place = self.task_id, len(self._cases)
             case = self._cases[case_id] = CaseWriter(self, case_id)
-            self.write(Case(task_id, case_id, place, text(context), text(tags)))
+            self.write(
+                Case(
+                    task_id, case_id, place, text(context), text(tags) if tags else "[]"
+                )
+            )
             if golden is not None:
                 payload = text({"answer": golden})
                 self.write(Baseline(task_id, case_id, golden_id, 0, payload))
@@ -198,7 +202,7 @@ class TaskWriter:
                 n=n,
                 dimension_id=dimension,
                 scope=scope,
-                parameters=text(parameters or {}),
+                parameters=text(parameters) if parameters else "{}",
             )
         )
 
@@ -264,7 +268,7 @@ class CaseWriter:
                 input_tokens=input_tokens,
                 output_tokens=output_tokens,
                 latency_ms=latency_ms,
-                metadata=text(metadata or {}),
+                metadata=text(metadata) if metadata else "{}",
                 executed_at=executed_at,
                 error=error,
                 reported_status=status or (None if error is None else "error"),
