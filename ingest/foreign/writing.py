@@ -24,6 +24,8 @@ from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from ingest.foreign.documents import answer, number, text
 from ingest.foreign.grading import Dimensions, no_share
 from ingest.foreign.identity import Occurrences, SameRun
@@ -212,15 +214,12 @@ class TaskWriter:
         self.write(Problem(code, message, severity="warning", record_id=of))
 
 
-class CaseWriter:
+class CaseWriter(msgspec.Struct):
     """Writes the rounds of one case."""
 
-    __slots__ = ("_task", "id", "n_rounds")
-
-    def __init__(self, task: TaskWriter, case_id: str) -> None:
-        self.id = case_id
-        self._task = task
-        self.n_rounds = 0
+    task: TaskWriter
+    id: str
+    n_rounds: int = 0
 
     def round(
         self,
@@ -256,12 +255,12 @@ class CaseWriter:
         n = self.n_rounds if n is None else n
         raw_output, parsed_output = answer(output)
         round_id = f"{self.id}-{n if name is None else name}"
-        self._task.write(
+        self.task.write(
             Round(
-                task_id=self._task.task_id,
+                task_id=self.task.task_id,
                 case_id=self.id,
                 round_id=round_id,
-                position=max(n - 1, 0),
+                position=n - 1 if n > 0 else 0,
                 run_index=n,
                 raw_output=raw_output,
                 parsed_output=parsed_output,
@@ -275,19 +274,16 @@ class CaseWriter:
                 counted_as=counted_as,
             )
         )
-        return RoundWriter(self._task, self.id, round_id)
+        return RoundWriter(self.task, self.id, round_id)
 
 
-class RoundWriter:
+class RoundWriter(msgspec.Struct):
     """Writes what was said of one answer."""
 
-    __slots__ = ("_case_id", "_checks", "_round_id", "_task")
-
-    def __init__(self, task: TaskWriter, case_id: str, round_id: str) -> None:
-        self._task = task
-        self._case_id = case_id
-        self._round_id = round_id
-        self._checks = 0
+    task: TaskWriter
+    case_id: str
+    round_id: str
+    n_checks: int = 0
 
     def score(
         self,
@@ -307,13 +303,13 @@ class RoundWriter:
             summary: Why.
             payload: More of it.
         """
-        task = self._task
+        task = self.task
         task.dimensions.see(dimension, value)
         task.write(
             Score(
                 task_id=task.task_id,
-                case_id=self._case_id,
-                round_id=self._round_id,
+                case_id=self.case_id,
+                round_id=self.round_id,
                 dimension_id=dimension,
                 value=value,
                 score=score,
@@ -329,27 +325,39 @@ class RoundWriter:
         passed: bool | None,
         *,
         place: int | None = None,
-        **others: Any,
+        score: float | None = None,
+        threshold: float | None = None,
+        expected: str | None = None,
+        reason: str | None = None,
+        error: str | None = None,
     ) -> None:
-        """Write an assertion.
+        """Write an assertion; `Check` says what each part is.
 
         Args:
             name: Its name.
             kind: Its type.
             passed: What the tool says of it; ``None``: it could not be judged.
             place: Its place in the round; else after those that were written.
-            others: More fields of the record.
+            score: As a number.
+            threshold: From which it passes.
+            expected: JSON of what should be there.
+            reason: Why it passed or failed.
+            error: Why it could not be judged.
         """
-        self._task.write(
+        self.task.write(
             Check(
-                task_id=self._task.task_id,
-                case_id=self._case_id,
-                round_id=self._round_id,
-                position=self._checks if place is None else place,
+                task_id=self.task.task_id,
+                case_id=self.case_id,
+                round_id=self.round_id,
+                position=self.n_checks if place is None else place,
                 name=name,
                 type=kind,
                 passed=passed,
-                **others,
+                score=score,
+                threshold=threshold,
+                expected=expected,
+                reason=reason,
+                error=error,
             )
         )
-        self._checks += 1
+        self.n_checks += 1
