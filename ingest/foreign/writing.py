@@ -73,7 +73,7 @@ class TaskWriter:
         self.same_run = same_run or SameRun(kind, task_id)
         self._kind = kind
         self._source = source
-        self._cases: dict[str, CaseWriter] = {}
+        self.cases: dict[str, CaseWriter] = {}
         self._seen = Occurrences()
         self._places = count()
         self._records: list[Record | Problem] = []
@@ -97,6 +97,7 @@ class TaskWriter:
         golden: Any = None,
         golden_id: str = "expected",
         tags: Sequence[str] = (),
+        place: int | None = None,
     ) -> CaseWriter:
         """The case of an id, which is written when it is new.
 
@@ -106,11 +107,12 @@ class TaskWriter:
             golden: The answer that was expected.
             golden_id: What the tool calls that answer.
             tags: Words about it.
+            place: Its place among all; else after those that were written.
         """
-        case = self._cases.get(case_id)
+        case = self.cases.get(case_id)
         if case is None:
-            task_id, place = self.task_id, len(self._cases)
-            case = self._cases[case_id] = CaseWriter(self, case_id)
+            task_id, place = self.task_id, len(self.cases) if place is None else place
+            case = self.cases[case_id] = CaseWriter(self, case_id)
             self.write(
                 Case(
                     task_id, case_id, place, text(context), text(tags) if tags else "[]"
@@ -120,9 +122,6 @@ class TaskWriter:
                 payload = text({"answer": golden})
                 self.write(Baseline(task_id, case_id, golden_id, 0, payload))
         return case
-
-    def __contains__(self, case_id: str) -> bool:
-        return case_id in self._cases
 
     def describe(
         self,
@@ -294,7 +293,7 @@ class RoundWriter(msgspec.Struct):
         summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a number.
+        """Write a number; `Score` says what each part is.
 
         Args:
             dimension: What it is a number of.
