@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ingest.foreign.records import Dimension, Direction
@@ -76,35 +76,17 @@ class Dimensions:
         """
         if graded is None:
             graded = [name for name in self if self.is_graded(name)]
-        yield from dimension_records(self.task_id, self, graded, directions, weights)
-
-
-def dimension_records(
-    task_id: str,
-    names: Iterable[str],
-    graded: Collection[str],
-    directions: Mapping[str, Direction | None] | None = None,
-    weights: Mapping[str, float] | None = None,
-) -> Iterator[Dimension]:
-    """One record each; those that are graded weigh the same.
-
-    Args:
-        task_id: The task they belong to.
-        names: In the order they appear.
-        graded: Those whose values lie on the scale 0 to 1, 1 best.
-        directions: Where the tool says one.
-        weights: Where they do not weigh the same.
-    """
-    directions = directions or {}
-    if weights is None:
-        weights = dict.fromkeys(graded, 1 / len(graded)) if graded else {}
-    for position, name in enumerate(names):
-        yield Dimension(
-            task_id=task_id,
-            dimension_id=name,
-            position=position,
-            name=name,
-            weight=weights.get(name, 0.0),
-            is_graded=name in graded,
-            direction=directions.get(name, "higher_better" if name in graded else None),
-        )
+        if weights is None:
+            weights = dict.fromkeys(graded, 1 / len(graded)) if graded else {}
+        directions = directions or {}
+        for position, name in enumerate(self):
+            is_graded = name in graded
+            yield Dimension(
+                task_id=self.task_id,
+                dimension_id=name,
+                position=position,
+                name=name,
+                weight=weights.get(name, 0.0),
+                is_graded=is_graded,
+                direction=directions.get(name, "higher_better" if is_graded else None),
+            )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ingest.foreign.documents import Refused, decode, shape_problem
+from ingest.foreign.documents import Refused, decode
 from ingest.foreign.files import file_bytes, lines
 from ingest.reading.problems import Problem
 
@@ -23,7 +23,7 @@ CsvRow = dict[str, str | None]
 """Column → text; an empty cell is null."""
 
 _BOM = b"\xef\xbb\xbf"
-_ODD = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding raises."""
 
 
@@ -55,7 +55,7 @@ class ToolFiles:
         """
         try:
             return decode(data.removeprefix(_BOM), kind)
-        except _ODD as error:
+        except UNREADABLE as error:
             raise Refused(self.problem(error)) from None
 
     def lines(
@@ -88,7 +88,7 @@ class ToolFiles:
         """One record; one of another shape is rejected alone."""
         try:
             return decode(written, kind)
-        except _ODD as error:
+        except UNREADABLE as error:
             return self.problem(error, line=line, pointer=pointer, raw=written)
 
     def problem(
@@ -100,8 +100,16 @@ class ToolFiles:
         raw: bytes | None = None,
     ) -> Problem:
         """Say that a file, or one record of it, is not what its reader expects."""
-        return shape_problem(
-            error, self.tool, self.versions, line=line, pointer=pointer, raw=raw
+        is_deep = isinstance(error, RecursionError)
+        why = "it is nested too deeply to be read" if is_deep else str(error)
+        return Problem(
+            "unexpected_shape",
+            f"looks like {self.tool}'s, but: {why.rstrip('.')}. The reader was tried on"
+            f" {self.versions}; write the file again with one of these, or tell us of"
+            " the new shape",
+            line=line,
+            pointer=pointer,
+            raw_text=None if raw is None else raw.decode("utf-8", "replace"),
         )
 
     def csv(self, source: Source) -> Iterator[CsvRow]:

@@ -21,7 +21,7 @@ from ingest.foreign.heads import Head
 from ingest.foreign.inspect_ai.log import LogReading
 from ingest.foreign.inspect_ai.structs import Log, Sample
 from ingest.foreign.records import Record
-from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _log(
         try:
             sample = _redacted(decode(written, Sample), source.redact)
             yield from reading.add(sample)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             raw = source.redact(written)
             yield _FILES.problem(error, pointer=place, raw=raw)
     yield from reading.closing()

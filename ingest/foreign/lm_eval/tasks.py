@@ -14,6 +14,7 @@ from ingest.foreign.files import lines
 from ingest.foreign.identity import content_id, first_text, joined_texts
 from ingest.foreign.lm_eval.structs import FILES, Results, Row
 from ingest.foreign.records import Direction, Record, Rule
+from ingest.foreign.tool_files import UNREADABLE
 from ingest.foreign.writing import RoundWriter, TaskWriter
 from ingest.reading.problems import Problem
 
@@ -62,7 +63,7 @@ class HarnessTask:
             try:
                 members = decode(written, dict[str, Any])
                 self._write(msgspec.convert(members, Row), members)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            except UNREADABLE as error:
                 where = path.name
                 yield FILES.problem(error, line=line, pointer=where, raw=written)
             yield from self.task.written()

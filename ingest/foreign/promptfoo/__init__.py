@@ -23,7 +23,7 @@ from ingest.foreign.promptfoo.columns import Columns, RunHead
 from ingest.foreign.promptfoo.structs import Export, Order, Row
 from ingest.foreign.promptfoo.totals import write_totals
 from ingest.foreign.records import Record
-from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _row(
     try:
         row = decode(written, Row)
         yield from columns.add(row)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         yield _FILES.problem(error, line=line, pointer=pointer, raw=written)
 
 
