@@ -113,11 +113,8 @@ class TaskWriter:
         if case is None:
             task_id, place = self.task_id, len(self.cases) if place is None else place
             case = self.cases[case_id] = CaseWriter(self, case_id)
-            self.write(
-                Case(
-                    task_id, case_id, place, text(context), text(tags) if tags else "[]"
-                )
-            )
+            words = text(tags) if tags else "[]"
+            self.write(Case(task_id, case_id, place, text(context), words))
             if golden is not None:
                 payload = text({"answer": golden})
                 self.write(Baseline(task_id, case_id, golden_id, 0, payload))
@@ -159,14 +156,7 @@ class TaskWriter:
         directions: Mapping[str, Direction | None] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> None:
-        """Write the dimensions, when all their values are known.
-
-        Args:
-            graded: Those that are scores; else what their values show.
-            directions: Where the tool says one.
-            weights: Shares of the overall score; else those that are graded weigh the
-                same.
-        """
+        """Write the dimensions, when all values are known (`Dimensions.records`)."""
         self._records += self.dimensions.records(graded, directions, weights)
 
     def total(
@@ -183,15 +173,7 @@ class TaskWriter:
     ) -> None:
         """Write what the file claims of its rows; `Total` says what each part is.
 
-        Args:
-            name: Where it stands in the file.
-            rule: By which it can be recomputed.
-            value: As the file gives it.
-            dimension: What it is a number of.
-            n: Over how many rows.
-            scope: Of the task, or of all tasks of the run.
-            parameters: Of the rule.
-            place: Its place among all; else after those that were written.
+        Its place is after those that were written, where none is given.
         """
         self.write(
             Total(
@@ -235,20 +217,10 @@ class CaseWriter(msgspec.Struct):
         status: Status | None = None,
         counted_as: Literal["pass", "fail"] | None = None,
     ) -> RoundWriter:
-        """Write an answer; the record says what each part is.
+        """Write an answer; `Round` says what each part is.
 
-        Args:
-            output: A text, or anything that JSON can hold.
-            n: Its number, from 1; else one more than there were.
-            name: What tells it from others of the case; else its number.
-            input_tokens: See `Round`, as for all that follow.
-            output_tokens: Same.
-            latency_ms: Same.
-            metadata: Same.
-            executed_at: Same.
-            error: Same; a round that broke has the status ``error``.
-            status: Same.
-            counted_as: Same.
+        Rounds are numbered as they come, where *n* is not given; a *name* tells two of
+        one number apart. A round that broke has the status ``error``.
         """
         self.n_rounds += 1
         n = self.n_rounds if n is None else n
@@ -293,15 +265,7 @@ class RoundWriter(msgspec.Struct):
         summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write a number; `Score` says what each part is.
-
-        Args:
-            dimension: What it is a number of.
-            value: As the tool gives it.
-            score: The same, where it lies on the scale 0 to 1.
-            summary: Why.
-            payload: More of it.
-        """
+        """Write the tool's own number, and the same where it lies from 0 to 1."""
         task = self.task
         task.dimensions.see(dimension, value)
         task.write(
@@ -332,16 +296,7 @@ class RoundWriter(msgspec.Struct):
     ) -> None:
         """Write an assertion; `Check` says what each part is.
 
-        Args:
-            name: Its name.
-            kind: Its type.
-            passed: What the tool says of it; ``None``: it could not be judged.
-            place: Its place in the round; else after those that were written.
-            score: As a number.
-            threshold: From which it passes.
-            expected: JSON of what should be there.
-            reason: Why it passed or failed.
-            error: Why it could not be judged.
+        Its place is after those that were written, where none is given.
         """
         self.task.write(
             Check(
