@@ -73,7 +73,8 @@ class TaskWriter:
         self.same_run = same_run or SameRun(kind, task_id)
         self._kind = kind
         self._source = source
-        self.cases: dict[str, CaseWriter] = {}
+        self.n_rounds: dict[str, int] = {}
+        """Case → its rounds so far."""
         self._seen = Occurrences()
         self._places = count()
         self._records: list[Record | Problem] = []
@@ -109,16 +110,19 @@ class TaskWriter:
             tags: Words about it.
             place: Its place among all; else after those that were written.
         """
-        case = self.cases.get(case_id)
-        if case is None:
-            task_id, place = self.task_id, len(self.cases) if place is None else place
-            case = self.cases[case_id] = CaseWriter(self, case_id)
+        if case_id not in self.n_rounds:
+            place = len(self.n_rounds) if place is None else place
+            self.n_rounds[case_id] = 0
             words = text(tags) if tags else "[]"
-            self.write(Case(task_id, case_id, place, text(context), words))
+            self.write(Case(self.task_id, case_id, place, text(context), words))
             if golden is not None:
                 payload = text({"answer": golden})
-                self.write(Baseline(task_id, case_id, golden_id, 0, payload))
-        return case
+                self.write(Baseline(self.task_id, case_id, golden_id, 0, payload))
+        return CaseWriter(self, case_id)
+
+    def known(self, case_id: str) -> CaseWriter | None:
+        """The case of an id, if it was written."""
+        return CaseWriter(self, case_id) if case_id in self.n_rounds else None
 
     def describe(
         self,
@@ -195,12 +199,11 @@ class TaskWriter:
         self.write(Problem(code, message, severity="warning", record_id=of))
 
 
-class CaseWriter(msgspec.Struct):
+class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
     """Writes the rounds of one case."""
 
     task: TaskWriter
     id: str
-    n_rounds: int = 0
 
     def round(
         self,
@@ -222,14 +225,15 @@ class CaseWriter(msgspec.Struct):
         Rounds are numbered as they come, where *n* is not given; a *name* tells two of
         one number apart. A round that broke has the status ``error``.
         """
-        self.n_rounds += 1
-        n = self.n_rounds if n is None else n
+        task, case_id = self.task, self.id
+        task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1
+        n = so_far if n is None else n
         raw_output, parsed_output = answer(output)
-        round_id = f"{self.id}-{n if name is None else name}"
-        self.task.write(
+        round_id = f"{case_id}-{n if name is None else name}"
+        task.write(
             Round(
-                task_id=self.task.task_id,
-                case_id=self.id,
+                task_id=task.task_id,
+                case_id=case_id,
                 round_id=round_id,
                 position=n - 1 if n > 0 else 0,
                 run_index=n,
@@ -245,10 +249,10 @@ class CaseWriter(msgspec.Struct):
                 counted_as=counted_as,
             )
         )
-        return RoundWriter(self.task, self.id, round_id)
+        return RoundWriter(task, case_id, round_id)
 
 
-class RoundWriter(msgspec.Struct):
+class RoundWriter(msgspec.Struct, gc=False):  # as above
     """Writes what was said of one answer."""
 
     task: TaskWriter

@@ -145,7 +145,7 @@ class SampledRun:
         key = (line.sample_id, run_index)
         if key not in opened.rounds:
             verdict = self._verdicts.get((line.evaluation_name, *key))
-            case = write_case(line, task)
+            case = task.known(line.sample_id) or write_case(line, task)
             opened.rounds[key] = write_round(line, case, run_index, verdict)
         answer = opened.rounds[key]
         answer.score(dimension, value, on_scale(value) if metric.is_graded else None)

@@ -58,7 +58,7 @@ class LogReading:
     def add(self, sample: Sample) -> Iterable[Record | Problem]:
         """The records of one sample in one epoch."""
         task, case_id = self._task, self._case_id(sample)
-        case = task.cases.get(case_id)
+        case = task.known(case_id)
         if case is None:
             self._known[case_id] = sample.id
             case = task.case(

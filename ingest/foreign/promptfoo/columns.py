@@ -113,15 +113,14 @@ class Columns:
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
         case_id = self._seen.named(test.id, occurrence)
-        case = task.cases.get(case_id)
-        if case is None:
-            case = task.case(case_id, test.context, tags=test.tags)
+        if case_id not in task.n_rounds:
+            task.case(case_id, test.context, tags=test.tags)
             yield from task.written()
-        case.n_rounds += 1
-        place = (task.task_id, case_id, f"{case_id}-{case.n_rounds}")
+        task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
+        place = (task.task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
         status = status_of(row, checks)
-        yield round_of(row, place, case.n_rounds, status)
+        yield round_of(row, place, n, status)
         yield from checks
         if status != "error":
             scores = _scores(row, place, checks, status)

@@ -168,7 +168,7 @@ class Tasks:
         answer = case.round(
             self._cell(row, mapping.output),
             n=self._integer(row, mapping.round),
-            name=case.n_rounds + 1,
+            name=task.n_rounds[case_id] + 1,
             input_tokens=self._integer(row, mapping.input_tokens),
             output_tokens=self._integer(row, mapping.output_tokens),
             latency_ms=latency_ms,
