@@ -79,6 +79,7 @@ class TaskWriter:
         self._places = count()
         self._records: list[Record | Problem] = []
         self.write = self._records.append
+        """Writes any record, or a problem."""
 
     def written(self) -> list[Record | Problem]:
         """What was written since this was last asked."""

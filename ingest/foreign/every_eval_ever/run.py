@@ -186,9 +186,9 @@ class SampledRun:
         )
 
     def _when(self) -> Any:
-        said = (self.aggregate.evaluation_timestamp, self.aggregate.retrieved_timestamp)
-        times = (time(parsed(each)) for each in said)
-        return next((each for each in times if each), None)
+        about = self.aggregate
+        stamps = (about.evaluation_timestamp, about.retrieved_timestamp)
+        return next(filter(None, (time(parsed(each)) for each in stamps)), None)
 
     def _close(self, opened: _OpenEvaluation) -> None:
         task, metrics = opened.task, opened.metrics
