@@ -209,4 +209,5 @@ def _write_totals(report: Report, task: TaskWriter) -> None:
     for place, analysis in enumerate(report.analyses):
         if isinstance(analysis, dict) and analysis.get("type") == "scalar":
             title = analysis.get("title") or place
-            task.total(f"analyses.{title}", "own_formula", analysis.get("value"))
+            value = analysis.get("value")
+            task.total(f"analyses.{title}", "own_formula", value, place=place)

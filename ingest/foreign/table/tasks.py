@@ -18,7 +18,7 @@ from ingest.foreign.table.cells import (
     verdict_of,
 )
 from ingest.foreign.table.opening import Row
-from ingest.foreign.writing import RoundWriter, TaskWriter
+from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -141,12 +141,7 @@ class Tasks:
                 )
             )
             return
-        case = task.case(
-            case_id,
-            {k: _plain(v) for k, v in inputs.items()},
-            golden=_plain(content(row.get(mapping.expected or ""))),
-            tags=_tags(self._cell(row, mapping.tags)),
-        )
+        case = task.known(case_id) or self._case(case_id, row, inputs, task)
         error = self._cell(row, mapping.error)
         status = self._status(row, error)
         if status is None and mapping.verdict is not None:
@@ -179,6 +174,17 @@ class Tasks:
         )
         for name in self._columns:
             self._write_score(name, row.get(name), answer)
+
+    def _case(
+        self, case_id: str, row: Row, inputs: Row, task: TaskWriter
+    ) -> CaseWriter:
+        expected = self._mapping.expected
+        return task.case(
+            case_id,
+            {k: _plain(v) for k, v in inputs.items()},
+            golden=None if expected is None else _plain(content(row.get(expected))),
+            tags=_tags(self._cell(row, self._mapping.tags)),
+        )
 
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
         named = self._cell(row, self._mapping.case)
