@@ -87,6 +87,8 @@ class PromptOnProvider:
 class Columns:
     """All columns of a file.
 
+    What is said of a row is made into records at once: no files are larger than these.
+
     Args:
         source: The file.
         head: What it says of them.
@@ -108,7 +110,6 @@ class Columns:
         if self._run_id is None:  # JSONL: rows know their own ids and not the run's
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         task, test = self._column(row).task, self._test(row)
-        see = task.dimensions.see
         count = self._seen.next(task.task_id, test.id)
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
@@ -125,7 +126,7 @@ class Columns:
         if status != "error":
             scores = _scores(row, place, checks, status)
             for score in scores:
-                see(score.dimension_id, score.value)
+                task.dimensions.see(score.dimension_id, score.value)
             yield from scores
         self._same_run.add(row.id or text(row))
 
