@@ -9,8 +9,9 @@ holds:
 ``recognise(head) -> str | None``
     The form of a file, from its first bytes; ``None``: it is not this tool's.
 ``translate(source) -> Iterator[Record]``
-    The file as records (`records`), in any order, and problems of single records. Its
-    bytes come from `files`, redacted. Raises `Refused` where nothing of it can be read.
+    The file as records, in any order, and problems of single records: `tool_files`
+    decodes it, redacted, and `writing` makes records (`records`) of what it says.
+    Raises `Refused` where nothing of it can be read.
 ``gather(files)`` (only where a run is several files)
     Which file leads a run, and which belong to it (`runs`).
 

@@ -12,49 +12,28 @@ lengths and seconds are compared on their own scale. There is no verdict in it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ingest.foreign.documents import (
-    decode,
-    decode_file,
-    number,
-    on_scale,
-    shape_problem,
-    text,
-    time,
-)
-from ingest.foreign.files import lines, whole
-from ingest.foreign.grading import dimension_records
+from ingest.foreign.documents import number, on_scale, text, time
 from ingest.foreign.heads import Head
-from ingest.foreign.identity import Occurrences, SameRun, content_id
-from ingest.foreign.records import (
-    Baseline,
-    Case,
-    Check,
-    Record,
-    Round,
-    Rule,
-    Score,
-    Status,
-    Task,
-    Total,
-)
-from ingest.foreign.runs import Part, Run
+from ingest.foreign.identity import SameRun, content_id
+from ingest.foreign.records import Record, Rule, Status
+from ingest.foreign.runs import Part, Run, led_by
+from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.writing import TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
 FORMS = ("json", "rows", "summary", "parameters")
-VERSIONS = "1.18.10"
 
+_FILES = ToolFiles("Azure AI Evaluation", "1.18.10")
+_SAMPLES = ToolFiles("Azure's samples", "1.18.10")
 _QUERY = ("query", "question")
 _ANSWER = ("response", "answer")
 _TRUTH = ("ground_truth", "truth", "expected_response")
@@ -113,33 +92,20 @@ def _is_summary(head: Head) -> bool:
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
     """Rows lead the summary and the parameters of their folder."""
-    folders: dict[Path, list[Part]] = defaultdict(list)
-    for part in parts:
-        if part.form == "json":
-            yield part, ()
-        else:
-            folders[part.path.parent].append(part)
-    for of_folder in folders.values():
-        leads = [part for part in of_folder if part.form == "rows"]
-        others = [part for part in of_folder if part.form != "rows"]
-        if len(leads) == 1:
-            yield leads[0], tuple(others)
-        else:
-            for part in of_folder:
-                yield part, ()
+    yield from ((part, ()) for part in parts if part.form == "json")
+    yield from led_by("rows", (part for part in parts if part.form != "json"))
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The rows as records, then what the file claims of them."""
     if source.form == "json":
-        data = source.redact(whole(source))
-        export = decode_file(data, Export, "Azure AI Evaluation", VERSIONS)
-        reading = _Rows(source, {})
-        for row in export.rows:
-            reading.add(row)
-        yield from reading.closing()
+        export = _FILES.document(source, Export)
+        run = _RunOfRows(export.rows, source, {})
+        yield from run.records()
         for name, value in export.metrics.items():
-            yield reading.total(name, value, *reading.rule_of(name))
+            rule, dimension = run.rule_of(name)
+            run.task.total(f"metrics.{name}", rule, value, dimension=dimension)
+        yield from run.task.written()
     elif source.form == "rows":
         yield from _folder(source)
     else:
@@ -152,25 +118,24 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _folder(source: Source) -> Iterator[Record | Problem]:
-    beside: dict[str, dict[str, Any]] = {}
-    for path in source.companions:
-        data = source.redact(whole(source, path))
-        kind = "summary" if path.stem == "summary" else "parameters"
-        beside[kind] = decode_file(data, dict[str, Any], "Azure's samples", VERSIONS)
-    reading = _Rows(source, beside.get("parameters", {}))
-    for line, written in lines(source):
-        try:
-            row = decode(written, dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield shape_problem(
-                error, "Azure's samples", VERSIONS, line=line, raw=written
-            )
+    beside = {
+        "summary" if path.stem == "summary" else "parameters": _SAMPLES.document(
+            source, dict[str, Any], path
+        )
+        for path in source.companions
+    }
+    rows = []
+    for row in _SAMPLES.lines(source, dict[str, Any]):
+        if isinstance(row, Problem):
+            yield row
         else:
-            reading.add(_as_export(row))
-    yield from reading.closing()
-    for metric, told in beside.get("summary", {}).items():
-        for name, value in told.items() if isinstance(told, dict) else ():
-            yield reading.summary(metric, name, value)
+            rows.append(_as_export(row))
+    run = _RunOfRows(rows, source, beside.get("parameters", {}))
+    yield from run.records()
+    for metric, claims in beside.get("summary", {}).items():
+        for name, value in claims.items() if isinstance(claims, dict) else ():
+            run.add_claim(metric, name, value)
+    yield from run.task.written()
 
 
 def _as_export(row: dict[str, Any]) -> dict[str, Any]:
@@ -182,103 +147,86 @@ def _as_export(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class _Rows:
-    """The rows of one run."""
+class _RunOfRows:
+    """One run; it has no id, so all of its rows give it one.
 
-    def __init__(self, source: Source, parameters: dict[str, Any]) -> None:
+    Args:
+        rows: Named as ``evaluate`` names them.
+        source: The file.
+        parameters: What ran, where the file beside it says it.
+    """
+
+    def __init__(
+        self, rows: Sequence[dict[str, Any]], source: Source, parameters: dict[str, Any]
+    ) -> None:
+        self._rows = rows
         self._source = source
         self._parameters = parameters
-        self._same_run = SameRun("azure_ai_evaluation")
-        # the run has no id: rows wait until all of them have given it one
-        self._rows: list[dict[str, Any]] = []
-        self._task_id = ""
-        self.dimensions: dict[str, bool] = {}
-        """Dimension → whether its values lie on the scale 0 to 1."""
-        self._places = count()
+        same_rows = SameRun("azure_ai_evaluation")
+        for row in rows:
+            same_rows.add(text(sorted(row.items())))
+        stamp = parameters.get("evaluation_timestamp")
+        same_run = SameRun(same_rows.hash(), str(stamp))
+        task_id = f"azure-{same_run.hash()[:12]}"
+        self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
+        self._graded: dict[str, bool] = {}
 
-    def add(self, row: dict[str, Any]) -> None:
-        """Take a row in; its records come at the end."""
-        self._same_run.add(text(sorted(row.items())))
-        self._rows.append(row)
-
-    def closing(self) -> Iterator[Record]:
+    def records(self) -> Iterator[Record | Problem]:
         """Everything but the totals."""
-        stamp = self._parameters.get("evaluation_timestamp")
-        same = SameRun(self._same_run.hash(), str(stamp)).hash()
-        self._task_id = f"azure-{same[:12]}"
-        seen = Occurrences()
-        for position, row in enumerate(self._rows):
-            yield from self._row(row, position, seen)
-        yield self._task(same, stamp)
-        graded = [name for name, is_graded in self.dimensions.items() if is_graded]
-        yield from dimension_records(self._task_id, self.dimensions, graded)
-
-    def _task(self, same: str, stamp: Any) -> Task:
-        return Task(
-            task_id=self._task_id,
-            source_kind="azure_ai_evaluation",
-            title="azure",
+        for row in self._rows:
+            self._write(row)
+            yield from self.task.written()
+        path, parameters = self._source.path, self._parameters
+        self.task.describe(
+            "azure",
             prompt_version=(
-                self._source.path.parent.name
-                if self._source.form == "rows"
-                else self._source.path.stem
+                path.parent.name if self._source.form == "rows" else path.stem
             ),
-            model="unknown",
-            created_at=time(stamp) or self._source.modified_at,
-            run_id=self._task_id,
-            run_hash=same,
-            extras=text({"parameters": self._parameters}) if self._parameters else "{}",
+            created_at=time(parameters.get("evaluation_timestamp")),
+            extras={"parameters": parameters} if parameters else None,
         )
+        self.task.grade([name for name, graded in self._graded.items() if graded])
 
-    def _row(
-        self, row: dict[str, Any], position: int, seen: Occurrences
-    ) -> Iterator[Record]:
+    def _write(self, row: dict[str, Any]) -> None:
         columns = _columns_of(tuple(row))
         inputs = {name: row[column] for column, name in columns.inputs.items()}
         outputs = {name: row[column] for column, name in columns.outputs.items()}
-        query = _first(inputs, _QUERY)
-        named = inputs.get("id")
-        asked = query if query is not None else sorted(inputs.items())
-        said = query if isinstance(query, str) else None
-        case_id = str(named) if named is not None else content_id(asked, said)
-        case_id = seen.named(case_id, seen.next(case_id))
-        round_id = f"{case_id}-1"
-        yield Case(self._task_id, case_id, position, text({"query": query}))
-        truth = _first(inputs, _TRUTH)
-        if truth is not None:
-            golden = text({"answer": truth})
-            yield Baseline(self._task_id, case_id, "ground_truth", 0, golden)
-        answer = _first(inputs, _ANSWER)
-        checks = [
-            self._check(outputs, key, case_id, round_id, place)
-            for place, key in enumerate(columns.judged)
-        ]
-        yield Round(
-            task_id=self._task_id,
-            case_id=case_id,
-            round_id=round_id,
-            position=0,
-            run_index=1,
-            raw_output=answer if isinstance(answer, str | None) else text(answer),
-            metadata=text({k: v for k, v in inputs.items() if k not in _SHOWN}),
-            reported_status=_verdict(checks),
+        query, answered = _first(inputs, _QUERY), _first(inputs, _ANSWER)
+        case_id = inputs.get("id")
+        if case_id is None:
+            asked = query if query is not None else sorted(inputs.items())
+            case_id = content_id(asked, query if isinstance(query, str) else None)
+        case = self.task.case(
+            self.task.distinct(str(case_id)),
+            {"query": query},
+            golden=_first(inputs, _TRUTH),
+            golden_id="ground_truth",
         )
-        yield from checks
+        results = [outputs[f"{key}_result"] for key in columns.judged]
+        passed = [_PASSED.get(str(each).lower()) for each in results]
+        answer = case.round(
+            answered if isinstance(answered, str | None) else text(answered),
+            metadata={k: v for k, v in inputs.items() if k not in _SHOWN},
+            status=_verdict(passed),
+        )
+        for key, is_passed in zip(columns.judged, passed, strict=True):
+            reason = outputs.get(f"{key}_reason")
+            answer.check(
+                key,
+                "evaluator",
+                is_passed,
+                score=number(outputs.get(key)),
+                threshold=number(outputs.get(f"{key}_threshold")),
+                reason=reason if isinstance(reason, str) else None,
+            )
         for name in columns.measured:
             given = outputs[name]
             value = number(given)
             if value is None and given is not None:
                 continue  # a text is no score
-            if name not in self.dimensions:
-                self.dimensions[name] = self._is_graded(name)
-            yield Score(
-                task_id=self._task_id,
-                case_id=case_id,
-                round_id=round_id,
-                dimension_id=name,
-                value=value,
-                score=on_scale(value) if self.dimensions[name] else None,
-            )
+            if name not in self._graded:
+                self._graded[name] = self._is_graded(name)
+            answer.score(name, value, on_scale(value) if self._graded[name] else None)
 
     def _is_graded(self, name: str) -> bool:
         """By its definition, or as its numbers are 0 or 1 throughout the run."""
@@ -287,29 +235,12 @@ class _Rows:
         values = {number(row.get(f"outputs.{name}")) for row in self._rows} - {None}
         return bool(values) and values <= {0.0, 1.0}
 
-    def _check(
-        self, outputs: dict[str, Any], key: str, case_id: str, round_id: str, place: int
-    ) -> Check:
-        reason = outputs.get(f"{key}_reason")
-        return Check(
-            task_id=self._task_id,
-            case_id=case_id,
-            round_id=round_id,
-            position=place,
-            name=key,
-            type="evaluator",
-            passed=_PASSED.get(str(outputs[f"{key}_result"]).lower()),
-            score=number(outputs.get(key)),
-            threshold=number(outputs.get(f"{key}_threshold")),
-            reason=reason if isinstance(reason, str) else None,
-        )
-
     def rule_of(self, name: str) -> tuple[Rule, str | None]:
         """How a metric of ``evaluate`` is counted, and of which dimension."""
-        if name in self.dimensions:
+        if name in self._graded:
             return "mean_over_rounds", name
         evaluator, _, key = name.rpartition(".")
-        for dimension in self.dimensions:
+        for dimension in self._graded:
             if dimension.rpartition(".")[0] != evaluator:
                 continue
             if name == f"{dimension}_score":  # the same number again
@@ -318,34 +249,16 @@ class _Rows:
                 return "share_of_checks_passed", dimension
         return "not_in_rows", None
 
-    def summary(self, metric: str, name: str, value: Any) -> Total:
+    def add_claim(self, metric: str, name: str, value: Any) -> None:
         """One claim of a sample's summary."""
         where = f"summary.{metric}.{name}"
-        if (metric, name) == ("num_questions", "total"):
-            return self.total(where, value, "count_rounds", None)
-        if metric not in self.dimensions:
-            return self.total(where, value, "not_in_rows", None)
-        rule, about = _RULES.get(name, ("own_formula", {}))
-        return self.total(where, value, rule, metric, about)
-
-    def total(
-        self,
-        name: str,
-        value: Any,
-        rule: Rule,
-        dimension: str | None,
-        about: dict[str, Any] | None = None,
-    ) -> Total:
-        """One claim of the run."""
-        return Total(
-            task_id=self._task_id,
-            position=next(self._places),
-            name=name if name.startswith("summary.") else f"metrics.{name}",
-            rule=rule,
-            value=number(value),
-            dimension_id=dimension,
-            parameters=text(about or {}),
-        )
+        if metric in self._graded:
+            rule, about = _RULES.get(name, ("own_formula", {}))
+            self.task.total(where, rule, value, dimension=metric, parameters=about)
+        else:
+            is_count = (metric, name) == ("num_questions", "total")
+            rule = "count_rounds" if is_count else "not_in_rows"
+            self.task.total(where, rule, value)
 
 
 class _RowColumns(NamedTuple):
@@ -367,12 +280,12 @@ def _columns_of(columns: tuple[str, ...]) -> _RowColumns:
         {each: each.removeprefix(start) for each in columns if each.startswith(start)}
         for start in ("inputs.", "outputs.")
     )
-    said = outputs.values()
+    names = outputs.values()
     return _RowColumns(
         inputs,
         outputs,
-        [name.removesuffix("_result") for name in said if name.endswith("_result")],
-        [name for name in said if not _is_beside(name, said)],
+        [name.removesuffix("_result") for name in names if name.endswith("_result")],
+        [name for name in names if not _is_beside(name, names)],
     )
 
 
@@ -381,19 +294,17 @@ def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
 
 
 def _is_beside(name: str, outputs: Collection[str]) -> bool:
-    """Whether a column says more of another: its threshold, its reason, its twin."""
+    """Whether a column says more of another: its threshold, reason or duplicate."""
     for end in (*_BESIDE, *_BESIDE_TOO):
         if name.endswith(end) and name.removesuffix(end) in outputs:
             return True
     return name.endswith(("_result", "_reason", "_threshold", "_status", "_properties"))
 
 
-def _verdict(checks: Sequence[Check]) -> Status | None:
+def _verdict(passed: Sequence[bool | None]) -> Status | None:
     """All evaluators that have a pass rule; one that judged nothing leaves it open."""
-    if not checks:
+    if not passed:
         return None
-    if any(check.passed is False for check in checks):
+    if False in passed:
         return "fail"
-    if any(check.passed is None for check in checks):
-        return "unevaluated"
-    return "pass"
+    return "unevaluated" if None in passed else "pass"

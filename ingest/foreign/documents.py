@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -16,7 +15,6 @@ from promptlab.contracts.times import in_utc, read_time
 
 T = TypeVar("T")
 
-_BOM = b"\xef\xbb\xbf"
 _NOT_JSON = {b"NaN": re.compile(rb"NaN"), b"Infinity": re.compile(rb"-?Infinity")}
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
@@ -71,50 +69,6 @@ def _with_null(data: bytes, pattern: re.Pattern[bytes]) -> bytes:
     return b"".join(pieces) + data[done:]
 
 
-def decode_file(data: bytes, kind: type[T], tool: str, versions: str) -> T:
-    """Decode a whole file.
-
-    Args:
-        data: Its bytes.
-        kind: What it holds.
-        tool: Name of the tool, for people.
-        versions: Which versions the reader was tried on.
-
-    Raises:
-        Refused: It cannot be read; the problem says where and why.
-    """
-    try:
-        return decode(data.removeprefix(_BOM), kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(shape_problem(error, tool, versions)) from None
-
-
-def shape_problem(
-    error: Exception,
-    tool: str,
-    versions: str,
-    *,
-    line: int | None = None,
-    pointer: str | None = None,
-    raw: bytes | None = None,
-) -> Problem:
-    """Say that a file, or one record of it, is not what the tool's reader expects."""
-    return Problem(
-        "unexpected_shape",
-        f"looks like {tool}'s, but: {_why(error)}. The reader was tried on {versions};"
-        " write the file again with one of these, or tell us of the new shape",
-        line=line,
-        pointer=pointer,
-        raw_text=None if raw is None else raw.decode("utf-8", "replace"),
-    )
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply to be read"
-    return str(error).rstrip(".")
-
-
 def text(value: Any) -> str:
     """JSON of a value, compact; a text stays JSON, in quotes."""
     return _encode(value).decode()
@@ -155,12 +109,17 @@ def number(value: Any) -> float | None:
     return as_double if math.isfinite(as_double) else None
 
 
-def whole(value: Any) -> int | None:
+def integer(value: Any) -> int | None:
     """A number as a 64-bit integer; ``None`` for anything else."""
     as_double = number(value)
     if as_double is None or abs(as_double) >= 2**63:
         return None
     return int(as_double)
+
+
+def milliseconds(seconds: float | None) -> float | None:
+    """Seconds as milliseconds, without the dust of the multiplication."""
+    return None if seconds is None else round(seconds * 1000, 6)
 
 
 def on_scale(value: float | None) -> float | None:
@@ -191,6 +150,3 @@ def first_line(value: str | None, longest: int = 60) -> str | None:
 @cache
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(kind)
-
-
-Redact = Callable[[bytes], bytes]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ingest.reading.source import Source
 
 
-def whole(source: Source, path: Path | None = None) -> bytes:
+def file_bytes(source: Source, path: Path | None = None) -> bytes:
     """All bytes of the leading file, or of a companion, as they are written.
 
     Raises:

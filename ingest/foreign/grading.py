@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ingest.foreign.records import Dimension, Direction
 
 
-@dataclass
+@dataclass(slots=True)
 class _Values:
     """What the values of one dimension have in common."""
 
     some: bool = False
     all_binary: bool = True
     all_on_scale: bool = True
+
+
+def no_share(_name: str) -> bool:
+    """Of no name it is known that its values lie on the scale 0 to 1."""
+    return False
 
 
 @dataclass
@@ -28,16 +33,22 @@ class Dimensions:
     """
 
     task_id: str
-    is_share: Callable[[str], bool] = frozenset[str]().__contains__
+    is_share: Callable[[str], bool] = no_share
     _values: dict[str, _Values] = field(default_factory=dict)
 
     def see(self, name: str, value: float | None) -> None:
         """Take note of a value."""
-        values = self._values.setdefault(name, _Values())
+        values = self._values.get(name)
+        if values is None:
+            values = self._values[name] = _Values()
         if value is not None:
             values.some = True
-            values.all_binary &= value in (0, 1)
-            values.all_on_scale &= 0 <= value <= 1
+            if value not in (0, 1):
+                values.all_binary = False
+                values.all_on_scale &= 0 <= value <= 1
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
@@ -49,39 +60,33 @@ class Dimensions:
         return values.all_on_scale and (is_binary or self.is_share(name))
 
     def records(
-        self, directions: Mapping[str, Direction] | None = None
+        self,
+        graded: Collection[str] | None = None,
+        directions: Mapping[str, Direction | None] | None = None,
+        weights: Mapping[str, float] | None = None,
     ) -> Iterator[Dimension]:
-        """One record each; those that are graded weigh the same.
+        """One record each.
 
         Args:
-            directions: Where the tool says one.
+            graded: Those whose values lie on the scale 0 to 1, 1 best; else those that
+                are known to.
+            directions: Where the tool says one; else what is graded is best at 1.
+            weights: Shares of the overall score; else all that are graded weigh the
+                same.
         """
-        graded = [name for name in self._values if self.is_graded(name)]
-        yield from dimension_records(self.task_id, self._values, graded, directions)
-
-
-def dimension_records(
-    task_id: str,
-    names: Iterable[str],
-    graded: Collection[str],
-    directions: Mapping[str, Direction | None] | None = None,
-) -> Iterator[Dimension]:
-    """One record each; those that are graded weigh the same.
-
-    Args:
-        task_id: The task they belong to.
-        names: In the order they appear.
-        graded: Those whose values lie on the scale 0 to 1, 1 best.
-        directions: Where the tool says one.
-    """
-    told = directions or {}
-    for position, name in enumerate(names):
-        yield Dimension(
-            task_id=task_id,
-            dimension_id=name,
-            position=position,
-            name=name,
-            weight=1 / len(graded) if name in graded else 0.0,
-            is_graded=name in graded,
-            direction=told.get(name, "higher_better" if name in graded else None),
-        )
+        if graded is None:
+            graded = [name for name in self if self.is_graded(name)]
+        if weights is None:
+            weights = dict.fromkeys(graded, 1 / len(graded)) if graded else {}
+        directions = directions or {}
+        for position, name in enumerate(self):
+            is_graded = name in graded
+            yield Dimension(
+                task_id=self.task_id,
+                dimension_id=name,
+                position=position,
+                name=name,
+                weight=weights.get(name, 0.0),
+                is_graded=is_graded,
+                direction=directions.get(name, "higher_better" if is_graded else None),
+            )

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 _sorted = msgspec.json.Encoder(order="deterministic").encode
+_NUMBER = re.compile(r"(\d+)")
 _NOT_WORDS = re.compile(r"[\W_]+")
 _SLUG = 32
 _HASH = 12
@@ -26,6 +27,11 @@ def content_id(content: Any, said: str | None = None) -> str:
     words = _NOT_WORDS.sub("-", (said or "")[: 4 * _SLUG].lower())
     words = words.strip("-")[:_SLUG].rstrip("-")
     return f"{words}-{digest}" if words else digest
+
+
+def first_text(values: Iterable[Any]) -> str | None:
+    """The first text among values: what a person would know them by."""
+    return next((each for each in values if isinstance(each, str)), None)
 
 
 class Occurrences:
@@ -74,3 +80,18 @@ class SameRun:
 def joined_texts(parts: Iterable[str | None], between: str = " / ") -> str:
     """The parts that say something, in one text."""
     return between.join(part.strip() for part in parts if part and part.strip())
+
+
+def natural_key(name: str) -> list[tuple[bool, int, str]]:
+    """Sorts names by the numbers in them: ``sample.2`` before ``sample.10``."""
+    return [
+        (False, int(part), "") if part.isdecimal() else (True, len(part), part)
+        for part in _NUMBER.split(name)
+    ]
+
+
+def some_of(names: Iterable[str], most: int = 3) -> str:
+    """The first of some names, and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if names[most:] else ""
+    return ", ".join(names[:most]) + more

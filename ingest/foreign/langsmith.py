@@ -16,32 +16,20 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ingest.foreign.csv_rows import csv_rows
-from ingest.foreign.documents import (
-    answer,
-    decode,
-    decode_file,
-    number,
-    on_scale,
-    shape_problem,
-    text,
-    time,
-)
-from ingest.foreign.files import lines, whole
-from ingest.foreign.grading import Dimensions
+from ingest.foreign.documents import milliseconds, number, on_scale, text, time
 from ingest.foreign.heads import Head
-from ingest.foreign.identity import Occurrences, SameRun, content_id
-from ingest.foreign.records import Baseline, Case, Record, Round, Score, Task
+from ingest.foreign.identity import SameRun, content_id, first_text
+from ingest.foreign.records import Record
+from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.writing import TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
 FORMS = ("jsonl", "json", "csv")
-VERSIONS = "0.15.0"
 
+_FILES = ToolFiles("LangSmith", "0.15.0")
 _WORDS = {"true": 1.0, "false": 0.0}
 
 Row = Mapping[str, Any]
@@ -60,127 +48,69 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The experiment as records."""
-    experiment: _Experiment | None = None
+    """The experiment as records; it is known by the id of its first row."""
+    task: TaskWriter | None = None
+    run = ""
     for row in _rows(source):
         if isinstance(row, Problem):
             yield row
             continue
-        if experiment is None:
-            experiment = _Experiment(row, source)
-        yield from experiment.add(row)
-    if experiment is not None:
-        yield from experiment.closing()
+        if task is None:
+            run = str(row.get("id") or content_id(row))
+            same_run = SameRun("langsmith")
+            task = TaskWriter("langsmith", f"langsmith-{run}", source, same_run)
+        _write(row, task)
+        yield from task.written()
+    if task is not None:
+        task.describe(created_at=_born(run))
+        task.grade()
+        yield from task.written()
 
 
 def _rows(source: Source) -> Iterator[Row | Problem]:
     if source.form == "csv":
-        yield from csv_rows(source, "LangSmith", VERSIONS)
+        yield from _FILES.csv(source)
     elif source.form == "json":
-        data = source.redact(whole(source))
-        yield from decode_file(data, list[dict[str, Any]], "LangSmith", VERSIONS)
+        yield from _FILES.document(source, list[dict[str, Any]])
     else:
-        for line, written in lines(source):
-            try:
-                yield decode(written, dict[str, Any])
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                yield shape_problem(
-                    error, "LangSmith", VERSIONS, line=line, raw=written
-                )
+        yield from _FILES.lines(source, dict[str, Any])
 
 
-class _Experiment:
-    """Turns rows into records.
-
-    Args:
-        first: The first row; the experiment is known by its id.
-        source: The file.
-    """
-
-    def __init__(self, first: Row, source: Source) -> None:
-        run = str(first.get("id") or content_id(first))
-        self._source = source
-        self._task_id = f"langsmith-{run}"
-        self._created_at = _born(run)
-        self._dimensions = Dimensions(self._task_id)
-        self._same_run = SameRun("langsmith")
-        self._seen = Occurrences()
-        self._cases = 0
-
-    def add(self, row: Row) -> Iterator[Record]:
-        """The records of one run of an example."""
-        task_id, inputs = self._task_id, _below(row, "inputs")
-        example = row.get("example_id")
-        said = next((each for each in inputs.values() if isinstance(each, str)), None)
-        case_id = str(example) if example else content_id(inputs, said)
-        n = self._seen.next(case_id)
-        if n == 1:
-            yield Case(task_id, case_id, self._cases, text({"inputs": inputs}))
-            self._cases += 1
-            reference = _below(row, "reference")
-            if reference:
-                golden = text({"answer": _one_of(reference)})
-                yield Baseline(task_id, case_id, "reference", 0, golden)
-        run = row.get("id")
-        self._same_run.add(str(run) if run else text(row))
-        error = row.get("error")
-        seconds = number(_value(row.get("execution_time")))
-        output, parsed = answer(_one_of(_below(row, "outputs")))
-        round_id = f"{case_id}-{n}"
-        yield Round(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            position=n - 1,
-            run_index=n,
-            raw_output=output,
-            parsed_output=parsed,
-            latency_ms=None if seconds is None else round(seconds * 1000, 6),
-            metadata=text({"run_id": run} if run else {}),
-            executed_at=_born(run),
-            error=str(error) if error else None,
-            reported_status="error" if error else None,
-        )
-        for key, given in row.items():
-            if not key.startswith("feedback."):
-                continue
-            name, value = key.removeprefix("feedback."), _value(given)
-            self._dimensions.see(name, value)
-            if given is None and error:
-                continue  # there was nothing to judge
-            is_label = value is None and given is not None
-            yield Score(
-                task_id=task_id,
-                case_id=case_id,
-                round_id=round_id,
-                dimension_id=name,
-                value=value,
-                score=on_scale(value),
-                payload=text({"given": given} if is_label else {}),
-            )
-
-    def closing(self) -> Iterator[Record]:
-        """The task and its dimensions, when all rows are read."""
-        yield Task(
-            task_id=self._task_id,
-            source_kind="langsmith",
-            title=self._source.path.name.split(".", 1)[0],
-            prompt_version="unknown",
-            model="unknown",
-            created_at=self._created_at or self._source.modified_at,
-            run_id=self._task_id,
-            run_hash=self._same_run.hash(),
-        )
-        yield from self._dimensions.records()
+def _write(row: Row, task: TaskWriter) -> None:
+    """One run of an example."""
+    inputs, reference = _below(row, "inputs"), _below(row, "reference")
+    example, run, error = (row.get(key) for key in ("example_id", "id", "error"))
+    case = task.case(
+        str(example) if example else content_id(inputs, first_text(inputs.values())),
+        {"inputs": inputs},
+        golden=_one_of(reference),
+        golden_id="reference",
+    )
+    task.same_run.add(str(run) if run else text(row))
+    answer = case.round(
+        _one_of(_below(row, "outputs")),
+        latency_ms=milliseconds(number(_value(row.get("execution_time")))),
+        metadata={"run_id": run} if run else None,
+        executed_at=_born(run),
+        error=str(error) if error else None,
+    )
+    for name, given in _below(row, "feedback", keep_empty=True).items():
+        value = _value(given)
+        if given is None and error:  # there was nothing to judge
+            task.dimensions.see(name, None)
+            continue
+        is_label = value is None and given is not None
+        payload = {"given": given} if is_label else None
+        answer.score(name, value, on_scale(value), payload=payload)
 
 
-def _below(row: Row, prefix: str) -> dict[str, Any]:
-    """What stands in the columns of a prefix, without what is empty."""
+def _below(row: Row, prefix: str, *, keep_empty: bool = False) -> dict[str, Any]:
+    """What stands in the columns of a prefix."""
     start = f"{prefix}."
     return {
         key.removeprefix(start): value
         for key, value in row.items()
-        if key.startswith(start) and value is not None
+        if key.startswith(start) and (keep_empty or value is not None)
     }
 
 

@@ -10,8 +10,7 @@ Verdicts are its ``match`` events; ``metrics`` events are scores.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
@@ -19,42 +18,21 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ingest.foreign import prompts
-from ingest.foreign.documents import (
-    ABSENT,
-    Refused,
-    answer,
-    decode,
-    number,
-    on_scale,
-    shape_problem,
-    text,
-    time,
-    whole,
-)
-from ingest.foreign.files import lines
+from ingest.foreign.documents import Refused, integer, number, on_scale, text, time
+from ingest.foreign.grading import Dimensions
 from ingest.foreign.heads import Head
-from ingest.foreign.identity import Occurrences, SameRun, content_id
-from ingest.foreign.records import (
-    Baseline,
-    Case,
-    Check,
-    Dimension,
-    Record,
-    Round,
-    Rule,
-    Score,
-    Status,
-    Task,
-    Total,
-)
+from ingest.foreign.identity import content_id, natural_key
+from ingest.foreign.records import Record, Rule, Status
+from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.writing import TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
 FORMS = ("jsonl",)
-VERSIONS = "3.0.1"
 
+_FILES = ToolFiles("OpenAI evals", "3.0.1")
 _MATCH = "match"
 _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
 """What lies on the scale 0 to 1 by its definition."""
@@ -65,7 +43,6 @@ _TOKENS: dict[str, Rule] = {
 }
 _BOOTSTRAP = "boostrap_std"
 """As it is spelt."""
-_NUMBER = re.compile(r"(\d+)")
 
 
 class Spec(msgspec.Struct):
@@ -87,7 +64,7 @@ class LogLine(msgspec.Struct):
     sample_id: str | None = None
     event_id: int = 0
     type: str | None = None
-    data: msgspec.Raw = ABSENT
+    data: Any = {}
     created_at: str | None = None
 
 
@@ -99,15 +76,38 @@ def recognise(head: Head) -> str | None:
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The run as records; a sample is complete when all lines are read."""
-    run = _Run()
-    for line, written in lines(source):
-        try:
-            run.add(decode(written, LogLine))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield shape_problem(error, "OpenAI evals", VERSIONS, line=line, raw=written)
-    if run.spec is None:
+    spec: Spec | None = None
+    report: dict[str, Any] = {}
+    samples: dict[str, _Sample] = {}
+    for line in _FILES.lines(source, LogLine):
+        if isinstance(line, Problem):
+            yield line
+        elif line.spec is not None:
+            spec = line.spec
+        elif line.final_report is not None:
+            report = line.final_report
+        elif line.sample_id is not None:
+            samples.setdefault(line.sample_id, _Sample(line.sample_id)).add(line)
+    if spec is None:
         raise Refused(Problem("unexpected_shape", "no line holds the run's `spec`"))
-    yield from run.records(run.spec, source)
+    task = TaskWriter("openai_evals", spec.run_id, source)
+    # by the numbers in their ids, so that equal prompts keep their order
+    for sample in sorted(samples.values(), key=lambda each: natural_key(each.id)):
+        _write(sample, task)
+        yield from task.written()
+    _describe(spec, _opening(samples.values()), task)
+    graded = [name for name in task.dimensions if name in _GRADED]
+    # accuracy says of a sample what its match says
+    task.grade(graded, weights=dict.fromkeys(graded[:1], 1.0))
+    for name, value in report.items():
+        rule, dimension = _rule_of(name, task.dimensions)
+        task.total(f"final_report.{name}", rule, value, dimension=dimension)
+    if spec.created_at and "+" not in spec.created_at:
+        task.warn(
+            "time_without_zone",
+            f"created_at {spec.created_at} names no zone: it is read as UTC",
+        )
+    yield from task.written()
 
 
 @dataclass
@@ -125,8 +125,7 @@ class _Sample:
 
     def add(self, event: LogLine) -> None:
         """Add one event."""
-        data: Any = decode(event.data, Any) if bytes(event.data) else {}
-        data = data if isinstance(data, dict) else {"data": data}
+        data = event.data if isinstance(event.data, dict) else {"data": event.data}
         if event.type == "sampling":
             if not self.outputs:
                 self.prompt = data.get("prompt")
@@ -135,7 +134,7 @@ class _Sample:
             usage = data.get("usage")
             usage = usage if isinstance(usage, dict) else {}
             names = ("prompt_tokens", "completion_tokens")
-            given, made = (whole(usage.get(name)) for name in names)
+            given, made = (integer(usage.get(name)) for name in names)
             self.tokens.append((given, made))
         elif event.type == _MATCH:
             self.matches.append(data)
@@ -157,155 +156,66 @@ class _Sample:
             else "fail"
         )
 
-    @property
-    def place(self) -> list[Any]:
-        """Sorts by the numbers in its id, so that equal prompts keep their order."""
-        parts = _NUMBER.split(self.id)
-        return [int(each) if each.isdigit() else each for each in parts]
 
-
-class _Run:
-    """One file."""
-
-    def __init__(self) -> None:
-        self.spec: Spec | None = None
-        self.report: dict[str, Any] = {}
-        self.samples: dict[str, _Sample] = {}
-        self.names: list[str] = []
-
-    def add(self, line: LogLine) -> None:
-        if line.spec is not None:
-            self.spec = line.spec
-        elif line.final_report is not None:
-            self.report = line.final_report
-        elif line.sample_id is not None:
-            sample = self.samples.setdefault(line.sample_id, _Sample(line.sample_id))
-            sample.add(line)
-
-    def records(self, spec: Spec, source: Source) -> Iterator[Record | Problem]:
-        same_run = SameRun("openai_evals", spec.run_id)
-        seen = Occurrences()
-        for position, sample in enumerate(_in_order(self.samples.values())):
-            same_run.add(sample.id)
-            asked = sample.prompt if sample.prompt is not None else sample.id
-            case_id = content_id(asked, _last_words(asked))
-            case_id = seen.named(case_id, seen.next(case_id))
-            yield from self._sample(sample, spec.run_id, case_id, position)
-        yield _task(spec, same_run, source, _opening(self.samples.values()))
-        for position, name in enumerate(self.names):
-            yield Dimension(
-                task_id=spec.run_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                # accuracy says of a sample what its match says
-                weight=float(name == next((n for n in self.names if n in _GRADED), "")),
-                is_graded=name in _GRADED,
-                direction="higher_better" if name in _GRADED else None,
-            )
-        yield from self._totals(spec.run_id)
-        if spec.created_at and "+" not in spec.created_at:
-            yield Problem(
-                "time_without_zone",
-                f"created_at {spec.created_at} names no zone: it is read as UTC",
-                severity="warning",
-                record_id=spec.run_id,
-            )
-
-    def _sample(
-        self, sample: _Sample, task_id: str, case_id: str, position: int
-    ) -> Iterator[Record]:
-        round_id = f"{case_id}-1"
-        yield Case(task_id, case_id, position, text({"input": sample.prompt}))
-        expected = [each["expected"] for each in sample.matches if "expected" in each]
-        if expected:
-            golden = text({"answer": expected[0]})
-            yield Baseline(task_id, case_id, "expected", 0, golden)
-        output = sample.outputs[0] if sample.outputs else None
-        if isinstance(output, list) and len(output) == 1:
-            output = output[0]
-        raw_output, parsed = answer(output)
-        yield Round(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            position=0,
-            run_index=1,
-            raw_output=raw_output,
-            parsed_output=parsed,
-            input_tokens=_sum(given for given, _ in sample.tokens),
-            output_tokens=_sum(made for _, made in sample.tokens),
-            metadata=text({"sample_id": sample.id, "calls": len(sample.outputs)}),
-            executed_at=time(sample.executed_at),
-            error=sample.error,
-            reported_status=sample.status,
-        )
-        for place, match in enumerate(sample.matches):
-            correct = match.get("correct")
-            yield Check(
-                task_id=task_id,
-                case_id=case_id,
-                round_id=round_id,
-                position=place,
-                name=_MATCH,
-                type=_MATCH,
-                passed=correct if isinstance(correct, bool) else None,
-                score=number(correct),
-                expected=text(match["expected"]) if "expected" in match else None,
-                reason=f"picked {text(match['picked'])}" if "picked" in match else None,
-            )
-        values = {_MATCH: sample.matches[0].get("correct")} if sample.matches else {}
-        for name, value in {**values, **sample.metrics}.items():
-            if name not in self.names:
-                self.names.append(name)
-            as_number = number(value)
-            yield Score(
-                task_id=task_id,
-                case_id=case_id,
-                round_id=round_id,
-                dimension_id=name,
-                value=as_number,
-                score=on_scale(as_number) if name in _GRADED else None,
-                payload=text({"given": value}) if as_number is None else "{}",
-            )
-
-    def _totals(self, task_id: str) -> Iterator[Total]:
-        for position, (name, value) in enumerate(self.report.items()):
-            rule, dimension = _TOKENS.get(name, "own_formula"), None
-            if name == _BOOTSTRAP:
-                rule = "random_draws"
-            if name in self.names:
-                rule, dimension = "mean_over_rounds", name
-            elif name == "accuracy" and _MATCH in self.names:
-                rule, dimension = "mean_over_rounds", _MATCH
-            yield Total(
-                task_id=task_id,
-                position=position,
-                name=f"final_report.{name}",
-                rule=rule,
-                value=number(value),
-                dimension_id=dimension,
-            )
-
-
-def _task(spec: Spec, same_run: SameRun, source: Source, opening: list[Any]) -> Task:
-    version = spec.eval_name.removeprefix(spec.base_eval or "").strip(".")
-    return Task(
-        task_id=spec.run_id,
-        source_kind="openai_evals",
-        title=spec.eval_name,
-        prompt_version=version or spec.eval_name,
-        model=", ".join(str(each) for each in spec.completion_fns) or "unknown",
-        created_at=time(spec.created_at) or source.modified_at,
-        run_id=spec.run_id,
-        run_hash=same_run.hash(),
-        extras=text(prompts.about(opening, run_config=spec.run_config)),
+def _write(sample: _Sample, task: TaskWriter) -> None:
+    task.same_run.add(sample.id)
+    asked = sample.prompt if sample.prompt is not None else sample.id
+    expected = [each["expected"] for each in sample.matches if "expected" in each]
+    case = task.case(
+        task.distinct(content_id(asked, _last_words(asked))),
+        {"input": sample.prompt},
+        golden=expected[0] if expected else None,
     )
+    output = sample.outputs[0] if sample.outputs else None
+    answer = case.round(
+        output[0] if isinstance(output, list) and len(output) == 1 else output,
+        input_tokens=_sum(given for given, _ in sample.tokens),
+        output_tokens=_sum(made for _, made in sample.tokens),
+        metadata={"sample_id": sample.id, "calls": len(sample.outputs)},
+        executed_at=time(sample.executed_at),
+        error=sample.error,
+        status=sample.status,
+    )
+    for match in sample.matches:
+        correct = match.get("correct")
+        answer.check(
+            _MATCH,
+            _MATCH,
+            correct if isinstance(correct, bool) else None,
+            score=number(correct),
+            expected=text(match["expected"]) if "expected" in match else None,
+            reason=f"picked {text(match['picked'])}" if "picked" in match else None,
+        )
+    values = {_MATCH: sample.matches[0].get("correct")} if sample.matches else {}
+    for name, given in {**values, **sample.metrics}.items():
+        value = number(given)
+        answer.score(
+            name,
+            value,
+            on_scale(value) if name in _GRADED else None,
+            payload={"given": given} if value is None else None,
+        )
 
 
-def _in_order(samples: Any) -> list[_Sample]:
-    return sorted(
-        samples, key=lambda each: [str(type(p)) + f"{p:>20}" for p in each.place]
+def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
+    """How a number of the report is counted, and of which dimension."""
+    if name in dimensions:
+        return "mean_over_rounds", name
+    if name == "accuracy" and _MATCH in dimensions:
+        return "mean_over_rounds", _MATCH
+    if name == _BOOTSTRAP:
+        return "random_draws", None
+    return _TOKENS.get(name, "own_formula"), None
+
+
+def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:
+    version = spec.eval_name.removeprefix(spec.base_eval or "").strip(".")
+    task.describe(
+        spec.eval_name,
+        model=", ".join(str(each) for each in spec.completion_fns),
+        prompt_version=version or spec.eval_name,
+        created_at=time(spec.created_at),
+        extras=prompts.about(opening, run_config=spec.run_config),
     )
 
 
@@ -334,6 +244,6 @@ def _last_words(prompt: Any) -> str | None:
     return prompt if isinstance(prompt, str) else None
 
 
-def _sum(counts: Iterator[int | None]) -> int | None:
+def _sum(counts: Iterable[int | None]) -> int | None:
     known = [each for each in counts if each is not None]
     return sum(known) if known else None

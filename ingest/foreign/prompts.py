@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.foreign.settings import told_of
+from ingest.foreign.settings import by_plain_name
 
 _NAMED = (
     "prompt template",
@@ -36,31 +36,31 @@ def in_settings(settings: Any) -> Any:
     """The prompt that an author wrote among the settings of a run, if there is one."""
     if not isinstance(settings, Mapping):
         return None
-    told = told_of(settings)
+    by_name = by_plain_name(settings)
     for name in _NAMED:
-        prompt = _read(told.get(name))
+        prompt = _read(by_name.get(name))
         if isinstance(prompt, list) or (prompt and not _NAME.fullmatch(prompt)):
             return prompt
     return None
 
 
-def messages(*said: tuple[str, Any]) -> Any:
+def messages(*parts: tuple[str, Any]) -> Any:
     """A prompt made of parts.
 
     Args:
-        said: Role and text; a part that is no text, or blank, is left out.
+        parts: Role and text; a part that is no text, or blank, is left out.
 
     Returns:
         Messages; what the user alone says is a text; ``None`` where nothing is said.
     """
-    parts = [
+    found = [
         {"role": role, "content": content}
-        for role, content in said
+        for role, content in parts
         if isinstance(content, str) and content.strip()
     ]
-    if len(parts) == 1 and parts[0]["role"] == "user":
-        return parts[0]["content"]
-    return parts or None
+    if len(found) == 1 and found[0]["role"] == "user":
+        return found[0]["content"]
+    return found or None
 
 
 def _read(prompt: Any) -> str | list[Any] | None:

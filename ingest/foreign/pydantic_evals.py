@@ -13,45 +13,34 @@ nobody judged. There is no pass rule over a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ingest.foreign import prompts
 from ingest.foreign.documents import (
-    answer,
     decode,
-    decode_file,
+    integer,
+    milliseconds,
     number,
     on_scale,
-    shape_problem,
     text,
-    whole,
 )
-from ingest.foreign.files import whole as whole_file
-from ingest.foreign.grading import Dimensions
 from ingest.foreign.heads import Head
-from ingest.foreign.identity import Occurrences, SameRun, content_id
-from ingest.foreign.records import (
-    Baseline,
-    Case,
-    Check,
-    Record,
-    Round,
-    Score,
-    Task,
-    Total,
-)
+from ingest.foreign.identity import SameRun, content_id
+from ingest.foreign.records import Record
 from ingest.foreign.settings import env_of, setting
+from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.writing import RoundWriter, TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
 FORMS = ("json",)
-VERSIONS = "2.62.0"
 
+_FILES = ToolFiles("Pydantic Evals", "2.62.0")
 _REPEAT = re.compile(r" \[(\d+)/\d+\]$")
 _NUMBERED = re.compile(r"Case \d+")
 
@@ -119,192 +108,106 @@ def recognise(head: Head) -> str | None:
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The experiment as records."""
-    data = source.redact(whole_file(source))
-    report = decode_file(data, Report, "Pydantic Evals", VERSIONS)
+    report = _FILES.document(source, Report)
     same_run = SameRun("pydantic_evals", report.name)
     for written in (*report.cases, *report.failures):
         same_run.add(text(decode(written, Any)))
-    experiment = _ReportRows(content_id(same_run.hash(), report.name))
-    yield from experiment.rows(report)
-    yield _task(report, experiment, same_run.hash(), source)
-    yield from experiment.dimensions.records()
-    yield from _totals(report, experiment.task_id)
+    task_id = content_id(same_run.hash(), report.name)
+    task = TaskWriter("pydantic_evals", task_id, source, same_run)
+    models: set[str | None] = set()
+    for key, rows in (("/cases", report.cases), ("/failures", report.failures)):
+        for row in _FILES.items(rows, Row, key):
+            if isinstance(row, Problem):
+                yield row
+            else:
+                _write(row, task)
+                models.add(setting(row.attributes, "model", "model name"))
+                yield from task.written()
+    _describe(report, models - {None}, task)
+    task.grade()
+    _write_totals(report, task)
+    yield from task.written()
 
 
-class _ReportRows:
-    """Turns rows into records.
-
-    Args:
-        task_id: The task that they become.
-    """
-
-    def __init__(self, task_id: str) -> None:
-        self.task_id = task_id
-        self.dimensions = Dimensions(task_id)
-        self.models: set[str | None] = set()
-        self._cases: dict[str, int] = {}
-        self._seen = Occurrences()
-
-    def rows(self, report: Report) -> Iterator[Record | Problem]:
-        """Every case that ran and every one that failed to."""
-        for key, rows in (("cases", report.cases), ("failures", report.failures)):
-            for place, written in enumerate(rows):
-                try:
-                    row = decode(written, Row)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    pointer = f"/{key}/{place}"
-                    yield shape_problem(
-                        error,
-                        "Pydantic Evals",
-                        VERSIONS,
-                        pointer=pointer,
-                        raw=bytes(written),
-                    )
-                else:
-                    yield from self._row(row)
-
-    def _row(self, row: Row) -> Iterator[Record]:
-        task_id = self.task_id
-        repeat = _REPEAT.search(row.name)
-        n = int(repeat[1]) if repeat else 1
-        case_id = _case_id(row, repeat)
-        case_id = Occurrences.named(case_id, self._seen.next(case_id, str(n)))
-        if case_id not in self._cases:
-            self._cases[case_id] = len(self._cases)
-            asked = {"inputs": row.inputs, "metadata": row.metadata}
-            said = {key: value for key, value in asked.items() if value is not None}
-            yield Case(task_id, case_id, self._cases[case_id], text(said))
-            if row.expected_output is not None:
-                golden = text({"answer": row.expected_output})
-                yield Baseline(task_id, case_id, "expected_output", 0, golden)
-        place = (task_id, case_id, f"{case_id}-{n}")
-        yield _round(row, place, n)
-        self.models.add(setting(row.attributes, "model", "model name"))
-        yield from _checks(row, place)
-        for name, result in {**row.assertions, **row.scores, **row.labels}.items():
-            score = _score(name, result, place)
-            self.dimensions.see(name, score.value)
-            yield score
-
-
-def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
-    name = row.source_case_name or (row.name[: repeat.start()] if repeat else row.name)
-    if name.strip() and not _NUMBERED.fullmatch(name):
-        return name
-    said = row.inputs if isinstance(row.inputs, str) else None
-    return content_id([row.inputs, row.expected_output], said)
-
-
-def _round(row: Row, place: tuple[str, str, str], n: int) -> Round:
-    task_id, case_id, round_id = place
-    output, parsed = answer(row.output)
-    seconds, metrics = row.task_duration, row.metrics
+def _write(row: Row, task: TaskWriter) -> None:
+    """A case that ran, or failed to, and what evaluators said of it."""
+    repeat = _REPEAT.search(row.name)
+    n = int(repeat[1]) if repeat else 1
+    asked = {"inputs": row.inputs, "metadata": row.metadata}
+    case = task.case(
+        task.distinct(_case_id(row, repeat), str(n)),
+        {key: value for key, value in asked.items() if value is not None},
+        golden=row.expected_output,
+        golden_id="expected_output",
+    )
+    metrics = row.metrics
     about = {
         "metrics": metrics,
         "attributes": row.attributes,
         "trace_id": row.trace_id,
         "cost": number(metrics.get("cost")),
     }
-    return Round(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        position=n - 1,
-        run_index=n,
-        raw_output=output,
-        parsed_output=parsed,
-        input_tokens=whole(metrics.get("input_tokens")),
-        output_tokens=whole(metrics.get("output_tokens")),
-        latency_ms=None if seconds is None else round(seconds * 1000, 6),
-        metadata=text({key: each for key, each in about.items() if each}),
+    answer = case.round(
+        row.output,
+        n=n,
+        input_tokens=integer(metrics.get("input_tokens")),
+        output_tokens=integer(metrics.get("output_tokens")),
+        latency_ms=milliseconds(row.task_duration),
+        metadata={key: each for key, each in about.items() if each},
         error=row.error_message,
-        reported_status=None if row.error_message is None else "error",
     )
+    _write_checks(row, answer)
+    for name, result in {**row.assertions, **row.scores, **row.labels}.items():
+        value, given = number(result.value), result.value
+        answer.score(
+            name,
+            value,
+            on_scale(value),
+            summary=result.reason,
+            payload={"given": given} if isinstance(given, str) else None,
+        )
 
 
-def _checks(row: Row, place: tuple[str, str, str]) -> Iterator[Check]:
+def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
+    name = row.source_case_name or (row.name[: repeat.start()] if repeat else row.name)
+    if name.strip() and not _NUMBERED.fullmatch(name):
+        return name
+    words = row.inputs if isinstance(row.inputs, str) else None
+    return content_id([row.inputs, row.expected_output], words)
+
+
+def _write_checks(row: Row, answer: RoundWriter) -> None:
     """Assertions, and evaluators that raised, which judged nothing."""
-    task_id, case_id, round_id = place
-    position = 0
     for name, result in row.assertions.items():
-        passed = result.value if isinstance(result.value, bool) else None
-        yield Check(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            position=position,
-            name=name,
-            type=result.evaluator,
-            passed=passed,
+        answer.check(
+            name,
+            result.evaluator,
+            result.value if isinstance(result.value, bool) else None,
             score=number(result.value),
             reason=result.reason,
         )
-        position += 1
     for broken in row.evaluator_failures:
-        yield Check(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            position=position,
-            name=broken.name,
-            type=broken.name,
-            passed=None,
-            error=broken.error_message or "the evaluator raised",
-        )
-        position += 1
+        why = broken.error_message or "the evaluator raised"
+        answer.check(broken.name, broken.name, None, error=why)
 
 
-def _score(name: str, result: Result, place: tuple[str, str, str]) -> Score:
-    task_id, case_id, round_id = place
-    given = result.value
-    value = number(given)
-    return Score(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        dimension_id=name,
-        value=value,
-        score=on_scale(value),
-        summary=result.reason,
-        payload=text({"given": given} if isinstance(given, str) else {}),
+def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None:
+    about = report.experiment_metadata
+    settings = about if isinstance(about, dict) else {}
+    only = next(iter(models)) if len(models) == 1 else None
+    task.describe(
+        report.dataset_name or report.name,
+        prompt_version=setting(settings, "prompt version", "prompt"),
+        model=setting(settings, "model", "model name") or only,
+        env=env_of(settings),
+        extras=prompts.about(prompts.in_settings(settings), experiment=report.name),
     )
 
 
-def _task(
-    report: Report, experiment: _ReportRows, run_hash: str, source: Source
-) -> Task:
-    about: Mapping[str, Any] = (
-        report.experiment_metadata
-        if isinstance(report.experiment_metadata, dict)
-        else {}
-    )
-    models = {each for each in experiment.models if each is not None}
-    model = setting(about, "model", "model name")
-    if model is None and len(models) == 1:
-        model = models.pop()
-    return Task(
-        task_id=experiment.task_id,
-        source_kind="pydantic_evals",
-        title=report.dataset_name or report.name,
-        prompt_version=setting(about, "prompt version", "prompt") or "unknown",
-        model=model or "unknown",
-        created_at=source.modified_at,
-        run_id=experiment.task_id,
-        run_hash=run_hash,
-        env=env_of(about),
-        extras=text(prompts.about(prompts.in_settings(about), experiment=report.name)),
-    )
-
-
-def _totals(report: Report, task_id: str) -> Iterator[Total]:
+def _write_totals(report: Report, task: TaskWriter) -> None:
     """Numbers that evaluators of the whole report computed by rules of their own."""
     for place, analysis in enumerate(report.analyses):
         if isinstance(analysis, dict) and analysis.get("type") == "scalar":
             title = analysis.get("title") or place
-            yield Total(
-                task_id=task_id,
-                position=place,
-                name=f"analyses.{title}",
-                rule="own_formula",
-                value=number(analysis.get("value")),
-            )
+            value = analysis.get("value")
+            task.total(f"analyses.{title}", "own_formula", value, place=place)

@@ -107,7 +107,7 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
     metrics = [name for name in columns if name not in _SAMPLE and name not in texts]
     scores = [name for name in metrics if _is_graded(name, numbers.get(name, set()))]
     values = [name for name in metrics if name not in scores]
-    said = {
+    settings = {
         "inputs": [name for name in ("user_input", "question") if name in columns],
         "output": next((name for name in _OUTPUT if name in columns), None),
         "expected": next((name for name in _EXPECTED if name in columns), None),
@@ -115,11 +115,11 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
         "values": values,
         "lower_is_better": [name for name in values if _base(name) in _LOWER],
     }
-    if not metrics and said["output"] is None:
+    if not metrics and settings["output"] is None:
         raise Refused(
             Problem("no_metrics", "its rows hold no metric and no answer: a data set")
         )
-    return TableMapping.model_validate({k: v for k, v in said.items() if v})
+    return TableMapping.model_validate({k: v for k, v in settings.items() if v})
 
 
 def _is_graded(name: str, values: set[float]) -> bool:

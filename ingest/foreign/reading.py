@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import astuple
 
-from ingest.foreign.documents import Refused, shape_problem
+from ingest.foreign.documents import Refused
 from ingest.foreign.records import TABLES, Record
 from ingest.foreign.registry import tool
+from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.raw.rows import Reading, height
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.problems import Problem
@@ -58,8 +58,8 @@ def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
             except Refused as refused:
                 batch.refuse(refused.problem)
                 is_over = True
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                batch.refuse(shape_problem(error, name, "other files"))
+            except UNREADABLE as error:
+                batch.refuse(ToolFiles(name, "other files").problem(error))
                 is_over = True
         yield batch.reading()
 

@@ -59,7 +59,7 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     run_id: str
     """What the tool calls the run; all tasks of one run share it."""
     run_hash: str
-    """Equal for copies of one run and for nothing else (`identity.same_run`)."""
+    """Equal for copies of one run and for nothing else (`identity.SameRun`)."""
     tool_version: str | None = None
     triggered_by: str = "unknown"
     env: Json = "{}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,3 +20,21 @@ Run = tuple[Part, tuple[Part, ...]]
 
 Gather = Callable[[Sequence[Part]], Iterable[Run]]
 """Every part is in exactly one run: it leads it or belongs to it."""
+
+
+def by_folder(parts: Iterable[Part]) -> Iterable[list[Part]]:
+    """Parts that lie in one folder, together."""
+    folders: dict[Path, list[Part]] = defaultdict(list)
+    for part in parts:
+        folders[part.path.parent].append(part)
+    return folders.values()
+
+
+def led_by(form: str, parts: Iterable[Part]) -> Iterator[Run]:
+    """The one part of *form* leads its folder; without it each stands alone."""
+    for of_folder in by_folder(parts):
+        leads = [part for part in of_folder if part.form == form]
+        if len(leads) == 1:
+            yield leads[0], tuple(part for part in of_folder if part not in leads)
+        else:
+            yield from ((part, ()) for part in of_folder)

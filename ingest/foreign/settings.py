@@ -15,9 +15,9 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
         settings: What the author wrote: ``{"Prompt version": "v7"}``.
         names: Lower case, words apart; case, ``_`` and ``-`` do not matter.
     """
-    told = told_of(settings)
+    by_name = by_plain_name(settings)
     for name in names:
-        value = told.get(name)
+        value = by_name.get(name)
         if isinstance(value, str | int | float) and not isinstance(value, bool):
             line = first_line(str(value))
             if line:
@@ -25,7 +25,7 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
     return None
 
 
-def told_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+def by_plain_name(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Settings by their names in lower case, words apart."""
     return {
         str(key).lower().replace("_", " ").replace("-", " "): value

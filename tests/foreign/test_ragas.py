@@ -112,3 +112,15 @@ def test_columns_of_old_versions_are_known(tmp_path: Path) -> None:
     reading = reading_of(file)
     assert table(reading, "rounds")["raw_output"].to_list() == ["sea"]
     assert table(reading, "baselines").height == 1
+
+
+def test_a_row_without_the_expected_answer_has_none(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    rows = (
+        {"user_input": "Nile?", "response": "sea", "reference": "sea", "f1": 1},
+        {"user_input": "Ob?", "response": "sea", "f1": 0},
+    )
+    file.write_text("\n".join(map(json.dumps, rows)))
+    reading = reading_of(file)
+    assert table(reading, "rounds").height == 2
+    assert table(reading, "baselines").height == 1

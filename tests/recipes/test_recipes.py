@@ -172,12 +172,13 @@ TOOL = '''\
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
-from ingest.foreign.files import whole
-from ingest.foreign.records import Case, Round, Task
+from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.writing import TaskWriter
 
 FORMS = ("json",)
+_FILES = ToolFiles("Quizmaster", "3.1")
 
 
 def recognise(head):
@@ -187,18 +188,17 @@ def recognise(head):
 
 def translate(source):
     """A task, and a case with one round per reply."""
-    run = json.loads(source.redact(whole(source)))
-    name = run["quiz"]
-    yield Task(
-        task_id=name, source_kind="quizmaster", title=name, prompt_version="v1",
-        model="vendor/model", created_at=source.modified_at, run_id=name, run_hash=name,
-    )
-    for number, (asked, said) in enumerate(run["replies"].items()):
-        yield Case(name, asked, number, "{}")
-        yield Round(
-            task_id=name, case_id=asked, round_id=asked, position=number, run_index=1,
-            raw_output=said["text"], reported_status=said["verdict"],
+    run = _FILES.document(source, dict[str, Any])
+    task = TaskWriter("quizmaster", run["quiz"], source)
+    for asked, reply in run["replies"].items():
+        answer = task.case(asked, {"asked": asked}).round(
+            reply["text"], status=reply["verdict"]
         )
+        answer.score("stars", reply["stars"])
+        yield from task.written()
+    task.describe(run["quiz"], model="vendor/model")
+    task.grade()
+    yield from task.written()
 '''
 
 RESULT = {
@@ -394,7 +394,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     write(inputs / "set.jsonl", {"id": "a", "intermediate_expectations": {"s": steps}})
     said = {"s": {"full": "Rivers run.", "none": "Rivers run."}}
     write(inputs / "out.jsonl", RESULT | {"testset": "set", "step_outputs": said})
-    replies = {"one": {"text": "yes", "verdict": "pass"}}
+    replies = {"one": {"text": "yes", "verdict": "pass", "stars": 4}}
     terms = {"delta": "mouth", "ford": "crossing"}
     write(inputs / "words.json", {"glossary": "rivers", "terms": terms})
     write(inputs / "quiz.json", {"quiz": "rivers", "replies": replies})
@@ -466,6 +466,8 @@ def test_a_format_has_its_place_among_the_layers(checkout: Checkout) -> None:
 def test_a_tool_is_recognised_read_and_reported(checkout: Checkout) -> None:
     kinds = "select kind from raw.loads where file_uri like '%quiz.json'"
     assert checkout.rows(kinds) == [{"kind": "quizmaster"}]
+    stars = "select value, score from raw.reported_scores where task_id = 'rivers'"
+    assert checkout.rows(stars) == [{"value": 4.0, "score": None}]
     assert (checkout.root / "out" / "rivers" / "report.html").is_file()
 
 

@@ -12,21 +12,18 @@ it is. A metric that broke has judged nothing, though DeepEval fails the test ca
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ingest.foreign.copies import copy_problem
-from ingest.foreign.deepeval.runs import VERSIONS, RunReading
+from ingest.foreign.deepeval.runs import RunReading
 from ingest.foreign.deepeval.structs import File, TestCase, TestRun
-from ingest.foreign.documents import decode, decode_file, is_there, shape_problem
-from ingest.foreign.files import whole
+from ingest.foreign.documents import is_there
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run
+from ingest.foreign.runs import Part, Run, by_folder
+from ingest.foreign.tool_files import ToolFiles
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -34,8 +31,9 @@ if TYPE_CHECKING:
 
 FORMS = ("bare", "wrapped")
 
+_FILES = ToolFiles("DeepEval", "4.3.1 and files of 2024")
 _PARTIAL = ".temp_test_run_data.json"
-_SAID = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile"})
+_KEYS = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile"})
 
 
 def recognise(head: Head) -> str | None:
@@ -44,16 +42,13 @@ def recognise(head: Head) -> str | None:
         return "wrapped" if "testCases" in head.keys_below("testRunData") else None
     if "testCases" not in head.keys:
         return None
-    told = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
-    return "bare" if told or head.keys & _SAID else None
+    judged = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
+    return "bare" if judged or head.keys & _KEYS else None
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
     """What was written on the way belongs to the run of its folder."""
-    folders: dict[Path, list[Part]] = defaultdict(list)
-    for part in parts:
-        folders[part.path.parent].append(part)
-    for files in folders.values():
+    for files in by_folder(parts):
         partial = [part for part in files if part.path.name == _PARTIAL]
         ended = [part for part in files if part not in partial]
         ended.sort(key=lambda part: FORMS.index(part.form))
@@ -63,44 +58,25 @@ def gather(parts: Sequence[Part]) -> Iterator[Run]:
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The run, and of what was written on the way what the run does not have."""
-    run = _read(source)
-    reading = RunReading(run, source)
-    for case in _cases(run, reading.problems):
-        reading.add(case)
+    reading = _read(source)
     yield from reading.records()
     for companion in source.companions:
         partial = _read(source, companion)
-        rest = RunReading(partial, source)
-        for case in _cases(partial, rest.problems):
-            rest.add(case)
-        if rest.rows <= reading.rows:
+        if partial.rows <= reading.rows:
             yield copy_problem(companion.resolve().as_posix(), source.uri)
         else:
-            yield from rest.records()
+            yield from partial.records()
 
 
-def _read(source: Source, path: Path | None = None) -> TestRun:
-    data = source.redact(whole(source, path))
-    run = decode_file(data, File, "DeepEval", VERSIONS)
-    if is_there(run.testRunData):
-        return decode_file(bytes(run.testRunData), TestRun, "DeepEval", VERSIONS)
-    return run
+def _read(source: Source, path: Path | None = None) -> RunReading:
+    file = _FILES.document(source, File, path)
+    wrapped = file.testRunData
+    run = _FILES.decoded(bytes(wrapped), TestRun) if is_there(wrapped) else file
+    return RunReading(run, list(_cases(run)), source)
 
 
-def _cases(run: TestRun, problems: list[Problem]) -> Iterator[TestCase]:
+def _cases(run: TestRun) -> Iterator[TestCase | Problem]:
     """Each test case; one of another shape is rejected alone."""
-    lists = {
-        "testCases": run.testCases,
-        "conversationalTestCases": run.conversationalTestCases or [],
-    }
-    for name, written in lists.items():
-        for place, raw in enumerate(written):
-            try:
-                yield decode(raw, TestCase)
-            except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                pointer = f"/{name}/{place}"
-                problems.append(
-                    shape_problem(
-                        error, "DeepEval", VERSIONS, pointer=pointer, raw=bytes(raw)
-                    )
-                )
+    yield from _FILES.items(run.testCases, TestCase, "/testCases")
+    of_talks = run.conversationalTestCases or []
+    yield from _FILES.items(of_talks, TestCase, "/conversationalTestCases")

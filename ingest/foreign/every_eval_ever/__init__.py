@@ -12,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.foreign.documents import decode_file
 from ingest.foreign.every_eval_ever.run import SampledRun
-from ingest.foreign.every_eval_ever.structs import SAMPLES, VERSIONS, Aggregate
-from ingest.foreign.files import whole
+from ingest.foreign.every_eval_ever.structs import FILES, SAMPLES, Aggregate
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
 from ingest.foreign.runs import Part, Run
@@ -30,10 +28,10 @@ FORMS = ("aggregate", "samples")
 def recognise(head: Head) -> str | None:
     """Results of a model; lines of samples that name an evaluation."""
     if head.has(b'"evaluation_results"'):
-        told = {"evaluation_results", "evaluation_id", "model_info"}
-        return "aggregate" if told <= head.keys else None
-    told = {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}
-    return "samples" if told <= head.keys else None
+        keys = {"evaluation_results", "evaluation_id", "model_info"}
+        return "aggregate" if keys <= head.keys else None
+    keys = {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}
+    return "samples" if keys <= head.keys else None
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
@@ -61,9 +59,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             record_id=run_id,
         )
         return
-    data = source.redact(whole(source))
-    aggregate = decode_file(data, Aggregate, "Every Eval Ever", VERSIONS)
-    run = SampledRun(aggregate, source)
+    run = SampledRun(FILES.document(source, Aggregate), source)
     if source.companions:
         yield from run.samples(source.companions)
     if not run.open:

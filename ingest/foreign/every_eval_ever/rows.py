@@ -1,32 +1,34 @@
-"""A line of samples, and an aggregate, as records."""
+"""A line of samples, and what an aggregate claims, as records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from ingest.foreign.documents import number, text, whole
+from ingest.foreign.documents import integer, number
 from ingest.foreign.every_eval_ever.structs import Line, Result
-from ingest.foreign.records import Baseline, Case, Record, Round, Rule, Status, Total
+from ingest.foreign.records import Rule, Status
+from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 
 
-def case_of(line: Line, task_id: str, position: int) -> Iterator[Record]:
+def write_case(line: Line, task: TaskWriter) -> CaseWriter:
     """A sample as a case, with what was expected."""
     raw, choices = line.input.get("raw"), line.input.get("choices")
-    asked = {"input": raw} | ({} if choices is None else {"choices": choices})
     tags = (line.metadata or {}).get("tags")
-    tags = [] if tags is None else [each for each in str(tags).split(",") if each]
-    yield Case(task_id, line.sample_id, position, text(asked), text(tags))
     references = line.input.get("reference")
-    if isinstance(references, list) and references:
-        expected = references[0] if len(references) == 1 else references
-        golden = text({"answer": expected})
-        yield Baseline(task_id, line.sample_id, "reference", 0, golden)
+    golden = references if isinstance(references, list) and references else None
+    return task.case(
+        line.sample_id,
+        {"input": raw} | ({} if choices is None else {"choices": choices}),
+        golden=golden[0] if golden is not None and len(golden) == 1 else golden,
+        golden_id="reference",
+        tags=[] if tags is None else [each for each in str(tags).split(",") if each],
+    )
 
 
-def round_of(
-    line: Line, task_id: str, round_id: str, run_index: int, verdict: Status | None
-) -> Round:
+def write_round(
+    line: Line, case: CaseWriter, run_index: int, verdict: Status | None
+) -> RoundWriter:
     """The answer that a line is about."""
     tokens, timing = line.token_usage or {}, line.performance or {}
     kept: dict[str, Any] = dict(line.metadata or {})
@@ -36,19 +38,15 @@ def round_of(
         kept["messages"] = line.messages
     if line.answer_attribution:
         kept["answer_attribution"] = line.answer_attribution
-    return Round(
-        task_id=task_id,
-        case_id=line.sample_id,
-        round_id=round_id,
-        position=max(run_index - 1, 0),
-        run_index=run_index,
-        raw_output=_answer(line),
-        input_tokens=whole(tokens.get("input_tokens")),
-        output_tokens=whole(tokens.get("output_tokens")),
+    return case.round(
+        _answer(line),
+        n=run_index,
+        input_tokens=integer(tokens.get("input_tokens")),
+        output_tokens=integer(tokens.get("output_tokens")),
         latency_ms=number(timing.get("latency_ms")),
-        metadata=text(kept),
+        metadata=kept,
         error=line.error,
-        reported_status=verdict,
+        status=verdict,
     )
 
 
@@ -61,44 +59,41 @@ def _answer(line: Line) -> str | None:
     return next((str(each) for each in said), None)
 
 
-def totals_of(
-    result: Result, task_id: str, places: Iterator[int], dimensions: set[str]
-) -> Iterator[Total]:
-    """What an aggregate claims: its score, and how sure it is.
+def write_totals(
+    results: Iterable[Result], task: TaskWriter, dimensions: Collection[str] = ()
+) -> None:
+    """What aggregates claim: each its score, and how sure it is.
 
     Args:
-        result: The aggregate.
-        task_id: The task that it is kept with.
-        places: Numbers the totals.
-        dimensions: Those of the task that have rows to recompute it from.
+        results: The aggregates.
+        task: The task that they are kept with.
+        dimensions: Those of the task that have rows to recompute them from.
     """
-    details = result.score_details
-    uncertainty = details.get("uncertainty")
-    uncertainty = uncertainty if isinstance(uncertainty, dict) else {}
-    more = details.get("details")
-    is_mean = not isinstance(more, dict) or more.get("aggregation", "mean") == "mean"
-    known = next(
-        (n for n in (result.metric, result.evaluation_result_id) if n in dimensions),
-        None,
-    )
-    stderr = uncertainty.get("standard_error")
-    stderr = stderr.get("value") if isinstance(stderr, dict) else None
-    said: dict[str, tuple[Rule, Any]] = {
-        "score": ("mean_over_cases", details.get("score")),
-        "standard_error": ("stderr_over_cases", stderr),
-    }
-    for name, (rule, value) in said.items():
-        if name == "score" or value is not None:
-            yield Total(
-                task_id=task_id,
-                position=next(places),
-                name=f"{result.evaluation_name}/{result.metric}.{name}",
-                rule=_rule(rule, known, is_mean=is_mean),
-                value=number(value),
-                n=whole(uncertainty.get("num_samples")),
-                dimension_id=known,
-                scope="task" if dimensions else "run",
-            )
+    for result in results:
+        details = result.score_details
+        uncertainty = _object(details.get("uncertainty"))
+        stderr = _object(uncertainty.get("standard_error")).get("value")
+        is_mean = _object(details.get("details")).get("aggregation", "mean") == "mean"
+        names = (result.metric, result.evaluation_result_id)
+        known = next((name for name in names if name in dimensions), None)
+        claims: dict[str, tuple[Rule, Any]] = {
+            "score": ("mean_over_cases", details.get("score")),
+            "standard_error": ("stderr_over_cases", stderr),
+        }
+        for name, (rule, value) in claims.items():
+            if name == "score" or value is not None:
+                task.total(
+                    f"{result.evaluation_name}/{result.metric}.{name}",
+                    _rule(rule, known, is_mean=is_mean),
+                    value,
+                    n=integer(uncertainty.get("num_samples")),
+                    dimension=known,
+                    scope="task" if dimensions else "run",
+                )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _rule(rule: Rule, known: str | None, *, is_mean: bool) -> Rule:

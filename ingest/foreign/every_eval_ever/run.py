@@ -5,34 +5,28 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import msgspec
-
 from ingest.foreign import prompts
-from ingest.foreign.documents import (
-    decode,
-    number,
-    on_scale,
-    shape_problem,
-    text,
-    time,
-    whole,
+from ingest.foreign.documents import integer, number, on_scale, time
+from ingest.foreign.every_eval_ever.rows import (
+    parsed,
+    write_case,
+    write_round,
+    write_totals,
 )
-from ingest.foreign.every_eval_ever.rows import case_of, parsed, round_of, totals_of
 from ingest.foreign.every_eval_ever.structs import (
+    FILES,
     SAMPLES,
-    VERSIONS,
     Aggregate,
     Line,
     Metric,
     Result,
 )
-from ingest.foreign.files import lines
-from ingest.foreign.identity import SameRun
-from ingest.foreign.records import Check, Dimension, Record, Score, Status, Task
+from ingest.foreign.identity import some_of
+from ingest.foreign.records import Direction, Record, Status
+from ingest.foreign.writing import RoundWriter, TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -47,11 +41,10 @@ class _OpenEvaluation:
     """An evaluation whose samples are being read."""
 
     name: str
-    task_id: str
-    same_run: SameRun
-    cases: set[str] = field(default_factory=set)
-    rounds: set[tuple[str, int]] = field(default_factory=set)
-    dimensions: dict[str, Metric] = field(default_factory=dict)
+    task: TaskWriter
+    rounds: dict[tuple[str, int], RoundWriter] = field(default_factory=dict)
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    """Dimension → what its numbers mean."""
 
 
 class SampledRun:
@@ -83,10 +76,14 @@ class SampledRun:
             if isinstance(line, Problem):
                 yield line
             else:
-                yield from self._line(*line)
-        for number_of, task in enumerate(self.open.values()):
-            yield self._task(task)
-            yield from self._closing(task, is_first=number_of == 0)
+                yield from self._write(*line)
+        for place, opened in enumerate(self.open.values()):
+            self._close(opened)
+            if place == 0:  # evaluations without samples have no task to go to
+                for name, results in self._by_name.items():
+                    if name not in self.open:
+                        write_totals(results, opened.task)
+            yield from opened.task.written()
 
     def _lines(
         self, paths: Iterable[Path]
@@ -94,18 +91,9 @@ class SampledRun:
         """Each line with its dimension and its round's number."""
         seen: dict[tuple[str, str, str], int] = defaultdict(int)
         for path in paths:
-            for place, written in lines(self._source, path):
-                try:
-                    line = decode(written, Line)
-                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
-                    yield shape_problem(
-                        e,
-                        "Every Eval Ever",
-                        VERSIONS,
-                        line=place,
-                        pointer=path.name,
-                        raw=written,
-                    )
+            for line in FILES.lines(self._source, Line, path):
+                if isinstance(line, Problem):
+                    yield line
                     continue
                 if not self.aggregate.evaluation_id:
                     self.aggregate.evaluation_id = line.evaluation_id
@@ -113,7 +101,7 @@ class SampledRun:
                 dimension = self._dimension(line)
                 key = (line.evaluation_name, line.sample_id, dimension)
                 seen[key] += 1
-                numbered = whole(parsed((line.metadata or {}).get("round")))
+                numbered = integer(parsed((line.metadata or {}).get("round")))
                 yield line, dimension, numbered or seen[key]
 
     def _result(self, line: Line) -> Result | None:
@@ -135,9 +123,9 @@ class SampledRun:
 
     def _see(self, line: Line, _dimension: str, run_index: int) -> None:
         key = (line.evaluation_name, line.sample_id, run_index)
-        told = (line.metadata or {}).get("verdict")
-        if told in get_args(Status):
-            self._verdicts[key] = told
+        verdict = (line.metadata or {}).get("verdict")
+        if verdict in get_args(Status):
+            self._verdicts[key] = verdict
         elif line.error is not None:
             self._verdicts[key] = "error"
         elif line.evaluation.is_correct is not None:
@@ -145,127 +133,91 @@ class SampledRun:
             if before in (None, "pass"):
                 self._verdicts[key] = "pass" if line.evaluation.is_correct else "fail"
 
-    def _line(self, line: Line, dimension: str, run_index: int) -> Iterator[Record]:
-        task = self._opened(line.evaluation_name)
-        case_id, round_id = line.sample_id, f"{line.sample_id}-{run_index}"
-        result = self._result(line)
+    def _write(
+        self, line: Line, dimension: str, run_index: int
+    ) -> Iterable[Record | Problem]:
+        opened = self._opened(line.evaluation_name)
+        task, result = opened.task, self._result(line)
         metric = Metric() if result is None else result.metric_config
-        task.dimensions.setdefault(dimension, metric)
+        opened.metrics.setdefault(dimension, metric)
         value = number(line.evaluation.score)
-        task.same_run.add(case_id, run_index, dimension, value)
-        if case_id not in task.cases:
-            task.cases.add(case_id)
-            yield from case_of(line, task.task_id, len(task.cases) - 1)
-        if (case_id, run_index) not in task.rounds:
-            task.rounds.add((case_id, run_index))
-            verdict = self._verdicts.get((line.evaluation_name, case_id, run_index))
-            yield round_of(line, task.task_id, round_id, run_index, verdict)
-        yield Score(
-            task_id=task.task_id,
-            case_id=case_id,
-            round_id=round_id,
-            dimension_id=dimension,
-            value=value,
-            score=on_scale(value) if metric.is_graded else None,
-        )
+        task.same_run.add(line.sample_id, run_index, dimension, value)
+        key = (line.sample_id, run_index)
+        if key not in opened.rounds:
+            verdict = self._verdicts.get((line.evaluation_name, *key))
+            case = task.known(line.sample_id) or write_case(line, task)
+            opened.rounds[key] = write_round(line, case, run_index, verdict)
+        answer = opened.rounds[key]
+        answer.score(dimension, value, on_scale(value) if metric.is_graded else None)
         if result is not None and "verdict" not in (line.metadata or {}):
-            yield Check(
-                task_id=task.task_id,
-                case_id=case_id,
-                round_id=round_id,
-                position=list(task.dimensions).index(dimension),
-                name=dimension,
-                type="is_correct",
-                passed=line.evaluation.is_correct,
-                score=value,
-            )
+            correct = line.evaluation.is_correct
+            place = list(opened.metrics).index(dimension)
+            answer.check(dimension, "is_correct", correct, place=place, score=value)
+        return task.written()
 
     def _opened(self, name: str) -> _OpenEvaluation:
         if name not in self.open:
             task_id = f"{self.aggregate.evaluation_id}/{name}"
-            same_run = SameRun("every_eval_ever", task_id)
-            self.open[name] = _OpenEvaluation(name, task_id, same_run)
+            task = TaskWriter("every_eval_ever", task_id, self._source)
+            self.open[name] = _OpenEvaluation(name, task)
         return self.open[name]
 
-    def _task(self, task: _OpenEvaluation) -> Task:
+    def _describe(self, title: str, task: TaskWriter) -> None:
         aggregate = self.aggregate
-        result = next(iter(self._by_name[task.name]), None)
-        said = result.generation_config if result else {}
+        result = next(iter(self._by_name[title]), None)
+        config = result.generation_config if result else {}
         details, arguments = (
-            each if isinstance(each := said.get(name), dict) else {}
+            each if isinstance(each := config.get(name), dict) else {}
             for name in ("additional_details", "generation_args")
         )
         library = aggregate.eval_library
-        return Task(
-            task_id=task.task_id,
-            source_kind="every_eval_ever",
-            title=task.name,
+        task.describe(
+            title,
             prompt_version=str(details.get("prompt_version", "unknown")),
             model=aggregate.model,
             created_at=self._when(),
             run_id=aggregate.evaluation_id,
-            run_hash=task.same_run.hash(),
             tool_version=None if library.version == "unknown" else library.version,
-            extras=text(
-                prompts.about(
-                    arguments.get("prompt_template"),
-                    source=aggregate.source_metadata,
-                    eval_library=library.name,
-                )
+            extras=prompts.about(
+                arguments.get("prompt_template"),
+                source=aggregate.source_metadata,
+                eval_library=library.name,
             ),
         )
 
     def _when(self) -> Any:
-        said = (self.aggregate.evaluation_timestamp, self.aggregate.retrieved_timestamp)
-        times = (time(parsed(each)) for each in said)
-        return next((each for each in times if each), self._source.modified_at)
+        about = self.aggregate
+        stamps = (about.evaluation_timestamp, about.retrieved_timestamp)
+        return next(filter(None, (time(parsed(each)) for each in stamps)), None)
 
-    def _closing(self, task: _OpenEvaluation, *, is_first: bool) -> Iterator[Record]:
-        graded = [n for n, metric in task.dimensions.items() if metric.is_graded]
-        for position, (name, metric) in enumerate(task.dimensions.items()):
-            yield Dimension(
-                task_id=task.task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=_weight(metric, len(graded)) if name in graded else 0.0,
-                is_graded=name in graded,
-                direction="lower_better" if metric.lower_is_better else "higher_better",
-            )
-        places = count()
-        for result in self._by_name[task.name]:
-            yield from totals_of(result, task.task_id, places, set(task.dimensions))
-        if is_first:  # evaluations without samples have no task to go to
-            for name, results in self._by_name.items():
-                for result in results if name not in self.open else ():
-                    yield from totals_of(result, task.task_id, places, set())
+    def _close(self, opened: _OpenEvaluation) -> None:
+        task, metrics = opened.task, opened.metrics
+        self._describe(opened.name, task)
+        graded = [name for name, metric in metrics.items() if metric.is_graded]
+        directions: dict[str, Direction] = {
+            name: "lower_better" if metric.lower_is_better else "higher_better"
+            for name, metric in metrics.items()
+        }
+        weights = {name: _weight(metrics[name], len(graded)) for name in graded}
+        task.grade(graded, directions, weights)
+        write_totals(self._by_name[opened.name], task, metrics)
 
-    def totals_alone(self) -> Iterator[Record | Problem]:
+    def totals_alone(self) -> Iterable[Record | Problem]:
         """One task that has totals and no cases."""
         aggregate = self.aggregate
-        names = list(self._by_name)
-        title = ", ".join(names[:3])
-        if names[3:]:
-            title += f" and {len(names) - 3} more"
-        run_id = aggregate.evaluation_id
-        task = _OpenEvaluation(
-            title or "unknown", run_id, SameRun("every_eval_ever", run_id)
-        )
-        yield self._task(task)
-        places = count()
-        for result in aggregate.evaluation_results:
-            yield from totals_of(result, run_id, places, set())
-        yield Problem(
+        task = TaskWriter("every_eval_ever", aggregate.evaluation_id, self._source)
+        self._describe(some_of(self._by_name) or "unknown", task)
+        write_totals(aggregate.evaluation_results, task)
+        task.warn(
             "totals_only",
             f"{self._source.path.name} holds {len(aggregate.evaluation_results)} totals"
             " and no samples, so nothing can be compared by case. Give its"
             f" {self._source.path.stem}{SAMPLES} too",
-            severity="warning",
-            record_id=run_id,
         )
+        return task.written()
 
 
 def _weight(metric: Metric, of: int) -> float:
     """Its share of an overall score: as promptlab wrote it, or equal shares."""
-    told = number(parsed(metric.additional_details.get("weight")))
-    return 1 / of if told is None or not 0 <= told <= 1 else told
+    weight = number(parsed(metric.additional_details.get("weight")))
+    return 1 / of if weight is None or not 0 <= weight <= 1 else weight

@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
-VERSIONS = "schema version 0.3.0"
+from ingest.foreign.tool_files import ToolFiles
+
+FILES = ToolFiles("Every Eval Ever", "schema version 0.3.0")
 SAMPLES = "_samples.jsonl"
 """How the name of the file of samples ends."""
 

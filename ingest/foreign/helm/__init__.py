@@ -10,16 +10,14 @@ is a total. HELM has no pass rule.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest.foreign.documents import Refused
 from ingest.foreign.heads import Head
 from ingest.foreign.helm.run import HelmRun
 from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run
+from ingest.foreign.runs import Part, Run, led_by
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -43,17 +41,7 @@ def recognise(head: Head) -> str | None:
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
     """``run_spec.json`` leads its folder; without it each file stands alone."""
-    folders: dict[Path, list[Part]] = defaultdict(list)
-    for part in parts:
-        folders[part.path.parent].append(part)
-    for of_folder in folders.values():
-        leads = [part for part in of_folder if part.form == "run_spec"]
-        if len(leads) == 1:
-            others = [part for part in of_folder if part is not leads[0]]
-            yield leads[0], tuple(others)
-        else:
-            for part in of_folder:
-                yield part, ()
+    return led_by("run_spec", parts)
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:

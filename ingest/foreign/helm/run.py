@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ingest.foreign import prompts
 from ingest.foreign.documents import (
     decode,
-    decode_file,
     first_line,
+    integer,
     number,
     on_scale,
-    shape_problem,
-    text,
     time,
 )
-from ingest.foreign.documents import whole as whole_number
-from ingest.foreign.files import whole
+from ingest.foreign.files import file_bytes
 from ingest.foreign.helm.structs import (
     InstanceStats,
     Perturbation,
@@ -29,28 +24,18 @@ from ingest.foreign.helm.structs import (
     RunSpec,
     ScenarioState,
     Stat,
+    StatName,
 )
-from ingest.foreign.identity import SameRun, content_id
-from ingest.foreign.records import (
-    Baseline,
-    Case,
-    Dimension,
-    Direction,
-    Record,
-    Round,
-    Rule,
-    Score,
-    Task,
-    Total,
-)
+from ingest.foreign.identity import content_id
+from ingest.foreign.records import Record, Rule
+from ingest.foreign.tool_files import ToolFiles
+from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
-T = TypeVar("T")
-
-_VERSIONS = "a run of 0.5"
+_FILES = ToolFiles("HELM", "a run of 0.5")
 _GRADED = frozenset(
     {
         *("exact_match", "quasi_exact_match", "prefix_exact_match"),
@@ -86,32 +71,28 @@ class HelmRun:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._spec = self._decoded(source.path, RunSpec)
+        self._spec = _FILES.document(source, RunSpec)
         self._files = {path.stem: path for path in source.companions}
-        model = self._spec.adapter_spec.get("model")
-        self._model = str(model or "unknown")
         self._times: list[float] = []
-        self._cases: dict[str, None] = {}
-        self._rounds: set[tuple[str, int]] = set()
-        self._dimensions: dict[str, None] = {}
+        self._rounds: dict[tuple[str, int], RoundWriter] = {}
         self._figures: set[str] = set()
-        self._is_perturbed = False
         stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
-        self._task_id = content_id(stamp, self._spec.name)
-        self._same_run = SameRun("helm", self._task_id)
+        task_id = content_id(stamp, self._spec.name)
+        self._task = TaskWriter("helm", task_id, source)
 
-    def _decoded(self, path: Path, kind: type[T]) -> T:
-        data = self._source.redact(whole(self._source, path))
-        return decode_file(data, kind, "HELM", _VERSIONS)
+    def _scenario(self) -> list[msgspec.Raw]:
+        """What was asked and answered, each as it is written."""
+        path = self._files.get("scenario_state")
+        if path is None:
+            return []
+        data = file_bytes(self._source, path)
+        return _FILES.decoded(data, ScenarioState).request_states
 
     def _first_answer(self) -> Any:
         """When the first answer came: HELM gives a run no id and no time."""
-        path = self._files.get("scenario_state")
-        if path is None:
+        if "scenario_state" not in self._files:
             return None
-        states = decode_file(
-            whole(self._source, path), ScenarioState, "HELM", _VERSIONS
-        ).request_states
+        states = self._scenario()
         try:
             state = decode(states[0], RequestState) if states else None
         except msgspec.DecodeError:
@@ -121,96 +102,86 @@ class HelmRun:
 
     def records(self) -> Iterator[Record | Problem]:
         """Everything of the run."""
-        stats = list(self._stats())
-        self._is_perturbed = any(each.perturbation for each in stats)
+        task = self._task
+        path = self._files.get("per_instance_stats")
+        stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
         rows = {
-            (_case_id(each.instance_id, each.perturbation), trial): each
+            (
+                _case_id(each.instance_id, each.perturbation),
+                each.train_trial_index,
+            ): each
             for each in stats
-            for trial in [each.train_trial_index]
         }
-        for state in self._states():
+        for state in _FILES.items(
+            self._scenario(), RequestState, "/request_states", self._source.redact
+        ):
             if isinstance(state, Problem):
                 yield state
             else:
-                yield from self._state(state, rows)
+                self._write_state(state, rows)
+                yield from task.written()
         for (case_id, trial), each in rows.items():
-            if (case_id, trial) not in self._rounds:  # no state: scores alone
-                if case_id not in self._cases:
-                    asked = {"instance_id": each.instance_id}
-                    split = next((s.name.split for s in each.stats), None)
-                    part = _part(split, each.perturbation)
-                    yield self._case(case_id, asked, [part] if part else [])
-                yield self._round(case_id, trial, each, None)
-            yield from self._scores(case_id, trial, each)
-        yield self._task()
-        yield from self._closing()
+            answer = self._rounds.get((case_id, trial))
+            if answer is None:  # no state: scores alone
+                split = next((s.name.split for s in each.stats), None)
+                case = task.case(
+                    case_id,
+                    {"instance_id": each.instance_id},
+                    tags=_tags(split, each.perturbation),
+                )
+                answer = self._round(case, trial, each, None)
+            self._write_scores(case_id, trial, answer, each)
+            yield from task.written()
+        self._describe()
+        graded = [name for name in task.dimensions if _is_graded(name)]
+        # prefix and quasi matches say the same thing again: one of them is weighed
+        task.grade(
+            graded,
+            dict.fromkeys(_LOWER, "lower_better"),
+            weights=dict.fromkeys(graded[:1], 1.0),
+        )
+        self._write_totals(is_perturbed=any(each.perturbation for each in stats))
         missing = {"scenario_state", "per_instance_stats"} - self._files.keys()
         if missing:
-            yield Problem(
+            task.warn(
                 "totals_only" if len(missing) > 1 else "files_missing",
                 f"{self._spec.name}: {' and '.join(sorted(missing))} are not in its"
                 " folder: what was asked and answered, or its scores, is not known",
-                severity="warning",
-                record_id=self._task_id,
             )
+        yield from task.written()
 
-    def _stats(self) -> Iterator[InstanceStats]:
-        path = self._files.get("per_instance_stats")
-        if path is not None:
-            yield from self._decoded(path, list[InstanceStats])
-
-    def _states(self) -> Iterator[RequestState | Problem]:
-        path = self._files.get("scenario_state")
-        if path is None:
-            return
-        data = whole(self._source, path)
-        states = decode_file(data, ScenarioState, "HELM", _VERSIONS)
-        for place, raw in enumerate(states.request_states):
-            written = self._source.redact(bytes(raw))
-            try:
-                yield decode(written, RequestState)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                where = f"/request_states/{place}"
-                yield shape_problem(
-                    error, "HELM", _VERSIONS, pointer=where, raw=written
-                )
-
-    def _state(
+    def _write_state(
         self, state: RequestState, rows: dict[tuple[str, int], InstanceStats]
-    ) -> Iterator[Record]:
+    ) -> None:
         instance, trial = state.instance, state.train_trial_index
         case_id = _case_id(instance.id, instance.perturbation)
-        if case_id not in self._cases:
-            choices = [each.output.get("text") for each in instance.references]
-            asked = {"input": instance.input.get("text"), "choices": choices}
-            part = _part(instance.split, instance.perturbation)
-            yield self._case(case_id, asked, [part] if part else [])
-            right = [
-                each.output.get("text")
-                for each in instance.references
-                if "correct" in each.tags
-            ]
-            if right:
-                golden = text({"answer": right[0] if len(right) == 1 else right})
-                yield Baseline(self._task_id, case_id, "correct", 0, golden)
+        right = [
+            each.output.get("text")
+            for each in instance.references
+            if "correct" in each.tags
+        ]
+        case = self._task.case(
+            case_id,
+            {
+                "input": instance.input.get("text"),
+                "choices": [each.output.get("text") for each in instance.references],
+            },
+            golden=right[0] if len(right) == 1 else right or None,
+            golden_id="correct",
+            tags=_tags(instance.split, instance.perturbation),
+        )
         # one request per choice, where the method asks for each apart
         if (case_id, trial) not in self._rounds:
-            yield self._round(case_id, trial, rows.get((case_id, trial)), state)
-
-    def _case(self, case_id: str, asked: dict[str, Any], tags: list[str]) -> Case:
-        self._cases[case_id] = None
-        place = len(self._cases) - 1
-        return Case(self._task_id, case_id, place, text(asked), text(tags))
+            self._round(case, trial, rows.get((case_id, trial)), state)
 
     def _round(
         self,
-        case_id: str,
+        case: CaseWriter,
         trial: int,
         stats: InstanceStats | None,
         state: RequestState | None,
-    ) -> Round:
-        self._rounds.add((case_id, trial))
-        self._same_run.add(case_id, trial)
+    ) -> RoundWriter:
+        self._task.same_run.add(case.id, trial)
         values = {s.name.name: s.mean for s in stats.stats} if stats else {}
         result = (state.result if state else None) or {}
         completions = result.get("completions") or []
@@ -226,111 +197,86 @@ class HelmRun:
         }
         if isinstance(output, str) and output.strip() in mapped:
             kept["choice"] = mapped[output.strip()]
-        return Round(
-            task_id=self._task_id,
-            case_id=case_id,
-            round_id=f"{case_id}-{trial + 1}",
-            position=trial,
-            run_index=trial + 1,
-            raw_output=output,
-            input_tokens=whole_number(values.get("num_prompt_tokens")),
-            output_tokens=whole_number(values.get("num_completion_tokens")),
+        answer = self._rounds[case.id, trial] = case.round(
+            output,
+            n=trial + 1,
+            input_tokens=integer(values.get("num_prompt_tokens")),
+            output_tokens=integer(values.get("num_completion_tokens")),
             latency_ms=None if seconds is None else seconds * 1000,
-            metadata=text(dict(sorted(kept.items()))),
+            metadata=dict(sorted(kept.items())),
             executed_at=time(moment),
             error=str(result.get("error") or "the request failed") if failed else None,
-            reported_status="error" if failed else None,
         )
+        return answer
 
-    def _scores(
-        self, case_id: str, trial: int, stats: InstanceStats
-    ) -> Iterator[Record]:
+    def _write_scores(
+        self, case_id: str, trial: int, answer: RoundWriter, stats: InstanceStats
+    ) -> None:
         for stat in stats.stats:
             name = stat.name.name
             if name in _ABOUT_THE_REQUEST:
                 self._figures.add(name)
-            if name in _ABOUT_THE_REQUEST or stat.count == 0:
-                continue
-            self._dimensions[name] = None
-            value = number(stat.mean)
-            self._same_run.add(case_id, trial, name, value)
-            yield Score(
-                task_id=self._task_id,
-                case_id=case_id,
-                round_id=f"{case_id}-{trial + 1}",
-                dimension_id=name,
-                value=value,
-                score=on_scale(value) if _is_graded(name) else None,
-            )
+            elif stat.count:
+                value = number(stat.mean)
+                self._task.same_run.add(case_id, trial, name, value)
+                answer.score(name, value, on_scale(value) if _is_graded(name) else None)
 
-    def _task(self) -> Task:
+    def _describe(self) -> None:
         spec = self._spec
         named, _, arguments = spec.name.partition(":")
         parts = [p for p in arguments.split(",") if not p.startswith("model=")]
-        return Task(
-            task_id=self._task_id,
-            source_kind="helm",
-            title=f"{named}:{','.join(parts)}" if arguments and parts else named,
+        self._task.describe(
+            f"{named}:{','.join(parts)}" if arguments and parts else named,
+            model=str(spec.adapter_spec.get("model") or "unknown"),
             prompt_version=_version(spec.adapter_spec),
-            model=self._model,
-            created_at=time(min(self._times, default=None)) or self._source.modified_at,
-            run_id=self._task_id,
-            run_hash=self._same_run.hash(),
-            extras=text(
-                prompts.about(
-                    _prompt(spec.adapter_spec),
-                    adapter_spec=spec.adapter_spec,
-                    groups=spec.groups,
-                )
+            created_at=time(min(self._times, default=None)),
+            extras=prompts.about(
+                _prompt(spec.adapter_spec),
+                adapter_spec=spec.adapter_spec,
+                groups=spec.groups,
             ),
         )
 
-    def _closing(self) -> Iterator[Record]:
-        # prefix and quasi matches say the same thing again: one of them is weighed
-        main = next((n for n in self._dimensions if _is_graded(n)), None)
-        for position, name in enumerate(self._dimensions):
-            yield Dimension(
-                task_id=self._task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=float(name == main),
-                is_graded=_is_graded(name),
-                direction=_direction(name),
-            )
+    def _write_totals(self, *, is_perturbed: bool) -> None:
         path = self._files.get("stats")
-        places = count()
-        for stat in self._decoded(path, list[Stat]) if path else ():
-            if stat.count:
-                yield self._total(stat, next(places))
+        for stat in _FILES.document(self._source, list[Stat], path) if path else ():
+            name = stat.name
+            if not stat.count:
+                continue
+            part = _part(name.split, name.perturbation, name.sub_split)
+            rule, about = self._rule_of(name, part, is_perturbed=is_perturbed)
+            self._task.total(
+                f"stats.{name.name}" + (f"[{part}]" if part else ""),
+                rule,
+                stat.mean,
+                dimension=name.name if name.name in self._task.dimensions else None,
+                parameters=about,
+            )
 
-    def _total(self, stat: Stat, position: int) -> Total:
-        name, about = stat.name, dict[str, str]()
-        part = _part(name.split, name.perturbation, name.sub_split)
+    def _rule_of(
+        self, name: StatName, part: str, *, is_perturbed: bool
+    ) -> tuple[Rule, dict[str, str]]:
+        """How a mean is counted, and of which cases."""
+        about: dict[str, str] = {}
         rule: Rule = "own_formula" if name.name in _DERIVED else "not_in_rows"
-        if name.name in self._dimensions or name.name in self._figures:
+        if name.name in self._task.dimensions or name.name in self._figures:
             rule = "mean_over_cases"
             about = {"tag": part} if part else {}
         if name.name in self._figures:
             about["figure"] = name.name
-        perturbation = name.perturbation
+        changed = name.perturbation
         if name.sub_split or (
-            perturbation
-            and self._is_perturbed
-            and perturbation.computed_on != "perturbed"
+            changed and is_perturbed and changed.computed_on != "perturbed"
         ):
-            rule, about = "own_formula", {}  # the worst of an instance's perturbations
-        elif perturbation and not self._is_perturbed:
+            return "own_formula", {}  # the worst of an instance's perturbations
+        if changed and not is_perturbed:
             about |= {"tag": name.split or ""}  # of none, the instance is the worst
-        return Total(
-            task_id=self._task_id,
-            position=position,
-            name=f"stats.{name.name}" + (f"[{part}]" if part else ""),
-            rule=rule,
-            value=number(stat.mean),
-            dimension_id=name.name if name.name in self._dimensions else None,
-            parameters=text(about),
-        )
+        return rule, about
+
+
+def _tags(split: str | None, perturbation: Perturbation | None) -> list[str]:
+    part = _part(split, perturbation)
+    return [part] if part else []
 
 
 def _part(
@@ -349,12 +295,6 @@ def _case_id(instance_id: str, perturbation: Perturbation | None) -> str:
 
 def _is_graded(name: str) -> bool:
     return name.partition("@")[0] in _GRADED
-
-
-def _direction(name: str) -> Direction | None:
-    if _is_graded(name):
-        return "higher_better"
-    return "lower_better" if name in _LOWER else None
 
 
 def _prompt(adapter: dict[str, Any]) -> str:

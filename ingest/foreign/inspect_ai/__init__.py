@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ingest.foreign.documents import Refused, decode, decode_file, shape_problem
-from ingest.foreign.files import whole
+from ingest.foreign.documents import Refused, decode
+from ingest.foreign.files import file_bytes
 from ingest.foreign.heads import Head
 from ingest.foreign.inspect_ai.log import LogReading
 from ingest.foreign.inspect_ai.structs import Log, Sample
 from ingest.foreign.records import Record
+from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", Log, Sample)
 
 FORMS = ("eval", "json")
-VERSIONS = "versions 0.3.41 to 0.3.285"
 
+_FILES = ToolFiles("Inspect", "versions 0.3.41 to 0.3.285")
 _encode = msgspec.json.Encoder().encode
 
 _HEADER = "header.json"
@@ -55,7 +56,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         with Archive(source.path, source.limits.max_file) as archive:
             yield from _archive(archive, source)
     else:
-        log = decode_file(whole(source), Log, "Inspect", VERSIONS)
+        log = _FILES.decoded(file_bytes(source), Log)
         samples = (
             (f"/samples/{place}", bytes(raw))
             for place, raw in enumerate(log.samples or [])
@@ -69,7 +70,7 @@ def _archive(archive: Archive, source: Source) -> Iterator[Record | Problem]:
     if name not in archive:
         problem = Problem("broken_archive", f"no {_HEADER} and no {_START} in it")
         raise Refused(problem)
-    log = decode_file(archive.read(name), Log, "Inspect", VERSIONS)
+    log = _FILES.decoded(archive.read(name), Log)
     if name == _START:
         log.status = "started"
     names = sorted(each for each in archive.names("samples/") if each.endswith(".json"))
@@ -84,9 +85,9 @@ def _log(
         try:
             sample = _redacted(decode(written, Sample), source.redact)
             yield from reading.add(sample)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except UNREADABLE as error:
             raw = source.redact(written)
-            yield shape_problem(error, "Inspect", VERSIONS, pointer=place, raw=raw)
+            yield _FILES.problem(error, pointer=place, raw=raw)
     yield from reading.closing()
 
 

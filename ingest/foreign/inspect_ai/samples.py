@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ingest.foreign.documents import decode, is_there, number, on_scale, text, time
+from ingest.foreign.documents import (
+    decode,
+    is_there,
+    milliseconds,
+    number,
+    on_scale,
+    text,
+    time,
+)
 from ingest.foreign.inspect_ai.structs import Sample, Score
-from ingest.foreign.records import Round
+from ingest.foreign.writing import CaseWriter, RoundWriter
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
@@ -22,7 +30,7 @@ class Value(NamedTuple):
     is_letter: bool
     """A letter or a truth value: on the scale 0 to 1 by Inspect's own rule."""
     explanation: str | None
-    payload: str
+    payload: dict[str, Any]
 
     @property
     def is_on_scale(self) -> bool:
@@ -30,27 +38,24 @@ class Value(NamedTuple):
         return on_scale(self.value) is not None
 
 
-def context_of(sample: Sample) -> str:
-    """What was asked, as JSON."""
+def context_of(sample: Sample) -> dict[str, Any]:
+    """What was asked."""
     context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
     if sample.choices:
         context["choices"] = sample.choices
     if is_there(sample.metadata):
         context["metadata"] = decode(sample.metadata, Any)
-    return text(context)
+    return context
 
 
-def expected_of(sample: Sample) -> str | None:
+def expected_of(sample: Sample) -> Any:
     """The target as a golden answer; several are alternatives."""
-    target = sample.target
-    if target in (None, "", []):
-        return None
-    return text({"answer": target})
+    return None if sample.target in ("", []) else sample.target
 
 
-def round_of(
-    sample: Sample, task_id: str, case_id: str, round_id: str, model: str
-) -> Round:
+def write_round(
+    sample: Sample, case: CaseWriter, name: str | int, model: str
+) -> RoundWriter:
     """What came out, in one epoch."""
     usages = sample.model_usage or {}
     # a judge's tokens stand beside the model's own
@@ -58,22 +63,17 @@ def round_of(
     if usage is None and len(usages) == 1 and not _judged(sample):
         usage = next(iter(usages.values()))
     error = sample.error
-    seconds = sample.total_time
     about = {"uuid": sample.uuid, "working_time": sample.working_time}
-    return Round(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        position=max(sample.epoch - 1, 0),
-        run_index=sample.epoch,
-        raw_output=_completion(sample),
+    return case.round(
+        _completion(sample),
+        n=sample.epoch,
+        name=name,
         input_tokens=usage.input_tokens if usage else None,
         output_tokens=usage.output_tokens if usage else None,
-        latency_ms=None if seconds is None else round(seconds * 1000, 6),
-        metadata=text({key: each for key, each in about.items() if each is not None}),
+        latency_ms=milliseconds(sample.total_time),
+        metadata={key: each for key, each in about.items() if each is not None},
         executed_at=time(sample.started_at),
         error=(error.message or "the sample broke") if error else None,
-        reported_status="error" if error else None,
     )
 
 
@@ -103,7 +103,7 @@ def _value(name: str, value: Any, score: Score) -> Value:
     payload = {"given": value}
     if score.answer is not None:
         payload["answer"] = score.answer
-    return Value(name, as_number, is_letter, score.explanation, text(payload))
+    return Value(name, as_number, is_letter, score.explanation, payload)
 
 
 def _numeric(value: str) -> float | None:

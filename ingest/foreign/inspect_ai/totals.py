@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Sequence
 from typing import Any
 
-from ingest.foreign.documents import number, text
+from ingest.foreign.grading import Dimensions
 from ingest.foreign.inspect_ai.structs import Log, Metric, ScoreResult
-from ingest.foreign.records import Rule, Total
+from ingest.foreign.records import Rule
+from ingest.foreign.writing import TaskWriter
 
 _RULES: dict[str, Rule] = {
     "accuracy": "mean_over_cases",
@@ -20,42 +20,29 @@ _RULES: dict[str, Rule] = {
 """Metric → rule; each over cases, whose epochs the reducer has made one value of."""
 
 
-def totals(log: Log, task_id: str, dimensions: Sequence[str]) -> Iterator[Total]:
+def write_totals(log: Log, task: TaskWriter) -> None:
     """Every total of the log: one per score, metric and reducer."""
     results = log.results
     if results is None:
         return
-    places = count()
-    counted: dict[str, tuple[Rule, int | None]] = {
-        "total_samples": ("count_rounds", results.total_samples),
-        "completed_samples": ("count_completed_rounds", results.completed_samples),
-    }
-    for name, (rule, value) in counted.items():
-        if value is not None:
-            yield Total(
-                task_id=task_id,
-                position=next(places),
-                name=f"results.{name}",
-                rule=rule,
-                value=float(value),
-            )
+    if results.total_samples is not None:
+        task.total("results.total_samples", "count_rounds", results.total_samples)
+    completed = results.completed_samples
+    if completed is not None:
+        task.total("results.completed_samples", "count_completed_rounds", completed)
     for each in results.scores or []:
-        dimension = _dimension(each, dimensions)
-        reducer = each.reducer or "mean"
+        dimension = _dimension(each, task.dimensions)
         for name, metric in (each.metrics or {}).items():
             written = "/".join(filter(None, (dimension, name, each.reducer)))
             rule, tag = _rule(name, metric)
-            yield Total(
-                task_id=task_id,
-                position=next(places),
-                name=f"results.scores.{written}",
-                rule=rule,
-                value=number(metric.value),
+            reducer = {"reducer": each.reducer or "mean"}
+            task.total(
+                f"results.scores.{written}",
+                rule,
+                metric.value,
                 n=each.scored_samples if tag is None else None,
-                dimension_id=dimension,
-                parameters=text(
-                    {"reducer": reducer} | ({} if tag is None else {"tag": tag})
-                ),
+                dimension=dimension,
+                parameters=reducer if tag is None else {**reducer, "tag": tag},
             )
 
 
@@ -97,7 +84,7 @@ def _rule_of(name: Any, params: Any) -> Rule:
     return _RULES.get(str(name), "own_formula") if is_plain else "own_formula"
 
 
-def _dimension(score: ScoreResult, dimensions: Sequence[str]) -> str:
+def _dimension(score: ScoreResult, dimensions: Dimensions) -> str:
     """The dimension that a result is about: a scorer, or one key of what it says."""
     key = f"{score.scorer}.{score.name}"
     if key in dimensions or (score.scorer and score.scorer != score.name):

@@ -14,19 +14,19 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import count
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.foreign.documents import decode_file, text, time
-from ingest.foreign.files import lines, whole
+from ingest.foreign.documents import time
+from ingest.foreign.files import lines
 from ingest.foreign.heads import Head
-from ingest.foreign.identity import SameRun, content_id
-from ingest.foreign.lm_eval.structs import Results
-from ingest.foreign.lm_eval.tasks import VERSIONS, HarnessTask, claims
-from ingest.foreign.records import Record, Task
+from ingest.foreign.identity import SameRun, content_id, some_of
+from ingest.foreign.lm_eval.structs import FILES, Results
+from ingest.foreign.lm_eval.tasks import HarnessTask, claims
+from ingest.foreign.records import Record
 from ingest.foreign.runs import Part, Run
+from ingest.foreign.writing import TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ FORMS = ("results", "samples")
 _NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")
 _TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
 
+_LAST = 10_000
+"""Place of the first total of the run: after those of any task."""
+
 
 def recognise(head: Head) -> str | None:
     """Results with ``versions`` and ``configs`` or ``config``; rows with ``resps``."""
@@ -46,8 +49,8 @@ def recognise(head: Head) -> str | None:
         return None
     if not head.keys & {"configs", "config", "lm_eval_version"}:
         return None
-    told = {"versions", "n-samples", "group_subtasks", "lm_eval_version"}
-    return "results" if head.keys & told else None
+    keys = {"versions", "n-samples", "group_subtasks", "lm_eval_version"}
+    return "results" if head.keys & keys else None
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
@@ -74,59 +77,56 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if source.form == "samples":
         yield from _samples_alone(source)
         return
-    data = source.redact(whole(source))
-    results = decode_file(data, Results, "lm-eval", VERSIONS)
+    results = FILES.document(source, Results)
     model = _model(results)
     run_id = content_id([results.results, results.date, results.config], model)
     files = {_task_of(path): path for path in source.companions}
-    rest = {
-        name: metrics for name, metrics in results.results.items() if name not in files
-    }
+    first: TaskWriter | None = None
     for name, path in files.items():
-        task = HarnessTask(f"{run_id}/{name}", name, results)
-        yield from task.rows(source, path)
-        yield task.task(source, run_id, model)
-        yield from task.totals(results.results.get(name, {}))
-    if files:
-        # groups repeat their subtasks; tasks without samples have no rows to go by
-        first = f"{run_id}/{next(iter(files))}"
-        places = count(10_000)
-        for name, metrics in rest.items():
-            yield from claims(first, name, metrics, places, scope="run")
-    else:
+        task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
+        first = first or task
+        harness_task = HarnessTask(task, name, results)
+        yield from harness_task.rows(source, path)
+        harness_task.close(run_id, model)
+        yield from task.written()
+    if first is None:
         yield from _totals_alone(source, results, run_id, model)
+        return
+    # groups repeat their subtasks; tasks without samples have no rows to go by
+    rest = [
+        claim
+        for name, metrics in results.results.items()
+        if name not in files
+        for claim in claims(name, metrics)
+    ]
+    for place, each in enumerate(rest, start=_LAST):
+        first.total(each.name, "several_tasks", each.value, scope="run", place=place)
+    yield from first.written()
 
 
 def _totals_alone(
     source: Source, results: Results, run_id: str, model: str
-) -> Iterator[Record | Problem]:
-    names = list(results.results)
-    title = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if names[3:] else "")
+) -> Iterable[Record | Problem]:
     shots = results.config.get("num_fewshot")
-    same_run = SameRun("lm_eval", run_id)
-    yield Task(
-        task_id=run_id,
-        source_kind="lm_eval",
-        title=title or "lm-eval",
-        prompt_version="unknown" if shots is None else f"{shots}-shot",
+    task = TaskWriter("lm_eval", run_id, source)
+    task.describe(
+        some_of(results.results) or "lm-eval",
+        prompt_version=None if shots is None else f"{shots}-shot",
         model=model,
-        created_at=time(results.date) or source.modified_at,
-        run_id=run_id,
-        run_hash=same_run.hash(),
+        created_at=time(results.date),
         tool_version=results.lm_eval_version,
-        extras=text({"config": results.config}),
+        extras={"config": results.config},
     )
-    places = count()
     for name, metrics in results.results.items():
-        yield from claims(run_id, name, metrics, places)
-    yield Problem(
+        for claim in claims(name, metrics):
+            task.total(claim.name, "not_in_rows", claim.value)
+    task.warn(
         "totals_only",
-        f"{source.path.name} holds totals of {len(names)} tasks and no samples, so"
-        " nothing can be compared by case. Run lm-eval with --log_samples and give the"
-        " whole folder",
-        severity="warning",
-        record_id=run_id,
+        f"{source.path.name} holds totals of {len(results.results)} tasks and no"
+        " samples, so nothing can be compared by case. Run lm-eval with --log_samples"
+        " and give the whole folder",
     )
+    return task.written()
 
 
 def _samples_alone(source: Source) -> Iterator[Record | Problem]:
@@ -134,18 +134,16 @@ def _samples_alone(source: Source) -> Iterator[Record | Problem]:
     same = SameRun("lm_eval")
     for _, line in lines(source):
         same.add(line.decode("utf-8", "replace"))
-    run_id = f"{name}-{same.hash()[:12]}"
-    task = HarnessTask(run_id, name, None)
-    yield from task.rows(source, source.path)
-    yield task.task(source, run_id, "unknown")
-    yield from task.totals({})
-    yield Problem(
+    task = TaskWriter("lm_eval", f"{name}-{same.hash()[:12]}", source)
+    harness_task = HarnessTask(task, name, None)
+    yield from harness_task.rows(source, source.path)
+    harness_task.close(task.task_id, "unknown")
+    task.warn(
         "results_missing",
         f"{source.path.name} has no results file beside it, which names the model:"
         " give the whole folder",
-        severity="warning",
-        record_id=run_id,
     )
+    yield from task.written()
 
 
 def _task_of(path: Path) -> str:
@@ -159,5 +157,5 @@ def _model(results: Results) -> str:
     arguments = config.get("model_args")
     if arguments and results.model_name:
         return results.model_name
-    said = arguments if isinstance(arguments, str) else config.get("model")
-    return str(said or results.model_name or "unknown")
+    named = arguments if isinstance(arguments, str) else config.get("model")
+    return str(named or results.model_name or "unknown")

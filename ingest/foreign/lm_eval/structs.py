@@ -6,6 +6,10 @@ from typing import Any
 
 import msgspec
 
+from ingest.foreign.tool_files import ToolFiles
+
+FILES = ToolFiles("lm-eval", "0.4.13 and 0.3")
+
 
 class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-shot"}):
     """The aggregate file."""

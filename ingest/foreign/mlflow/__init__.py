@@ -19,17 +19,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from ingest.foreign.csv_rows import csv_rows
-from ingest.foreign.documents import decode, decode_file, shape_problem, text
-from ingest.foreign.files import lines, whole
+from ingest.foreign.documents import text
+from ingest.foreign.files import lines
 from ingest.foreign.heads import Head
 from ingest.foreign.mlflow.classic import classic_records, totals_alone
-from ingest.foreign.mlflow.evaluation import VERSIONS, run_records
+from ingest.foreign.mlflow.evaluation import run_records
 from ingest.foreign.mlflow.structs import Table, Trace, Written
 from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run
+from ingest.foreign.runs import Part, Run, by_folder
+from ingest.foreign.tool_files import ToolFiles
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
 
 FORMS = ("traces", "rows", "csv", "classic", "metrics")
 
+_FILES = ToolFiles("MLflow", "3.17.2")
 _CLASSIC = re.compile(
     rb'\s*\{\s*"columns"\s*:\s*\[([^\[\]{}]*)\]\s*,\s*"data"\s*:\s*\['
 )
@@ -61,10 +60,7 @@ def recognise(head: Head) -> str | None:
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
     """Metrics belong to the first form of the run whose file is named like theirs."""
-    folders: dict[Path, list[Part]] = defaultdict(list)
-    for part in parts:
-        folders[part.path.parent].append(part)
-    for files in folders.values():
+    for files in by_folder(parts):
         leads = [part for part in files if part.form != "metrics"]
         leads.sort(key=lambda part: FORMS.index(part.form))
         own: dict[Path, list[Part]] = defaultdict(list)
@@ -86,15 +82,14 @@ def gather(parts: Sequence[Part]) -> Iterator[Run]:
 
 def translate(source: Source) -> Iterator[Record | Problem]:
     """Each run of the file as records."""
+    if source.form == "metrics":
+        yield from totals_alone(_FILES.document(source, dict[str, Any]), source)
+        return
     metrics: dict[str, Any] = {}
     for path in source.companions:
-        metrics |= _metrics(source, path)
-    if source.form == "metrics":
-        yield from totals_alone(_metrics(source), source)
-        return
+        metrics |= _FILES.document(source, dict[str, Any], path)
     if source.form == "classic":
-        data = source.redact(whole(source))
-        table = decode_file(data, Table, "MLflow", VERSIONS)
+        table = _FILES.document(source, Table)
         yield from classic_records(table, metrics, source)
         return
     runs: dict[str, list[Trace]] = defaultdict(list)
@@ -108,32 +103,25 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from run_records(run_id, traces, claimed, source)
 
 
-def _metrics(source: Source, path: Path | None = None) -> dict[str, Any]:
-    data = source.redact(whole(source, path))
-    return decode_file(data, dict[str, Any], "MLflow", VERSIONS)
-
-
 def _traces(source: Source) -> Iterator[Trace | Problem]:
     """Each trace; one of another shape is rejected alone."""
     for place, written in _written(source):
-        try:
-            if source.form == "rows":
-                yield decode(written, Trace)
-            else:
-                yield decode(written, Written).trace()
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield shape_problem(error, "MLflow", VERSIONS, line=place, raw=written)
+        if source.form == "rows":
+            yield _FILES.record(written, Trace, line=place)
+        else:
+            trace = _FILES.record(written, Written, line=place)
+            yield trace if isinstance(trace, Problem) else trace.trace()
 
 
 def _written(source: Source) -> Iterator[tuple[int, bytes]]:
     """Each trace as JSON, and the number of its line or row."""
     if source.form == "csv":
-        for number, row in enumerate(csv_rows(source, "MLflow", VERSIONS), start=1):
+        for number, row in enumerate(_FILES.csv(source), start=1):
             yield number, (row.get("trace") or "null").encode()
         return
     for number, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line
-            rows = decode_file(line, list[Any], "MLflow", VERSIONS)
+            rows = _FILES.decoded(line, list[Any])
             yield from ((number, text(row).encode()) for row in rows)
         else:
             yield number, line

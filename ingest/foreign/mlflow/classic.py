@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign.documents import answer, number, on_scale, text
-from ingest.foreign.grading import Dimensions
-from ingest.foreign.identity import Occurrences, SameRun, content_id
-from ingest.foreign.mlflow.evaluation import totals
+from ingest.foreign.documents import milliseconds, number, on_scale, text
+from ingest.foreign.identity import SameRun, content_id, first_text
+from ingest.foreign.mlflow.evaluation import write_totals
 from ingest.foreign.mlflow.structs import Table
-from ingest.foreign.records import Baseline, Case, Record, Round, Score, Task
+from ingest.foreign.records import Record
+from ingest.foreign.writing import TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -52,79 +52,52 @@ def classic_records(
     name = source.path.name.split(".", 1)[0]
     # the table has no id: a run is known by what it says
     task_id = content_id(same_run.hash(), name)
-    dimensions, seen = Dimensions(task_id), Occurrences()
-    for position, cells in enumerate(table.data):
-        row = dict(zip(table.columns, cells, strict=False))
-        measured = {key: row.pop(key) for key in list(row) if _is_measured(key)}
-        output, parsed = answer(row.pop(_OUTPUTS, None))
-        expected = [row.pop(key) for key in list(row) if key.lower() in _TARGETS]
-        said = next((each for each in row.values() if isinstance(each, str)), None)
-        case_id = content_id(row, said)
-        case_id = seen.named(case_id, seen.next(case_id))
-        yield Case(task_id, case_id, position, text(row))
-        if expected:
-            golden = text({"answer": expected[0]})
-            yield Baseline(task_id, case_id, "target", 0, golden)
-        seconds = number(measured.get("latency"))
-        yield Round(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=f"{case_id}-1",
-            position=0,
-            run_index=1,
-            raw_output=output,
-            parsed_output=parsed,
-            latency_ms=None if seconds is None else round(seconds * 1000, 6),
-        )
-        for key, given in measured.items():
-            if key.endswith("/justification"):
-                continue
-            value = number(given)
-            dimensions.see(key, value)
-            why = measured.get(f"{key.removesuffix('/score')}/justification")
-            yield Score(
-                task_id=task_id,
-                case_id=case_id,
-                round_id=f"{case_id}-1",
-                dimension_id=key,
-                value=value,
-                score=on_scale(value),
-                summary=why if isinstance(why, str) else None,
-            )
-    yield _task(task_id, name, same_run, source)
-    yield from dimensions.records({"latency": "lower_better"})
-    yield from totals(task_id, metrics, dimensions)
+    task = TaskWriter("mlflow", task_id, source, same_run)
+    for cells in table.data:
+        _write(dict(zip(table.columns, cells, strict=False)), task)
+        yield from task.written()
+    task.describe()
+    task.grade(directions={"latency": "lower_better"})
+    write_totals(metrics, task)
+    yield from task.written()
+
+
+def _write(row: dict[str, Any], task: TaskWriter) -> None:
+    measured = {key: row.pop(key) for key in list(row) if _is_measured(key)}
+    output = row.pop(_OUTPUTS, None)
+    expected = [row.pop(key) for key in list(row) if key.lower() in _TARGETS]
+    case = task.case(
+        task.distinct(content_id(row, first_text(row.values()))),
+        row,
+        golden=expected[0] if expected else None,
+        golden_id="target",
+    )
+    seconds = number(measured.get("latency"))
+    answer = case.round(output, latency_ms=milliseconds(seconds))
+    for key, given in measured.items():
+        if key.endswith("/justification"):
+            continue
+        value = number(given)
+        why = measured.get(f"{key.removesuffix('/score')}/justification")
+        summary = why if isinstance(why, str) else None
+        answer.score(key, value, on_scale(value), summary=summary)
 
 
 def totals_alone(
     metrics: Mapping[str, Any], source: Source
-) -> Iterator[Record | Problem]:
+) -> Iterable[Record | Problem]:
     """A run of which only the metrics are there."""
     name = source.path.name.split(".", 1)[0]
-    task_id = content_id(metrics, name)
-    yield _task(task_id, name, SameRun("mlflow", task_id), source)
-    yield from totals(task_id, metrics, Dimensions(task_id))
-    yield Problem(
+    task = TaskWriter("mlflow", content_id(metrics, name), source)
+    task.describe()
+    write_totals(metrics, task)
+    task.warn(
         "totals_only",
         f"{source.path.name} holds metrics and no rows, so nothing can be compared by"
         " case. Write the table of the evaluation beside it, with the same beginning of"
         " its name",
-        severity="warning",
-        record_id=task_id,
     )
-
-
-def _task(task_id: str, name: str, same_run: SameRun, source: Source) -> Task:
-    return Task(
-        task_id=task_id,
-        source_kind="mlflow",
-        title=name,
-        prompt_version="unknown",
-        model="unknown",
-        created_at=source.modified_at,
-        run_id=task_id,
-        run_hash=same_run.hash(),
-    )
+    return task.written()
 
 
 def _is_measured(column: str) -> bool:

@@ -7,26 +7,16 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
-from ingest.foreign.documents import answer, number, on_scale, text, time, whole
-from ingest.foreign.grading import Dimensions
-from ingest.foreign.identity import Occurrences, SameRun, content_id
+from ingest.foreign.documents import integer, number, on_scale, time
+from ingest.foreign.identity import content_id, first_text
 from ingest.foreign.mlflow.structs import Assessment, Trace
-from ingest.foreign.records import (
-    Baseline,
-    Case,
-    Record,
-    Round,
-    Rule,
-    Score,
-    Task,
-    Total,
-)
+from ingest.foreign.records import Record, Rule
 from ingest.foreign.settings import env_of, setting
+from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
-
-VERSIONS = "3.17.2"
 
 _WORDS = {"yes": 1.0, "no": 0.0}
 """MLflow takes means of these as of numbers."""
@@ -35,7 +25,7 @@ _ANSWER = "expected_response"
 
 def run_records(
     run_id: str, traces: Sequence[Trace], metrics: Mapping[str, Any], source: Source
-) -> Iterator[Record]:
+) -> Iterator[Record | Problem]:
     """The records of one run.
 
     Args:
@@ -44,44 +34,34 @@ def run_records(
         metrics: What it claims of them.
         source: Its file.
     """
-    traces = sorted(traces, key=_began)  # twins are numbered alike in all forms
+    traces = sorted(traces, key=_began)  # duplicates are numbered alike in all forms
     settings = _settings(traces)
-    same_run = SameRun("mlflow", run_id)
-    dimensions, seen = Dimensions(run_id), Occurrences()
-    for position, trace in enumerate(traces):
-        same_run.add(trace.trace_id)
+    task = TaskWriter("mlflow", run_id, source)
+    for trace in traces:
+        task.same_run.add(trace.trace_id)
         asked = _asked(trace, settings)
-        case_id = content_id(asked, _said(asked))
-        case_id = seen.named(case_id, seen.next(case_id))
-        place = (run_id, case_id, f"{case_id}-1")
-        yield Case(run_id, case_id, position, text({"request": asked}))
         expected = trace.expected()
-        if expected:
-            golden = expected.get(_ANSWER, expected)
-            payload = text({"answer": golden})
-            yield Baseline(run_id, case_id, "expectations", 0, payload)
-        yield _round(trace, place)
-        for said in trace.judged():
-            score = _score(said, place)
-            dimensions.see(score.dimension_id, score.value)
-            yield score
-    models = (trace.model for trace in traces)
-    yield Task(
-        task_id=run_id,
-        source_kind="mlflow",
-        title=source.path.name.split(".", 1)[0],
-        prompt_version=setting(settings, "prompt version", "prompt") or "unknown",
-        model=next(filter(None, models), None)
-        or setting(settings, "model", "llm", "model name")
-        or "unknown",
-        created_at=_time(traces[0]) or source.modified_at,
-        run_id=run_id,
-        run_hash=same_run.hash(),
+        case = task.case(
+            task.distinct(content_id(asked, _words(asked))),
+            {"request": asked},
+            golden=expected.get(_ANSWER, expected) if expected else None,
+            golden_id="expectations",
+        )
+        answer = _round(trace, case)
+        for assessment in trace.judged():
+            _write_score(assessment, answer)
+        yield from task.written()
+    task.describe(
+        prompt_version=setting(settings, "prompt version", "prompt"),
+        model=next((trace.model for trace in traces if trace.model), None)
+        or setting(settings, "model", "llm", "model name"),
+        created_at=_time(traces[0]),
         env=env_of(settings),
-        extras=text(prompts.about(prompts.in_settings(settings))),
+        extras=prompts.about(prompts.in_settings(settings)),
     )
-    yield from dimensions.records()
-    yield from totals(run_id, metrics, dimensions)
+    task.grade()
+    write_totals(metrics, task)
+    yield from task.written()
 
 
 _RULES: dict[str, Rule] = {
@@ -94,28 +74,20 @@ _RULES: dict[str, Rule] = {
 """Aggregation → rule."""
 
 
-def totals(
-    task_id: str, metrics: Mapping[str, Any], dimensions: Dimensions
-) -> Iterator[Total]:
+def write_totals(metrics: Mapping[str, Any], task: TaskWriter) -> None:
     """What a run claims: means skip rows that a scorer said nothing of.
 
     Args:
-        task_id: The task.
         metrics: ``<scorer>/<aggregation>`` → value.
-        dimensions: Those that have rows to recompute a mean from.
+        task: The task; its dimensions have rows to recompute a mean from.
     """
-    for position, (name, value) in enumerate(metrics.items()):
+    for name, value in metrics.items():
         of, _, aggregation = name.rpartition("/")
-        known = next((each for each in (of, f"{of}/score") if each in dimensions), None)
+        names = (of, f"{of}/score")
+        known = next((each for each in names if each in task.dimensions), None)
         rule = _RULES.get(aggregation, "own_formula")
-        yield Total(
-            task_id=task_id,
-            position=position,
-            name=name,
-            rule=rule if known is not None else "not_in_rows",
-            value=number(value),
-            dimension_id=known,
-        )
+        rule = rule if known is not None else "not_in_rows"
+        task.total(name, rule, value, dimension=known)
 
 
 def _settings(traces: Sequence[Trace]) -> dict[str, Any]:
@@ -144,37 +116,27 @@ def _asked(trace: Trace, settings: Mapping[str, Any]) -> Any:
     }
 
 
-def _said(asked: Any) -> str | None:
+def _words(asked: Any) -> str | None:
     """What a person would know a request by."""
     if isinstance(asked, dict):
         messages = asked.get("messages")
         if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
             asked = {"content": messages[-1].get("content")}
-        values = (each for each in asked.values() if isinstance(each, str))
-        return next(values, None)
+        return first_text(asked.values())
     return asked if isinstance(asked, str) else None
 
 
-def _round(trace: Trace, place: tuple[str, str, str]) -> Round:
-    task_id, case_id, round_id = place
-    output, parsed = answer(trace.response)
+def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
     broke = trace.state == "ERROR"
     usage = trace.usage
-    return Round(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        position=0,
-        run_index=1,
-        raw_output=output,
-        parsed_output=parsed,
-        input_tokens=whole(usage.get("input_tokens")),
-        output_tokens=whole(usage.get("output_tokens")),
+    return case.round(
+        trace.response,
+        input_tokens=integer(usage.get("input_tokens")),
+        output_tokens=integer(usage.get("output_tokens")),
         latency_ms=number(trace.execution_duration),
-        metadata=text({"trace_id": trace.trace_id}),
+        metadata={"trace_id": trace.trace_id},
         executed_at=_time(trace),
         error=(trace.error or "the trace has the state ERROR") if broke else None,
-        reported_status="error" if broke else None,
     )
 
 
@@ -188,9 +150,8 @@ def _began(trace: Trace) -> datetime:
     return _time(trace) or datetime.max.replace(tzinfo=UTC)
 
 
-def _score(said: Assessment, place: tuple[str, str, str]) -> Score:
-    task_id, case_id, round_id = place
-    feedback = said.feedback
+def _write_score(assessment: Assessment, answer: RoundWriter) -> None:
+    feedback = assessment.feedback
     given = feedback.value if feedback else None
     value = _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
     about: dict[str, Any] = {}
@@ -198,13 +159,10 @@ def _score(said: Assessment, place: tuple[str, str, str]) -> Score:
         about["given"] = given
     if feedback and feedback.error:
         about["error"] = feedback.error.error_message or feedback.error.error_code
-    return Score(
-        task_id=task_id,
-        case_id=case_id,
-        round_id=round_id,
-        dimension_id=said.assessment_name,
-        value=value,
-        score=on_scale(value),
-        summary=said.rationale,
-        payload=text(about),
+    answer.score(
+        assessment.assessment_name,
+        value,
+        on_scale(value),
+        summary=assessment.rationale,
+        payload=about,
     )

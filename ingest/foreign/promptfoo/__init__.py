@@ -16,20 +16,22 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ingest.foreign.documents import decode, decode_file, shape_problem
-from ingest.foreign.files import lines, whole
+from ingest.foreign.documents import decode
+from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.heads import Head
 from ingest.foreign.promptfoo.columns import Columns, RunHead
 from ingest.foreign.promptfoo.structs import Export, Order, Row
-from ingest.foreign.promptfoo.totals import totals
+from ingest.foreign.promptfoo.totals import write_totals
 from ingest.foreign.records import Record
+from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
 
 FORMS = ("json", "jsonl", "other")
-VERSIONS = "0.120.8, 0.121.20 and 0.123.1"
+
+_FILES = ToolFiles("promptfoo", "0.120.8, 0.121.20 and 0.123.1")
 
 
 def recognise(head: Head) -> str | None:
@@ -74,15 +76,18 @@ def _is_other(head: Head) -> bool:
 
 def _document(source: Source) -> Iterator[Record | Problem]:
     # Only the slices of the rows are held; each is decoded when its turn comes.
-    export = decode_file(whole(source), Export, "promptfoo", VERSIONS)
+    export = _FILES.decoded(file_bytes(source), Export)
     results = export.results
-    columns = Columns(RunHead.of(export, source), repeat=_repeat(export))
+    columns = Columns(source, RunHead.of(export, source), repeat=_repeat(export))
     rows = sorted(enumerate(results.results), key=_test_of)
     for place, raw in rows:
         pointer = f"/results/results/{place}"
         yield from _row(columns, source.redact(bytes(raw)), pointer=pointer)
     yield from columns.closing()
-    yield from totals(export, columns)
+    in_order = columns.in_order
+    write_totals(export, in_order)
+    for column in in_order:
+        yield from column.task.written()
 
 
 def _repeat(export: Export) -> int | None:
@@ -94,7 +99,7 @@ def _repeat(export: Export) -> int | None:
 
 
 def _lines(source: Source) -> Iterator[Record | Problem]:
-    columns = Columns(RunHead.of(None, source), repeat=None)
+    columns = Columns(source, RunHead.of(None, source), repeat=None)
     for number, line in lines(source):
         yield from _row(columns, line, line=number)
     yield from columns.closing()
@@ -110,10 +115,8 @@ def _row(
     try:
         row = decode(written, Row)
         yield from columns.add(row)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        yield shape_problem(
-            error, "promptfoo", VERSIONS, line=line, pointer=pointer, raw=written
-        )
+    except UNREADABLE as error:
+        yield _FILES.problem(error, line=line, pointer=pointer, raw=written)
 
 
 def _test_of(row: tuple[int, msgspec.Raw]) -> int:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ingest.foreign import prompts
 from ingest.foreign.documents import (
@@ -19,7 +21,7 @@ from ingest.foreign.documents import (
     time,
 )
 from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
-from ingest.foreign.promptfoo.rows import checks_of, round_of, status_of
+from ingest.foreign.promptfoo.rows import Place, checks_of, round_of, status_of
 from ingest.foreign.promptfoo.structs import (
     Export,
     HeadPrompt,
@@ -28,15 +30,9 @@ from ingest.foreign.promptfoo.structs import (
     Row,
     TestCase,
 )
-from ingest.foreign.records import (
-    Case,
-    Check,
-    Dimension,
-    Record,
-    Score,
-    Status,
-    Task,
-)
+from ingest.foreign.records import Check, Direction, Record, Score, Status
+from ingest.foreign.writing import TaskWriter
+from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from ingest.reading.source import Source
@@ -82,25 +78,25 @@ class PromptOnProvider:
     """One prompt on one provider."""
 
     index: int
-    task_id: str
-    """``<eval id>/<column>``."""
     provider: str
     prompt: Prompt
-    cases: dict[str, int] = field(default_factory=dict)
-    """Case → its rounds so far."""
-    scores: dict[str, bool] = field(default_factory=dict)
-    """Dimension → whether all its values lie on the scale 0 to 1."""
+    task: TaskWriter
+    """``<eval id>/<column>``."""
 
 
 class Columns:
     """All columns of a file.
 
+    What is said of a row is made into records at once: no files are larger than these.
+
     Args:
-        head: What the file says of them.
+        source: The file.
+        head: What it says of them.
         repeat: How often each test was repeated; ``None``: the file does not say it.
     """
 
-    def __init__(self, head: RunHead, *, repeat: int | None) -> None:
+    def __init__(self, source: Source, head: RunHead, *, repeat: int | None) -> None:
+        self._source = source
         self._head = head
         self._repeat = repeat
         self._columns: dict[Any, PromptOnProvider] = {}
@@ -108,68 +104,58 @@ class Columns:
         self._seen = Occurrences()
         self._same_run = SameRun("promptfoo")
         self._run_id = head.run_id
-        self.rows = 0
 
-    def add(self, row: Row) -> Iterator[Record]:
+    def add(self, row: Row) -> Iterator[Record | Problem]:
         """The records of one row."""
-        self.rows += 1
         if self._run_id is None:  # JSONL: rows know their own ids and not the run's
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
-        column = self._column(row)
-        test = self._test(row)
-        task_id = column.task_id
-        count = self._seen.next(task_id, test.id)
+        task, test = self._column(row).task, self._test(row)
+        count = self._seen.next(task.task_id, test.id)
         repeat = test.repeat or self._repeat
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
         case_id = self._seen.named(test.id, occurrence)
-        if case_id not in column.cases:
-            position = len(column.cases)
-            yield Case(task_id, case_id, position, test.context, test.tags)
-        n = column.cases[case_id] = column.cases.get(case_id, 0) + 1
-        place = (task_id, case_id, f"{case_id}-{n}")
+        if case_id not in task.n_rounds:
+            task.case(case_id, test.context, tags=test.tags)
+            yield from task.written()
+        task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
+        place = (task.task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
         status = status_of(row, checks)
         yield round_of(row, place, n, status)
         yield from checks
         if status != "error":
-            yield from self._scores(row, column, place, checks, status)
+            scores = _scores(row, place, checks, status)
+            for score in scores:
+                task.dimensions.see(score.dimension_id, score.value)
+            yield from scores
         self._same_run.add(row.id or text(row))
 
-    def closing(self) -> Iterator[Record]:
+    def closing(self) -> Iterator[Record | Problem]:
         """Tasks and dimensions, which are known once all rows are read."""
-        providers = {each.provider for each in self._columns.values()}
-        labels = Counter(_label(each.prompt) for each in self._columns.values())
-        for column in self._columns.values():
-            prompt, label = column.prompt, _label(column.prompt)
-            yield Task(
-                task_id=column.task_id,
-                source_kind="promptfoo",
-                title=joined_texts(
-                    [
-                        self._head.title,
-                        column.provider if len(providers) > 1 else None,
-                        label if len(labels) > 1 else None,
-                    ]
-                ),
+        columns = self._columns.values()
+        providers = {each.provider for each in columns}
+        labels = Counter(_label(each.prompt) for each in columns)
+        for column in columns:
+            prompt, label, task = column.prompt, _label(column.prompt), column.task
+            titles = [
+                self._head.title,
+                column.provider if len(providers) > 1 else None,
+                label if len(labels) > 1 else None,
+            ]
+            task.describe(
+                joined_texts(titles),
                 prompt_version=label or (prompt.id or "unknown")[:12],
                 model=column.provider,
                 created_at=self._head.created_at,
-                run_id=str(self._run_id),
+                run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
                 tool_version=self._head.version,
-                extras=text(prompts.about(prompt.raw, prompt_id=prompt.id)),
+                extras=prompts.about(prompt.raw, prompt_id=prompt.id),
             )
-            for position, (name, is_graded) in enumerate(column.scores.items()):
-                yield Dimension(
-                    task_id=column.task_id,
-                    dimension_id=name,
-                    position=position,
-                    name=name,
-                    # the row's score is made of the named ones: it alone counts
-                    weight=1.0 if name == ROW_SCORE else 0.0,
-                    is_graded=is_graded,
-                    direction="higher_better",
-                )
+            # the row's score is made of the named ones: it alone counts
+            best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
+            task.grade(directions=best, weights={ROW_SCORE: 1.0})
+            yield from task.written()
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
@@ -188,8 +174,14 @@ class Columns:
             heads = self._head.prompts
             head = heads[index] if 0 <= index < len(heads) else prompt
             head.id = head.id or row.promptId
-            task_id = f"{self._run_id}/{index}"
-            column = PromptOnProvider(index, task_id, provider, head)
+            task = TaskWriter(
+                "promptfoo",
+                f"{self._run_id}/{index}",
+                self._source,
+                self._same_run,
+                is_share=lambda _name: True,
+            )
+            column = PromptOnProvider(index, provider, head, task)
             self._columns[key] = column
         return column
 
@@ -200,42 +192,37 @@ class Columns:
             self._tests[key] = _Test.of(row)
         return self._tests[key]
 
-    def _scores(
-        self,
-        row: Row,
-        column: PromptOnProvider,
-        place: tuple[str, str, str],
-        checks: Sequence[Check],
-        status: Status,
-    ) -> Iterator[Score]:
-        task_id, case_id, round_id = place
-        grading = row.gradingResult
-        weights = (grading.namedScoreWeights if grading else None) or {}
-        named: dict[str, int] = {}
-        for each in (grading.componentResults if grading else None) or []:
-            metric = each.assertion.metric if each and each.assertion else None
-            if isinstance(metric, str):
-                named[metric] = named.get(metric, 0) + 1
-        # what nobody judged has 1, what a broken judge should have judged 0: kept as
-        # the tool's value, and no score
-        unscored = {each.name for each in checks if each.passed is None}
-        unscored -= {each.name for each in checks if each.passed is not None}
-        if status == "unevaluated":
-            unscored.add(ROW_SCORE)
-        for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items():
-            score = None if name in unscored else on_scale(value)
-            is_graded = column.scores.get(name, True)
-            column.scores[name] = is_graded and value == on_scale(value)
-            yield Score(
-                task_id=task_id,
-                case_id=case_id,
-                round_id=round_id,
-                dimension_id=name,
-                value=value,
-                score=score,
-                weight=weights.get(name),
-                n_checks=named.get(name, 1),
-            )
+
+def _scores(
+    row: Row, place: Place, checks: Sequence[Check], status: Status
+) -> list[Score]:
+    task_id, case_id, round_id = place
+    grading = row.gradingResult
+    weights = (grading.namedScoreWeights if grading else None) or {}
+    named: dict[str, int] = {}
+    for each in (grading.componentResults if grading else None) or []:
+        metric = each.assertion.metric if each and each.assertion else None
+        if isinstance(metric, str):
+            named[metric] = named.get(metric, 0) + 1
+    # what nobody judged has 1, what a broken judge should have judged 0: kept as
+    # the tool's value, and no score
+    unscored = {each.name for each in checks if each.passed is None}
+    unscored -= {each.name for each in checks if each.passed is not None}
+    if status == "unevaluated":
+        unscored.add(ROW_SCORE)
+    return [
+        Score(
+            task_id=task_id,
+            case_id=case_id,
+            round_id=round_id,
+            dimension_id=name,
+            value=value,
+            score=None if name in unscored else on_scale(value),
+            weight=weights.get(name),
+            n_checks=named.get(name, 1),
+        )
+        for name, value in {**(row.namedScores or {}), ROW_SCORE: row.score}.items()
+    ]
 
 
 @dataclass(frozen=True)
@@ -243,8 +230,8 @@ class _Test:
     """One test, as all columns have it."""
 
     id: str
-    context: str
-    tags: str
+    context: msgspec.Raw
+    tags: Sequence[str]
     repeat: int | None
 
     @classmethod
@@ -265,12 +252,16 @@ class _Test:
         repeat = options.get("repeat")
         return cls(
             content_id(content, described or own_id or next(iter(texts), None)),
-            text({key: value for key, value in context.items() if value is not None}),
-            text([tag for tag in tags if isinstance(tag, str)])
+            _json({key: value for key, value in context.items() if value is not None}),
+            [tag for tag in tags if isinstance(tag, str)]
             if isinstance(tags, list)
-            else "[]",
+            else [],
             repeat if isinstance(repeat, int) and repeat > 0 else None,
         )
+
+
+def _json(value: Any) -> msgspec.Raw:
+    return msgspec.Raw(text(value))
 
 
 def _provider(provider: str | Provider | None) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from ingest.foreign.documents import ABSENT, answer, decode, raw_text, text, whole
+from ingest.foreign.documents import ABSENT, answer, decode, integer, raw_text, text
 from ingest.foreign.promptfoo.structs import AssertionSet, Component, Row
 from ingest.foreign.records import Check, Round, Status
 
@@ -59,7 +59,7 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
     response = row.response
     output, parsed = answer(response.output if response else None)
     usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
-    given, made, total = map(whole, map(usage.get, ("prompt", "completion", "total")))
+    given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
     if total and not given and not made:  # from the cache: only the total is known
         given = made = None
     counted: Literal["pass", "fail"] = "pass" if row.success else "fail"

@@ -67,26 +67,26 @@ def guess(path: Path) -> tuple[TableMapping, list[str]]:
     columns = list(dict.fromkeys(name for row in rows for name in row))
     cells = {name: [row.get(name) for row in rows] for name in columns}
     plain = {name: _NOT_WORD.sub(" ", name.lower()).strip() for name in columns}
-    said: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for setting, words in _WORDS.items():
-        taken = set(said.values())
+        taken = set(settings.values())
         by_word = (name for word in words for name in columns if plain[name] == word)
         for name in by_word:
             if name not in taken and _suits(setting, cells[name]):
-                said[setting] = name
+                settings[setting] = name
                 break
-    if "inputs" in said:
-        said["inputs"] = (said["inputs"],)
-    taken = {*said.values(), *said.get("inputs", ())}
+    if "inputs" in settings:
+        settings["inputs"] = (settings["inputs"],)
+    taken = {*settings.values(), *settings.get("inputs", ())}
     numeric = [n for n in columns if n not in taken and _all_numbers(cells[n])]
-    said["scores"] = tuple(n for n in numeric if _on_scale(cells[n]))
-    said["values"] = tuple(n for n in numeric if n not in said["scores"])
-    said["lower_is_better"] = tuple(
-        n for n in said["values"] if _LOWER.search(plain[n])
+    settings["scores"] = tuple(n for n in numeric if _on_scale(cells[n]))
+    settings["values"] = tuple(n for n in numeric if n not in settings["scores"])
+    settings["lower_is_better"] = tuple(
+        n for n in settings["values"] if _LOWER.search(plain[n])
     )
-    said = {name: value for name, value in said.items() if value}
+    settings = {name: value for name, value in settings.items() if value}
     try:
-        return TableMapping(**said), columns
+        return TableMapping(**settings), columns
     except ValidationError as error:
         needed = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise NoGuess(

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ingest.foreign.documents import Refused, decode, shape_problem
-from ingest.foreign.files import lines
+from ingest.foreign.documents import Refused, decode
+from ingest.foreign.files import file_bytes
 from ingest.foreign.heads import Head
+from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ FORMS = ("parquet", "xlsx", "jsonl", "csv")
 Row = dict[str, Any]
 """Column → cell."""
 
+_FILES = ToolFiles("a table", "JSONL")
 _SEPARATORS = ",;\t|"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ROWS_AT_ONCE = 2000
@@ -55,7 +57,7 @@ def _has_lines(head: Head) -> bool:
     for line in head.data.split(b"\n")[:2]:
         try:
             found.append(decode(line, dict[str, Any]))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             return False
     return len(found) == 2 and bool(found[0].keys() & found[1].keys())
 
@@ -169,7 +171,7 @@ def rows_of(source: Source, form: str) -> Iterator[Row | Problem]:
         Refused: It cannot be read as a table.
     """
     if form == "jsonl":
-        yield from _lines(source)
+        yield from _FILES.lines(source, dict[str, Any])
         return
     if source.size > source.limits.max_file:
         raise Refused(source.limits.file_too_large(source.size))
@@ -203,18 +205,8 @@ def _redacted(rows: list[Row], source: Source) -> list[Row]:
     return [decode(line, dict[str, Any]) for line in redacted.split(b"\n")]
 
 
-def _lines(source: Source) -> Iterator[Row | Problem]:
-    for number, line in lines(source):
-        try:
-            yield decode(line, dict[str, Any])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield shape_problem(error, "a table", "JSONL", line=number, raw=line)
-
-
 def _csv(source: Source) -> tuple[Iterator[Row], str]:
-    from ingest.foreign.files import whole
-
-    data = whole(source)
+    data = file_bytes(source)
     names, _, separator = _first_lines(data)
     text, encoding = _decoded(data)
     text = _separator(text)[1]

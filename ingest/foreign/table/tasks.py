@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
-from ingest.foreign.documents import number, text, time, whole
-from ingest.foreign.identity import Occurrences, SameRun, content_id
-from ingest.foreign.records import (
-    Baseline,
-    Case,
-    Dimension,
-    Direction,
-    Record,
-    Round,
-    Score,
-    Status,
-    Task,
-)
+from ingest.foreign.documents import integer, number, text, time
+from ingest.foreign.identity import SameRun, content_id, first_text
+from ingest.foreign.records import Direction, Record, Status
 from ingest.foreign.table.cells import (
     content,
     is_nothing,
@@ -29,6 +18,7 @@ from ingest.foreign.table.cells import (
     verdict_of,
 )
 from ingest.foreign.table.opening import Row
+from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -61,15 +51,6 @@ def _off_scale(column: str, value: float, kind: str) -> Problem:
     )
 
 
-@dataclass
-class _OpenTask:
-    """A task whose rows are being read."""
-
-    task_id: str
-    cases: set[str] = field(default_factory=set)
-    seen: Occurrences = field(default_factory=Occurrences)
-
-
 class Tasks:
     """The tasks of one table.
 
@@ -87,7 +68,7 @@ class Tasks:
         self._mapping = mapping
         self._source = source
         self._kind = kind
-        self._dimensions = (*mapping.scores, *mapping.values)
+        self._columns = (*mapping.scores, *mapping.values)
         self._graded = mapping.scores
         self._named = mapping.columns
 
@@ -111,7 +92,7 @@ class Tasks:
             yield _off_scale(column, value, self._kind)
         run_id = f"{self._kind}-{same_run.hash()[:12]}"
         tasks = {
-            name: _OpenTask(
+            name: self._opened(
                 run_id if len(found) == 1 else f"{run_id}/{content_id(name, name[1])}"
             )
             for name in found
@@ -120,10 +101,18 @@ class Tasks:
             if isinstance(row, Problem):
                 yield row
             else:
-                yield from self._row(row, tasks[self._name(row)])
+                task = tasks[self._name(row)]
+                self._write(row, task)
+                yield from task.written()
         for name, task in tasks.items():
-            yield self._task(name, task, run_id, same_run.hash())
-            yield from self._dimensions_of(task.task_id)
+            self._close(name, task, run_id, same_run.hash())
+            yield from task.written()
+
+    def _opened(self, task_id: str) -> TaskWriter:
+        task = TaskWriter(self._kind, task_id, self._source)
+        for name in self._columns:
+            task.dimensions.see(name, None)
+        return task
 
     def _name(self, row: Row) -> _Name:
         mapping, stem = self._mapping, self._source.path.stem
@@ -138,88 +127,72 @@ class Tasks:
     def _cell(row: Row, column: str | None) -> str | None:
         return None if column is None else said(row.get(column))
 
-    def _row(self, row: Row, task: _OpenTask) -> Iterator[Record | Problem]:
-        mapping, task_id = self._mapping, task.task_id
+    def _write(self, row: Row, task: TaskWriter) -> None:
+        mapping = self._mapping
         inputs = {name: content(row.get(name)) for name in mapping.inputs}
         case_id = self._case_id(row, inputs, task)
         if case_id is None:
-            yield Problem(
-                "no_case",
-                f"`{mapping.case}` is empty, and no `inputs` are mapped that would tell"
-                " what the row asks",
-                raw_text=text({k: said(v) for k, v in row.items()}),
+            task.write(
+                Problem(
+                    "no_case",
+                    f"`{mapping.case}` is empty, and no `inputs` are mapped that would"
+                    " tell what the row asks",
+                    raw_text=text({k: said(v) for k, v in row.items()}),
+                )
             )
             return
-        if case_id not in task.cases:
-            task.cases.add(case_id)
-            yield Case(
-                task_id,
-                case_id,
-                len(task.cases) - 1,
-                text({k: _plain(v) for k, v in inputs.items()}),
-                text(_tags(self._cell(row, mapping.tags))),
-            )
-            expected = None if not mapping.expected else content(row[mapping.expected])
-            if expected is not None:
-                golden = text({"answer": _plain(expected)})
-                yield Baseline(task_id, case_id, "expected", 0, golden)
-        run_index = task.seen.next("round", case_id)
-        if mapping.round is not None:
-            numbered = whole(number_of(row.get(mapping.round)))
-            run_index = run_index if numbered is None else numbered
-        round_id = f"{case_id}-{task.seen.next('place', case_id)}"
+        case = task.known(case_id) or self._case(case_id, row, inputs, task)
         error = self._cell(row, mapping.error)
         status = self._status(row, error)
         if status is None and mapping.verdict is not None:
-            yield Problem(
+            task.warn(
                 "odd_verdict",
                 f"`{mapping.verdict}` is {row.get(mapping.verdict)!r}, which is neither"
                 " pass nor fail: the row is loaded without a verdict",
-                severity="warning",
-                record_id=case_id,
+                case_id,
             )
         latency_ms = self._latency(row)
         if latency_ms is not None and latency_ms < 0:
-            yield Problem(
+            task.warn(
                 "odd_latency",
                 f"a latency of {latency_ms:g} ms is none: the row is loaded without it",
-                severity="warning",
-                record_id=case_id,
+                case_id,
             )
             latency_ms = None
-        executed_at = time(self._cell(row, mapping.time))
         rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
-        yield Round(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            position=run_index - 1 if run_index > 0 else 0,
-            run_index=run_index,
-            raw_output=self._cell(row, mapping.output),
-            input_tokens=self._whole(row, mapping.input_tokens),
-            output_tokens=self._whole(row, mapping.output_tokens),
+        answer = case.round(
+            self._cell(row, mapping.output),
+            n=self._integer(row, mapping.round),
+            name=task.n_rounds[case_id] + 1,
+            input_tokens=self._integer(row, mapping.input_tokens),
+            output_tokens=self._integer(row, mapping.output_tokens),
             latency_ms=latency_ms,
-            metadata=text({k: v for k, v in rest.items() if v not in (None, "")}),
-            executed_at=executed_at,
+            metadata={k: v for k, v in rest.items() if v not in (None, "")},
+            executed_at=time(self._cell(row, mapping.time)),
             error=error,
-            reported_status=status,
+            status=status,
         )
-        for name in self._dimensions:
-            yield self._score(row, name, task_id, case_id, round_id)
+        for name in self._columns:
+            self._write_score(name, row.get(name), answer)
 
-    def _case_id(self, row: Row, inputs: Row, task: _OpenTask) -> str | None:
-        mapping = self._mapping
-        named = self._cell(row, mapping.case)
-        if named is not None:
+    def _case(
+        self, case_id: str, row: Row, inputs: Row, task: TaskWriter
+    ) -> CaseWriter:
+        expected = self._mapping.expected
+        return task.case(
+            case_id,
+            {k: _plain(v) for k, v in inputs.items()},
+            golden=None if expected is None else _plain(content(row.get(expected))),
+            tags=_tags(self._cell(row, self._mapping.tags)),
+        )
+
+    def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
+        named = self._cell(row, self._mapping.case)
+        if named is not None or not inputs:
             return named
-        if not inputs:
-            return None
-        asked = list(inputs.values())
-        first = next((each for each in asked if isinstance(each, str)), None)
-        case_id = content_id({k: same(v) for k, v in inputs.items()}, first)
-        if mapping.round is not None:
-            return case_id
-        return task.seen.named(case_id, task.seen.next("case", case_id))
+        same_inputs = {k: same(v) for k, v in inputs.items()}
+        case_id = content_id(same_inputs, first_text(inputs.values()))
+        return case_id if self._mapping.round is not None else task.distinct(case_id)
 
     def _status(self, row: Row, error: str | None) -> Status | None:
         if error is not None:
@@ -227,8 +200,8 @@ class Tasks:
         column = self._mapping.verdict
         return None if column is None else verdict_of(row.get(column))
 
-    def _whole(self, row: Row, column: str | None) -> int | None:
-        return None if column is None else whole(number_of(row.get(column)))
+    def _integer(self, row: Row, column: str | None) -> int | None:
+        return None if column is None else integer(number_of(row.get(column)))
 
     def _latency(self, row: Row) -> float | None:
         in_ms, in_s = self._mapping.latency_ms, self._mapping.latency_s
@@ -237,52 +210,33 @@ class Tasks:
         seconds = None if in_s is None else number_of(row.get(in_s))
         return None if seconds is None else number(seconds * 1000)
 
-    def _score(
-        self, row: Row, name: str, task_id: str, case_id: str, round_id: str
-    ) -> Score:
-        cell = row.get(name)
+    def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
         value = number_of(cell)
         is_odd = value is None and not is_nothing(cell)
-        return Score(
-            task_id=task_id,
-            case_id=case_id,
-            round_id=round_id,
-            dimension_id=name,
-            value=value,
-            score=_share(value) if name in self._graded else None,
-            payload=text({"given": said(cell)}) if is_odd else "{}",
+        answer.score(
+            name,
+            value,
+            _share(value) if name in self._graded else None,
+            payload={"given": said(cell)} if is_odd else None,
         )
-
-    def _dimensions_of(self, task_id: str) -> Iterator[Dimension]:
-        graded = self._graded
-        for position, name in enumerate(self._dimensions):
-            yield Dimension(
-                task_id=task_id,
-                dimension_id=name,
-                position=position,
-                name=name,
-                weight=1 / len(graded) if name in graded else 0.0,
-                is_graded=name in graded,
-                direction=self._direction(name),
-            )
 
     def _direction(self, name: str) -> Direction | None:
         if name in self._mapping.scores:
             return "higher_better"
         return "lower_better" if name in self._mapping.lower_is_better else None
 
-    def _task(self, name: _Name, task: _OpenTask, run_id: str, run_hash: str) -> Task:
+    def _close(self, name: _Name, task: TaskWriter, run_id: str, run_hash: str) -> None:
         title, model, version = name
-        return Task(
-            task_id=task.task_id,
-            source_kind=self._kind,
-            title=title,
+        task.describe(
+            title,
             prompt_version=version,
             model=model,
-            created_at=self._source.modified_at,
             run_id=run_id,
             run_hash=f"{run_hash}/{task.task_id}",
-            extras=text(prompts.about(self._mapping.fixed.get("prompt"))),
+            extras=prompts.about(self._mapping.fixed.get("prompt")),
+        )
+        task.grade(
+            self._graded, {each: self._direction(each) for each in self._columns}
         )
 
 

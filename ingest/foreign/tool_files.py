@@ -1,0 +1,135 @@
+"""The files of one tool, decoded; what is wrong with them is said in its name."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+from ingest.foreign.documents import Refused, decode
+from ingest.foreign.files import file_bytes, lines
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+T = TypeVar("T")
+
+CsvRow = dict[str, str | None]
+"""Column → text; an empty cell is null."""
+
+_BOM = b"\xef\xbb\xbf"
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFiles:
+    """Decodes what one tool writes.
+
+    Args:
+        tool: Its name, for people.
+        versions: Which versions the reader was tried on.
+    """
+
+    tool: str
+    versions: str
+
+    def document(self, source: Source, kind: type[T], path: Path | None = None) -> T:
+        """The leading file, or a companion, redacted.
+
+        Raises:
+            Refused: It cannot be read; the problem says where and why.
+        """
+        return self.decoded(source.redact(file_bytes(source, path)), kind)
+
+    def decoded(self, data: bytes, kind: type[T]) -> T:
+        """All bytes of a file.
+
+        Raises:
+            Refused: They cannot be read; the problem says where and why.
+        """
+        try:
+            return decode(data.removeprefix(_BOM), kind)
+        except UNREADABLE as error:
+            raise Refused(self.problem(error)) from None
+
+    def lines(
+        self, source: Source, kind: type[T], path: Path | None = None
+    ) -> Iterator[T | Problem]:
+        """Each line of the leading file, or of a companion, redacted."""
+        pointer = None if path is None else path.name
+        for line, written in lines(source, path):
+            yield self.record(written, kind, line=line, pointer=pointer)
+
+    def items(
+        self,
+        written: Iterable[msgspec.Raw],
+        kind: type[T],
+        pointer: str,
+        redact: Callable[[bytes], bytes] = bytes,
+    ) -> Iterator[T | Problem]:
+        """Each item of the list at *pointer*, decoded when its turn comes."""
+        for place, raw in enumerate(written):
+            yield self.record(redact(bytes(raw)), kind, pointer=f"{pointer}/{place}")
+
+    def record(
+        self,
+        written: bytes,
+        kind: type[T],
+        *,
+        line: int | None = None,
+        pointer: str | None = None,
+    ) -> T | Problem:
+        """One record; one of another shape is rejected alone."""
+        try:
+            return decode(written, kind)
+        except UNREADABLE as error:
+            return self.problem(error, line=line, pointer=pointer, raw=written)
+
+    def problem(
+        self,
+        error: Exception,
+        *,
+        line: int | None = None,
+        pointer: str | None = None,
+        raw: bytes | None = None,
+    ) -> Problem:
+        """Say that a file, or one record of it, is not what its reader expects."""
+        is_deep = isinstance(error, RecursionError)
+        why = "it is nested too deeply to be read" if is_deep else str(error)
+        return Problem(
+            "unexpected_shape",
+            f"looks like {self.tool}'s, but: {why.rstrip('.')}. The reader was tried on"
+            f" {self.versions}; write the file again with one of these, or tell us of"
+            " the new shape",
+            line=line,
+            pointer=pointer,
+            raw_text=None if raw is None else raw.decode("utf-8", "replace"),
+        )
+
+    def csv(self, source: Source) -> Iterator[CsvRow]:
+        """Each row of a CSV file, redacted; all cells are texts, an empty one is null.
+
+        Raises:
+            Refused: It is larger than ``max_file_mb``, or no CSV in UTF-8.
+        """
+        import polars as pl
+
+        data = source.redact(file_bytes(source))
+        try:
+            table = pl.read_csv(io.BytesIO(data), infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            why = str(error).splitlines()[0]
+            raise Refused(
+                Problem(
+                    "unexpected_shape",
+                    f"looks like {self.tool}'s CSV, but: {why}. The reader was tried on"
+                    f" {self.versions}; write the file again, or as JSON lines",
+                )
+            ) from None
+        yield from table.iter_rows(named=True)

@@ -1,0 +1,322 @@
+"""What a reader says of a task, written as records.
+
+A reader says which case a row is of, what was answered, and how it was judged::
+
+    task = TaskWriter("quizmaster", run_id, source)
+    for row in rows:
+        case = task.case(row.id, {"question": row.question}, golden=row.expected)
+        answer = case.round(row.answer, error=row.error)
+        answer.score("accuracy", row.accuracy, on_scale(row.accuracy))
+        yield from task.written()
+    task.describe(title=name, model=model)
+    task.grade()
+    yield from task.written()
+
+What repeats in all records is kept here: ids, places, which cases are known, which
+dimensions there are. Records wait until the reader hands them on, so that a large file
+is never held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from ingest.foreign.documents import answer, number, text
+from ingest.foreign.grading import Dimensions, no_share
+from ingest.foreign.identity import Occurrences, SameRun
+from ingest.foreign.records import (
+    Baseline,
+    Case,
+    Check,
+    Direction,
+    Record,
+    Round,
+    Rule,
+    Score,
+    Status,
+    Task,
+    Total,
+)
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+
+class TaskWriter:
+    """Writes one task.
+
+    Args:
+        kind: Name of the tool, as in the registry.
+        task_id: The tool's own id of it, or one made of its content.
+        source: The file that leads its run.
+        same_run: The hash of the run, where it is not made of the task's id.
+        is_share: What lies on the scale 0 to 1 by definition (`Dimensions`).
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        task_id: str,
+        source: Source,
+        same_run: SameRun | None = None,
+        *,
+        is_share: Callable[[str], bool] = no_share,
+    ) -> None:
+        self.task_id = task_id
+        self.dimensions = Dimensions(task_id, is_share)
+        self.same_run = same_run or SameRun(kind, task_id)
+        self._kind = kind
+        self._source = source
+        self.n_rounds: dict[str, int] = {}
+        """Case → its rounds so far."""
+        self._seen = Occurrences()
+        self._places = count()
+        self._records: list[Record | Problem] = []
+        self.write = self._records.append
+        """Writes any record, or a problem."""
+
+    def written(self) -> list[Record | Problem]:
+        """What was written since this was last asked."""
+        records = self._records.copy()
+        self._records.clear()
+        return records
+
+    def distinct(self, case_id: str, *within: str) -> str:
+        """The id of a case that is no other's: the second of an id is ``id~2``."""
+        return Occurrences.named(case_id, self._seen.next(case_id, *within))
+
+    def case(
+        self,
+        case_id: str,
+        context: Any,
+        *,
+        golden: Any = None,
+        golden_id: str = "expected",
+        tags: Sequence[str] = (),
+        place: int | None = None,
+    ) -> CaseWriter:
+        """The case of an id, which is written when it is new.
+
+        Args:
+            case_id: The same in every run that asks it.
+            context: What was asked.
+            golden: The answer that was expected.
+            golden_id: What the tool calls that answer.
+            tags: Words about it.
+            place: Its place among all; else after those that were written.
+        """
+        if case_id not in self.n_rounds:
+            place = len(self.n_rounds) if place is None else place
+            self.n_rounds[case_id] = 0
+            words = text(tags) if tags else "[]"
+            self.write(Case(self.task_id, case_id, place, text(context), words))
+            if golden is not None:
+                payload = text({"answer": golden})
+                self.write(Baseline(self.task_id, case_id, golden_id, 0, payload))
+        return CaseWriter(self, case_id)
+
+    def known(self, case_id: str) -> CaseWriter | None:
+        """The case of an id, if it was written."""
+        return CaseWriter(self, case_id) if case_id in self.n_rounds else None
+
+    def describe(
+        self,
+        title: str | None = None,
+        *,
+        model: str | None = None,
+        prompt_version: str | None = None,
+        created_at: datetime | None = None,
+        run_id: str | None = None,
+        run_hash: str | None = None,
+        tool_version: str | None = None,
+        env: str = "{}",
+        extras: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the task itself; a title or time that is not known is its file's."""
+        self.write(
+            Task(
+                task_id=self.task_id,
+                source_kind=self._kind,
+                title=title or self._source.path.name.split(".", 1)[0],
+                prompt_version=prompt_version or "unknown",
+                model=model or "unknown",
+                created_at=created_at or self._source.modified_at,
+                run_id=run_id or self.task_id,
+                run_hash=run_hash or self.same_run.hash(),
+                tool_version=tool_version,
+                env=env,
+                extras=text(extras or {}),
+            )
+        )
+
+    def grade(
+        self,
+        graded: Sequence[str] | None = None,
+        directions: Mapping[str, Direction | None] | None = None,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        """Write the dimensions, when all values are known (`Dimensions.records`)."""
+        self._records += self.dimensions.records(graded, directions, weights)
+
+    def total(
+        self,
+        name: str,
+        rule: Rule,
+        value: Any,
+        *,
+        dimension: str | None = None,
+        n: int | None = None,
+        scope: Literal["task", "run"] = "task",
+        parameters: Mapping[str, Any] | None = None,
+        place: int | None = None,
+    ) -> None:
+        """Write what the file claims of its rows; `Total` says what each part is.
+
+        Its place is after those that were written, where none is given.
+        """
+        self.write(
+            Total(
+                task_id=self.task_id,
+                position=next(self._places) if place is None else place,
+                name=name,
+                rule=rule,
+                value=number(value),
+                n=n,
+                dimension_id=dimension,
+                scope=scope,
+                parameters=text(parameters) if parameters else "{}",
+            )
+        )
+
+    def warn(self, code: str, message: str, case_id: str | None = None) -> None:
+        """Say something of the task as a whole, or of a case."""
+        of = case_id or self.task_id
+        self.write(Problem(code, message, severity="warning", record_id=of))
+
+
+class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
+    """Writes the rounds of one case."""
+
+    task: TaskWriter
+    id: str
+
+    def round(
+        self,
+        output: Any = None,
+        *,
+        n: int | None = None,
+        name: str | int | None = None,
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+        latency_ms: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        executed_at: datetime | None = None,
+        error: str | None = None,
+        status: Status | None = None,
+        counted_as: Literal["pass", "fail"] | None = None,
+    ) -> RoundWriter:
+        """Write an answer; `Round` says what each part is.
+
+        Rounds are numbered as they come, where *n* is not given; a *name* tells two of
+        one number apart. A round that broke has the status ``error``.
+        """
+        task, case_id = self.task, self.id
+        task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1
+        n = so_far if n is None else n
+        raw_output, parsed_output = answer(output)
+        round_id = f"{case_id}-{n if name is None else name}"
+        task.write(
+            Round(
+                task_id=task.task_id,
+                case_id=case_id,
+                round_id=round_id,
+                position=n - 1 if n > 0 else 0,
+                run_index=n,
+                raw_output=raw_output,
+                parsed_output=parsed_output,
+                input_tokens=input_tokens,
+                output_tokens=output_tokens,
+                latency_ms=latency_ms,
+                metadata=text(metadata) if metadata else "{}",
+                executed_at=executed_at,
+                error=error,
+                reported_status=status or (None if error is None else "error"),
+                counted_as=counted_as,
+            )
+        )
+        return RoundWriter(task, case_id, round_id)
+
+
+class RoundWriter(msgspec.Struct, gc=False):  # as above
+    """Writes what was said of one answer."""
+
+    task: TaskWriter
+    case_id: str
+    round_id: str
+    n_checks: int = 0
+
+    def score(
+        self,
+        dimension: str,
+        value: float | None,
+        score: float | None = None,
+        *,
+        summary: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the tool's own number, and the same where it lies from 0 to 1."""
+        task = self.task
+        task.dimensions.see(dimension, value)
+        task.write(
+            Score(
+                task_id=task.task_id,
+                case_id=self.case_id,
+                round_id=self.round_id,
+                dimension_id=dimension,
+                value=value,
+                score=score,
+                summary=summary,
+                payload=text(payload) if payload else "{}",
+            )
+        )
+
+    def check(
+        self,
+        name: str,
+        kind: str,
+        passed: bool | None,
+        *,
+        place: int | None = None,
+        score: float | None = None,
+        threshold: float | None = None,
+        expected: str | None = None,
+        reason: str | None = None,
+        error: str | None = None,
+    ) -> None:
+        """Write an assertion; `Check` says what each part is.
+
+        Its place is after those that were written, where none is given.
+        """
+        self.task.write(
+            Check(
+                task_id=self.task.task_id,
+                case_id=self.case_id,
+                round_id=self.round_id,
+                position=self.n_checks if place is None else place,
+                name=name,
+                type=kind,
+                passed=passed,
+                score=score,
+                threshold=threshold,
+                expected=expected,
+                reason=reason,
+                error=error,
+            )
+        )
+        self.n_checks += 1
