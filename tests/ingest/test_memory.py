@@ -569,7 +569,7 @@ def folder(tmp_path_factory):
         ("250101_0900/chinese", "loaded", 1, []),
         ("250101_0900/good", "loaded", 1, []),
         ("in/locomo/250102_0900/good", "replaced", 1, []),
-        ("older/locomo/250102_0900/good", "loaded", 2, []),
+        ("older/locomo/250102_0900/good", "loaded", 2, ["id_in_two_files"]),
     ],
 )
 def test_a_bad_file_says_what_is_wrong_and_stops_no_other(
