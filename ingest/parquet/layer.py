@@ -249,19 +249,27 @@ class ParquetLayer:
                 f" (select (id_1, load_id) from read_parquet({live})"
                 " where kind = 'pipeline')"
             )
-            for table, key in (
-                ("testsets", "testset_id"),
-                ("tasks", "task_id"),
-                ("dimension_configs", "task_id"),
+            yield con
+
+    @contextmanager
+    def connect_to_names(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection that sees what is there for files to name, as ``raw.*``."""
+        import duckdb
+
+        live = _quoted(self._snapshot_file("live", self.manifest()["snapshot"]))
+        with duckdb.connect() as con:
+            con.execute("create schema raw")
+            for table, kind in (
+                ("testsets", "testset"),
+                ("tasks", "task"),
+                ("dimension_configs", "task"),
             ):
-                owner = BY_NAME[table].owner
-                assert owner is not None
                 files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
                 con.execute(
                     f"create view raw.{table} as select * from"
                     f" read_parquet({files}, hive_partitioning = true)"
-                    f" where ({key}, load_id) in (select (id_1, load_id)"
-                    f" from read_parquet({live}) where kind = '{owner.kind}')"
+                    f" where ({kind}_id, load_id) in (select (id_1, load_id)"
+                    f" from read_parquet({live}) where kind = '{kind}')"
                 )
             yield con
 

