@@ -5,6 +5,8 @@ from those below it (``make check`` proves it)::
 
     load, parquet/        planned files into DuckDB; into Parquet
     file_reader, plan     each file read in batches; which files, in which order
+    closing, same_ids,    what shows only when all files are read
+    references
     formats, kinds        the reader of each kind; the kind of a file from its content
     foreign/              one module per format of another tool
     testsets/ pipelines analysis/ results/ scores memory/      one per format of ours

@@ -22,6 +22,7 @@ from ingest.raw.load_log import (
     Known,
     Outcome,
     Version,
+    keys_of,
     read_with,
     versions_of,
 )
@@ -75,7 +76,9 @@ class FileReader:
         self.redact = redact
 
     def read_all(
-        self, planned: Iterable[tuple[FoundFile, str | None]], on_progress: OnProgress
+        self,
+        planned: Iterable[tuple[FoundFile, str | None]],
+        on_progress: OnProgress = lambda _path, _size: None,
     ) -> Iterator[ReadBatch]:
         """Read files in their order; ``on_progress`` is called after each."""
         for found, kind in planned:
@@ -145,7 +148,7 @@ class _Attempt:
         else:
             is_held = is_whole and not is_too_large and self._kind is not None
         source = self._source(file, file.whole() if is_held else b"")
-        self._sha256 = _sha256(file, source)
+        self._sha256 = self._load.sha256 = _sha256(file, source)
         if self._is_known(source):
             return
         if self._kind in TOOLS:
@@ -276,6 +279,8 @@ class _Attempt:
             load.problems = [*before.problems, copy_problem(source.uri, before.uri)]
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected
+        if not told_again:
+            load.keys = keys_of(load.kind, before)
         return True
 
     def _is_copy_of_nothing(self, before: Outcome, source: Source) -> bool:

@@ -24,6 +24,10 @@ class FileLoad:
     records_loaded: int = 0
     records_rejected: int = 0
     keys: list[Key] = field(default_factory=list)
+    """The objects in it, as of a `Reading`; of an unchanged file the parts of an id
+    are one."""
+    sha256: str = ""
+    """Of the file's bytes; empty where it could not be read."""
     message: str | None = None
     redacted: dict[str, int] = field(default_factory=dict)
     """Rule → values that were redacted."""

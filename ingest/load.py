@@ -8,8 +8,10 @@ JSONL file larger than a block is read in batches of its own, all in one transac
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingest.closing import told_at_the_end
 from ingest.file_reader import FileReader, OnProgress
 from ingest.files.finding import FoundFile
 from ingest.ingested import FileLoad
@@ -18,8 +20,8 @@ from ingest.raw.load_log import Known, known_files, known_pipelines
 from ingest.raw.rows import Key, Reading
 from ingest.raw.write import Writer
 from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.source import Source
 from ingest.references import References
+from ingest.same_ids import same_ids
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -37,17 +39,19 @@ def read_files(
     *,
     limits: Limits = DEFAULT,
     redact: Mode = "off",
-) -> Iterator[tuple[Source, Reading]]:
+) -> Iterator[tuple[Path, Reading]]:
     """Read every planned file of a known kind; nothing is written.
 
     Yields:
-        What was read of each, in as many batches as it is large.
+        What was read of each, in as many batches as it is large; in the end problems
+        that show only when all are read.
     """
     reader = FileReader(Known(), [], None, limits, redact)
-    for found, kind in planned:
-        if kind is not None or found.fault:
-            for one in reader.read(found, kind):
-                yield one.source, one.reading
+    wanted = [(found, kind) for found, kind in planned if kind or found.fault]
+    for one in reader.read_all(wanted):
+        yield one.source.path, one.reading
+    for load, problem in same_ids(reader.loads):
+        yield load.path, Reading(rows={}, problems=[problem])
 
 
 def ingest(
@@ -96,15 +100,13 @@ def ingest(
             thread.submit(writer.give_up)
             raise
     references.know(con)
-    loads = {load.path: load for load in reader.loads}
-    for path, problem in references.unmet():
-        loads[path].problems = [*loads[path].problems, problem]
+    writer.add_problems(told_at_the_end(reader.loads, references))
     return reader.loads
 
 
 def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBatch]:
     for one in read:
-        references.see(one.source.path, one.reading)
+        references.see(one)
         yield one
 
 

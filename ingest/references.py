@@ -19,7 +19,11 @@ from promptlab.seeds import default_dimensions
 if TYPE_CHECKING:
     import duckdb
 
+    from ingest.raw.batch import ReadBatch
+
 _MOST_LISTED = 5
+
+CODES = frozenset({"unknown_testset", "unknown_dimension"})
 
 
 class References:
@@ -35,8 +39,16 @@ class References:
         self._dimensions: dict[str, set[str]] = {}  # of each task
         self._used: list[tuple[Path, Reference]] = []
 
-    def see(self, path: Path, reading: Reading) -> None:
+    def see(self, one: ReadBatch) -> None:
         """Note what a batch of a file brings, and what it names."""
+        path, reading = one.source.path, one.reading
+        if one.abandoned:
+            self._used = [each for each in self._used if each[0] != path]
+        else:
+            self.see_reading(path, reading)
+
+    def see_reading(self, path: Path, reading: Reading) -> None:
+        """Note what was read of a file."""
         self._used += [(path, each) for each in self._named_by(reading)]
         for name in reading.rows.get("testsets", {}).get("testset_id", ()):
             self._testsets.add(name)
@@ -44,6 +56,13 @@ class References:
         self._have(configured.get("task_id", ()), configured.get("dimension_id", ()))
         tasks = reading.rows.get("tasks", {})
         self._have_tasks(tasks.get("task_id", ()), tasks.get("source_kind", ()))
+
+    def join(self, others: References) -> None:
+        """Note all that others noted, of other files."""
+        self._used += others._used
+        self._testsets |= others._testsets
+        for task_id, dimensions in others._dimensions.items():
+            self._dimensions.setdefault(task_id, set()).update(dimensions)
 
     def know(self, con: duckdb.DuckDBPyConnection) -> None:
         """Note what the raw tables of a warehouse hold."""
@@ -92,14 +111,33 @@ class References:
             if message:
                 yield path, replace(each.place, message=message)
 
+    def still_unmet(self, problems: list[Problem]) -> list[Problem]:
+        """What an earlier call said, without the names that something has by now."""
+        told = {each.code for each in problems}
+        there: set[str] = set()
+        if "unknown_testset" in told:
+            names = {part for each in self._testsets for part in (each, _last(each))}
+            there.update(map(_no_testset, names))
+        if "unknown_dimension" in told:
+            there.update(
+                _no_dimension(task_id, each)
+                for task_id, known in self._dimensions.items()
+                for each in known
+            )
+        return [
+            each
+            for each in problems
+            if each.code not in CODES or each.message.partition(", so ")[0] not in there
+        ]
+
     def _about_testset(self, name: str) -> str:
         name = name.removesuffix(".jsonl")
-        last_parts = {each: each.rsplit("/", 1)[-1] for each in self._testsets}
+        last_parts = {each: _last(each) for each in self._testsets}
         if name in last_parts or name in last_parts.values():
             return ""
         near = nearest(name, sorted({*last_parts, *last_parts.values()}))
         advice = near or "; ingest it, or correct the name" + _listed(self._testsets)
-        return f"there is no testset {shown(name)}, so it checks nothing{advice}"
+        return f"{_no_testset(name)}, so it checks nothing{advice}"
 
     def _about_dimension(self, each: Reference) -> str:
         known = self._dimensions.get(each.task_id)
@@ -107,9 +145,21 @@ class References:
             return ""  # scores may come before their task
         advice = nearest(each.name, sorted(known)) or _listed(known)
         return (
-            f"task {shown(each.task_id)} has no dimension {shown(each.name)}, so its"
-            f" scores count nowhere{advice}"
+            f"{_no_dimension(each.task_id, each.name)}, so its scores count nowhere"
+            f"{advice}"
         )
+
+
+def _last(name: str) -> str:
+    return name.rsplit("/", 1)[-1]
+
+
+def _no_testset(name: str) -> str:
+    return f"there is no testset {shown(name)}"
+
+
+def _no_dimension(task_id: str, name: str) -> str:
+    return f"task {shown(task_id)} has no dimension {shown(name)}"
 
 
 def _listed(names: set[str]) -> str:

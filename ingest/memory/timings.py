@@ -9,13 +9,11 @@ from ingest.memory.findings import Findings
 from ingest.memory.tolerance import tolerant
 from ingest.reading.json_messages import shown
 from ingest.reading.json_places import Keys
-from promptlab.contracts.memory import StageTiming
+from promptlab.contracts.memory import LONGEST_MS, MOST, StageTiming
 
 # pre_insert_ms, memory_retrieval_ms, … name their operation and unit again.
 _STAGE = re.compile(r"(?P<stage>.+?)(_insert|_retrieval)?_ms")
 _OPERATIONS = {"insert_timings": "insert", "retrieval_timings": "retrieval"}
-_LONGEST_MS = 1e300
-_TOO_LARGE = 2**63
 
 
 class TimingRow(NamedTuple):
@@ -172,11 +170,11 @@ def _members(
 
 def _is_duration(value: Any) -> bool:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and 0 <= value < _LONGEST_MS
+    return is_number and 0 <= value <= LONGEST_MS
 
 
 def _is_round(value: Any) -> bool:
-    return type(value) is int and abs(value) < _TOO_LARGE
+    return type(value) is int and abs(value) <= MOST
 
 
 def _stage(name: str) -> str:

@@ -24,6 +24,7 @@ from ingest.raw.batch import (
 from ingest.raw.load_log import Known
 from ingest.raw.rows import Reading, height
 from ingest.reading.limits import Limits
+from ingest.references import References
 from promptlab.contracts.pipeline import Pipeline
 
 SHARD_BYTES = 64 << 20
@@ -62,6 +63,8 @@ class Flattened:
     """Load id and file, without its rows and problems, of each that was written."""
     pipelines: list[Pipeline]
     """Pipelines known before the shard, then those that were read in it."""
+    references: References
+    """What its files name and bring."""
 
 
 def shards_of(
@@ -92,12 +95,14 @@ def flatten(shard: Shard) -> Flattened:
     reader = FileReader(
         shard.known, list(shard.pipelines), shard.testset, shard.limits, shard.redact
     )
+    references = References(shard.testset)
     written: list[tuple[int, ReadBatch]] = []
     for file in shard.files:
         reader.loads.append(FileLoad(file.found.path, file.kind or "unknown"))
         before: Reading | None = None
         part = 0
         for one in reader.read(file.found, file.kind):
+            references.see(one)
             if one.abandoned:
                 shard.layer.discard(file.load_id)
                 before, part = None, 0
@@ -108,7 +113,7 @@ def flatten(shard: Shard) -> Flattened:
                 source = replace(one.source, data=b"", blocks=None, pipelines=())
                 whole = replace(one, reading=before, source=source)
                 written.append((file.load_id, whole))
-    return Flattened(reader.loads, written, reader.pipelines)
+    return Flattened(reader.loads, written, reader.pipelines, references)
 
 
 def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadBatch) -> None:

@@ -143,7 +143,7 @@ class ParquetLayer:
             self._remove_unfinished()
             yield
 
-    def path(self, table: str, load_id: int, part: int) -> Path:
+    def path(self, table: str, load_id: int, part: int | str) -> Path:
         """Where a part of a load's rows of a table lies."""
         return (
             self.folder
@@ -153,7 +153,9 @@ class ParquetLayer:
             / f"part-{part}.parquet"
         )
 
-    def write(self, table: str, load_id: int, part: int, frame: pl.DataFrame) -> None:
+    def write(
+        self, table: str, load_id: int, part: int | str, frame: pl.DataFrame
+    ) -> None:
         """Write a part of a load's rows, whole or not at all.
 
         Written again, it replaces the same file.
@@ -247,6 +249,28 @@ class ParquetLayer:
                 f" (select (id_1, load_id) from read_parquet({live})"
                 " where kind = 'pipeline')"
             )
+            yield con
+
+    @contextmanager
+    def connect_to_names(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A connection that sees what is there for files to name, as ``raw.*``."""
+        import duckdb
+
+        live = _quoted(self._snapshot_file("live", self.manifest()["snapshot"]))
+        with duckdb.connect() as con:
+            con.execute("create schema raw")
+            for table, kind in (
+                ("testsets", "testset"),
+                ("tasks", "task"),
+                ("dimension_configs", "task"),
+            ):
+                files = _quoted(self.folder / "tables" / table / "*" / "*.parquet")
+                con.execute(
+                    f"create view raw.{table} as select * from"
+                    f" read_parquet({files}, hive_partitioning = true)"
+                    f" where ({kind}_id, load_id) in (select (id_1, load_id)"
+                    f" from read_parquet({live}) where kind = '{kind}')"
+                )
             yield con
 
     def _check(self) -> None:

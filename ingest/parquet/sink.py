@@ -10,20 +10,25 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from ingest.closing import asks_for_names, told_at_the_end
 from ingest.file_reader import OnProgress
 from ingest.files.finding import FoundFile
 from ingest.ingested import FileLoad
 from ingest.parquet.flatten import Flattened, Shard, ShardFile, flatten, shards_of
 from ingest.parquet.layer import ParquetLayer, frame_of
-from ingest.raw.batch import ReadBatch, load_columns
+from ingest.raw.batch import ReadBatch, load_columns, problem_columns
 from ingest.raw.load_log import known_files, known_pipelines
 from ingest.reading.limits import DEFAULT, Limits
+from ingest.references import References
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import polars as pl
 
     from ingest.files.redaction_rules import Mode
     from ingest.raw.rows import Key
+    from ingest.reading.problems import Problem
 
 COMMIT_EVERY_S = 60
 """Every commit writes the list of live objects anew; a killed ingest reads again what
@@ -67,6 +72,8 @@ def ingest_parquet(
         DatabaseLocked: another process writes there.
     """
     done: list[FileLoad] = []
+    load_ids: dict[Path, tuple[int, str]] = {}
+    references = References(testset)
     waiting: list[tuple[int, ReadBatch]] = []
     with layer.locked():
         with layer.connect() as con:
@@ -81,6 +88,9 @@ def ingest_parquet(
 
         def keep(result: Flattened) -> None:
             waiting.extend(result.written)
+            references.join(result.references)
+            for load_id, one in result.written:
+                load_ids[one.source.path] = load_id, one.source.uri
             for load in result.loads:
                 done.append(load)
                 on_progress(load.path, _size(load))
@@ -103,6 +113,11 @@ def ingest_parquet(
                 keep(result)
                 if time.monotonic() - committed >= COMMIT_EVERY_S:
                     committed = commit()
+            if asks_for_names(done, references):
+                with layer.connect_to_names() as con:
+                    references.know(con)
+            found = told_at_the_end(done, references)
+            _add_problems(layer, [(*load_ids[path], each) for path, each in found])
         finally:
             # what was read before a failure counts
             commit()
@@ -132,6 +147,18 @@ def _commit(
         loads.append(frame_of("loads", columns))
         live.update(dict.fromkeys(keys, load_id))
     layer.commit(_log(loads, live), live)
+
+
+def _add_problems(
+    layer: ParquetLayer, found: Sequence[tuple[int, str, Problem]]
+) -> None:
+    """Write what shows only when all files are read, beside the parts of its load."""
+    of_loads: dict[int, list[tuple[int, str, Problem]]] = {}
+    for one in found:
+        of_loads.setdefault(one[0], []).append(one)
+    for load_id, rows in of_loads.items():
+        frame = frame_of("rejects", problem_columns(rows))
+        layer.write("rejects", load_id, "closing", frame)
 
 
 def _log(loads: Sequence[pl.DataFrame], live: dict[Key, int]) -> pl.DataFrame:

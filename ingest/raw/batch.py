@@ -16,6 +16,7 @@ from ingest.raw.rows import Reading, columns_of
 
 if TYPE_CHECKING:
     from ingest.raw.rows import Columns, Key
+    from ingest.reading.problems import Problem
     from ingest.reading.source import Source
 
 
@@ -64,11 +65,17 @@ def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
 
 def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
     """Rows of ``raw.rejects``: every problem of these files, by load."""
-    rows = [
-        (load_id, one.source.uri, p)
-        for load_id, one in numbered
-        for p in one.reading.problems
-    ]
+    return problem_columns(
+        [
+            (load_id, one.source.uri, problem)
+            for load_id, one in numbered
+            for problem in one.reading.problems
+        ]
+    )
+
+
+def problem_columns(rows: Sequence[tuple[int, str, Problem]]) -> Columns:
+    """Rows of ``raw.rejects``: each a load id, the URI of its file, and a problem."""
     return {
         "load_id": [load_id for load_id, _, _ in rows],
         "file_uri": [uri for _, uri, _ in rows],

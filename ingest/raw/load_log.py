@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from ingest.files.redaction_rules import Mode
+    from ingest.raw.rows import Key
     from ingest.reading.source import Source
     from promptlab.contracts.pipeline import Pipeline
 
@@ -52,6 +53,8 @@ class Outcome:
     records_rejected: int
     uri: str = ""
     """The file that was read."""
+    objects: str | None = None
+    """Ids of the objects that it brought, as JSON; ``None``: not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,12 @@ def _told(limits: Limits) -> str:
     return " ".join(f"{name}={value}" for name, value in asdict(limits).items())
 
 
+def keys_of(kind: str, outcome: Outcome) -> list[Key]:
+    """The objects of a file that was read before, each id as one part."""
+    of_kind = kind if kind in _WITHOUT_TASKS else "task"
+    return [(of_kind, each) for each in json.loads(outcome.objects or "[]")]
+
+
 def _place(kind: str, name: str, uri: str) -> str:
     """The part of a file's path that decides what its bytes mean."""
     if kind in _MEANT_BY_PATH:
@@ -181,18 +190,20 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         loaded,
         rejected,
         runs,
+        objects,
         is_last,
     ) in con.execute(
         "select load_id, kind, source_name, file_uri, sha256, testset_override,"
         " coalesce(read_with, 'redact=off'), status, rows_loaded, rows_rejected,"
-        " runs, load_id = max(load_id) over (partition by file_uri)"
+        " runs, objects, load_id = max(load_id) over (partition by file_uri)"
         " from raw.loads order by load_id"
     ).fetchall():
         if status == "purged":
             if not purged_too:
                 known.purged.add(sha256)
             continue
-        outcome = Outcome(status, problems.get(load_id, []), loaded, rejected, uri)
+        of_load = problems.get(load_id, [])
+        outcome = Outcome(status, of_load, loaded, rejected, uri, objects)
         if status == "loaded" and runs is not None:
             known.add_runs(json.loads(runs), uri)
         if status != "replaced":

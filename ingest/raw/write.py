@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import raw
@@ -11,6 +11,7 @@ from ingest.raw.batch import (
     ReadBatch,
     added,
     load_columns,
+    problem_columns,
     redaction_columns,
     reject_columns,
     with_load,
@@ -18,9 +19,12 @@ from ingest.raw.batch import (
 from ingest.raw.catalogue import first_tables
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from ingest.raw.rows import Columns, Key, Reading
+    from ingest.reading.problems import Problem
 
 
 class Writer:
@@ -40,6 +44,7 @@ class Writer:
         self._first_load_id = 0
         self._before: Reading | None = None  # batches of an open file, without rows
         self._replaced: set[Key] = set()
+        self._written: dict[Path, tuple[int, str]] = {}
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none.
@@ -83,6 +88,17 @@ class Writer:
         raw.append(self._con, "redactions", [redaction_columns(numbered)])
         self._con.commit()
         self._before = None
+        for load_id, one in numbered:
+            self._written[one.source.path] = load_id, one.source.uri
+
+    def add_problems(self, found: Iterable[tuple[Path, Problem]]) -> None:
+        """Write what shows only when all files are read.
+
+        Args:
+            found: path of a file that was written, and its problem.
+        """
+        rows = [(*self._written[path], problem) for path, problem in found]
+        raw.append(self._con, "rejects", [problem_columns(rows)])
 
 
 def _write_rows(

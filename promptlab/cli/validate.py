@@ -33,13 +33,13 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
 
     references = References()
     found = []
-    for source, reading in read_files(
+    for path, reading in read_files(
         plan(list(paths), tables=call.settings.tables),
         limits=Limits.of(call.settings),
         redact=call.settings.redact,
     ):
-        references.see(source.path, reading)
-        found += [(source.path, problem) for problem in reading.problems]
+        references.see_reading(path, reading)
+        found += [(path, problem) for problem in reading.problems]
     if _knows_the_warehouse(references, call.settings):
         found += references.unmet()
     if call.format == "table":

@@ -18,10 +18,19 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 Whole = Annotated[int, Field(ge=_SMALLEST, le=_LARGEST)]
 """A whole number that the warehouse can keep."""
 
-Count = Annotated[int, Field(ge=0, le=_LARGEST)]
+MOST = 2**31 - 1
+"""No benchmark counts more; of such numbers sums and differences fit 64 bits."""
+
+Count = Annotated[int, Field(ge=0, le=MOST)]
 """How many; a whole number, not negative."""
 
-Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Ordinal = Annotated[int, Field(ge=-MOST, le=MOST)]
+"""Number of a round: the difference of two is how many lie between."""
+
+LONGEST_MS = 1e15
+"""Thirty thousand years; the sum of as many as can be counted is a number."""
+
+Milliseconds = Annotated[float, Field(ge=0, le=LONGEST_MS, allow_inf_nan=False)]
 """A duration in milliseconds."""
 
 
@@ -87,7 +96,7 @@ class QuestionRange(Input):
 class RoundHead(Input):
     """One round of questions without the questions."""
 
-    test_index: Whole
+    test_index: Ordinal
     """Number of the round in the file, from 1."""
     question_range: QuestionRange | None = None
     """The questions that were asked."""

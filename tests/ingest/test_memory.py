@@ -155,6 +155,7 @@ def test_a_bad_answer_is_left_out_and_the_others_are_loaded(bad, code, pointer):
     [
         (one_round(question(), test_index=None), "bad_round", "/test_index"),
         (one_round(question(), test_index="2"), "bad_round", "/test_index"),
+        (one_round(question(), test_index=2**31), "bad_round", "/test_index"),
         (one_round(question(), test_index=1), "duplicate_round", "/test_index"),
         (one_round(test_index=2, questions=None), "bad_round", "/questions"),
         ({"questions": [question()]}, "bad_round", "/test_index"),
@@ -166,6 +167,21 @@ def test_a_bad_round_is_left_out_and_the_others_are_loaded(bad, code, pointer):
     assert told(reading) == [("reject", code, f"/test_results/1{pointer}")]
     assert column(reading, "memory_tests", "test_index") == [1, 3]
     assert (reading.records_loaded, reading.records_rejected) == (1, 1)
+
+
+def test_a_count_that_no_benchmark_reaches_is_kept_aside_and_named():
+    content = document(one_round(question()))
+    content["dataset_statistics"]["total_questions"] = 2**63 - 1
+    reading = read(content)
+    (problem,) = reading.problems
+    assert (problem.severity, problem.pointer) == (
+        "warning",
+        "/dataset_statistics/total_questions",
+    )
+    assert problem.message == (
+        "expected at most 2147483647, found 9223372036854775807; it is kept in extras."
+    )
+    assert column(reading, "memory_runs", "total_questions") == [None]
 
 
 def test_what_is_not_understood_is_kept_and_named():
@@ -553,7 +569,7 @@ def folder(tmp_path_factory):
         ("250101_0900/chinese", "loaded", 1, []),
         ("250101_0900/good", "loaded", 1, []),
         ("in/locomo/250102_0900/good", "replaced", 1, []),
-        ("older/locomo/250102_0900/good", "loaded", 2, []),
+        ("older/locomo/250102_0900/good", "loaded", 2, ["id_in_two_files"]),
     ],
 )
 def test_a_bad_file_says_what_is_wrong_and_stops_no_other(
