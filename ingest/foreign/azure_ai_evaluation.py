@@ -170,6 +170,7 @@ class _RunOfRows:
         task_id = f"azure-{same_run.hash()[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
         self._graded: dict[str, bool] = {}
+        self._numeric: dict[str, bool] = {}
 
     def records(self) -> Iterator[Record | Problem]:
         """Everything but the totals."""
@@ -222,11 +223,25 @@ class _RunOfRows:
         for name in columns.measured:
             given = outputs[name]
             value = number(given)
-            if value is None and given is not None:
-                continue  # a text is no score
+            if value is None and given is not None and not self._has_numbers(name):
+                continue  # a column of texts is no score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
-            answer.score(name, value, on_scale(value) if self._graded[name] else None)
+            answer.score(
+                name,
+                value,
+                on_scale(value) if self._graded[name] else None,
+                payload=None
+                if value is not None or given is None
+                else {"given": given},
+            )
+
+    def _has_numbers(self, name: str) -> bool:
+        """Whether any row has a number of it."""
+        if name not in self._numeric:
+            values = (number(row.get(f"outputs.{name}")) for row in self._rows)
+            self._numeric[name] = any(value is not None for value in values)
+        return self._numeric[name]
 
     def _is_graded(self, name: str) -> bool:
         """By its definition, or as its numbers are 0 or 1 throughout the run."""

@@ -90,3 +90,27 @@ def test_a_summary_alone_is_skipped_with_a_reason(tmp_path: Path) -> None:
     reading = reading_of(file)
     assert not reading.runs
     assert [p.code for p in reading.problems] == ["rows_missing"]
+
+
+def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
+    numbers = {"a": 0.5, "b": "Error: rate limit", "c": 1}
+    rows = [
+        {
+            "inputs.id": k,
+            "inputs.query": k,
+            "outputs.f1.f1_score": v,
+            "outputs.f1.say": k,
+        }
+        for k, v in numbers.items()
+    ]
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({"rows": rows, "metrics": {}, "studio_url": None}))
+    reading = reading_of(file)
+    scores = table(reading, "reported_scores")
+    assert scores.select("dimension_id", "value").rows() == [
+        ("f1.f1_score", 0.5),
+        ("f1.f1_score", None),
+        ("f1.f1_score", 1.0),
+    ]
+    (problem,) = reading.problems
+    assert (problem.code, problem.record_id) == ("odd_score", "b")

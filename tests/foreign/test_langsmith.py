@@ -96,3 +96,16 @@ def test_a_csv_that_breaks_off_is_refused_in_words(tmp_path: Path) -> None:
     (problem,) = reading.problems
     assert "LangSmith's CSV" in problem.message
     assert "0.15.0" in problem.message
+
+
+def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in LATE.read_text("utf-8").splitlines()]
+    lines[0]["feedback.length"] = "Error: rate limit"
+    file = tmp_path / "a.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    reading = reading_of(file)
+    length = table(reading, "reported_scores").filter(dimension_id="length")
+    assert length["value"][0] is None
+    (problem,) = reading.problems
+    assert (problem.code, problem.record_id) == ("odd_score", lines[0]["example_id"])
+    assert "'Error: rate limit'" in problem.message

@@ -106,18 +106,23 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 def _traces(source: Source) -> Iterator[Trace | Problem]:
     """Each trace; one of another shape is rejected alone."""
     for place, written in _written(source):
-        if source.form == "rows":
+        if isinstance(written, Problem):
+            yield written
+        elif source.form == "rows":
             yield _FILES.record(written, Trace, line=place)
         else:
             trace = _FILES.record(written, Written, line=place)
             yield trace if isinstance(trace, Problem) else trace.trace()
 
 
-def _written(source: Source) -> Iterator[tuple[int, bytes]]:
+def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
     """Each trace as JSON, and the number of its line or row."""
     if source.form == "csv":
         for number, row in enumerate(_FILES.csv(source), start=1):
-            yield number, (row.get("trace") or "null").encode()
+            if isinstance(row, Problem):
+                yield number, row
+            else:
+                yield number, (row.get("trace") or "null").encode()
         return
     for number, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line

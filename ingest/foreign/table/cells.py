@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -24,6 +25,8 @@ _VERDICTS: dict[str, Status] = {
 }
 _LONGEST_LITERAL = 1_000_000
 _DIGITS = 9
+_FEW = 4
+"""One odd cell in so many."""
 
 
 def said(cell: Any) -> str | None:
@@ -66,6 +69,18 @@ def is_nothing(cell: Any) -> bool:
     """Whether a cell that should hold a number says that there is none."""
     text = said(cell)
     return text is None or text.strip().lower() in _NOTHING
+
+
+def is_few(odd: int, of: int) -> bool:
+    """Whether some odd cells among others are mistakes, and not what a column is."""
+    return odd * _FEW <= of
+
+
+def mostly_numbers(cells: Iterable[Any]) -> bool:
+    """Whether a column holds numbers, but for empty cells and a few texts."""
+    there = [each for each in cells if not is_nothing(each)]
+    numbers = sum(number_of(each) is not None for each in there)
+    return numbers > 0 and is_few(len(there) - numbers, len(there))
 
 
 def verdict_of(cell: Any) -> Status | None:
