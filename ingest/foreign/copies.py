@@ -52,7 +52,7 @@ class OwnIds:
 
     def __init__(self, what: str) -> None:
         self._what = what
-        self._seen: set[Any] = set()
+        self._seen: set[int] = set()
         self._again = 0
         self._first: str | None = None
 
@@ -65,7 +65,7 @@ class OwnIds:
         """
         if not own_id:
             return False
-        key = (own_id, *within) if within else own_id
+        key = hash((own_id, within))  # texts would keep a part of every row in memory
         if key not in self._seen:
             self._seen.add(key)
             return False

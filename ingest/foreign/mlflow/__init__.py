@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import text
 from ingest.foreign.files import lines
 from ingest.foreign.heads import Head
@@ -93,14 +94,16 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from classic_records(table, metrics, source)
         return
     runs: dict[str, list[Trace]] = defaultdict(list)
+    ids = OwnIds("trace id")
     for trace in _traces(source):
         if isinstance(trace, Problem):
             yield trace
-        else:
+        elif not ids.again(trace.trace_id):
             runs[trace.run or f"mlflow-{source.name}"].append(trace)
     for run_id, traces in runs.items():
         claimed = metrics if len(runs) == 1 else {}
         yield from run_records(run_id, traces, claimed, source)
+    yield from ids.problems()
 
 
 def _traces(source: Source) -> Iterator[Trace | Problem]:
