@@ -129,8 +129,10 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
         if isinstance(row, Problem):
             yield row
         else:
-            rows.append(_as_export(row))
-    run = _RunOfRows(rows, source, beside.get("parameters", {}))
+            rows.append(row)
+    measured = {name for row in rows for name in row if number(row[name]) is not None}
+    exported = [_as_export(row, measured) for row in rows]
+    run = _RunOfRows(exported, source, beside.get("parameters", {}))
     yield from run.records()
     for metric, claims in beside.get("summary", {}).items():
         for name, value in claims.items() if isinstance(claims, dict) else ():
@@ -138,12 +140,22 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
     yield from run.task.written()
 
 
-def _as_export(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a sample's folder, named as ``evaluate`` would."""
+def _as_export(row: dict[str, Any], measured: Collection[str]) -> dict[str, Any]:
+    """A row of a sample's folder, named as ``evaluate`` would.
+
+    Args:
+        row: As it is written.
+        measured: What is a number in any row.
+    """
     texts = {*_QUERY, *_ANSWER, *_TRUTH, "context"}
+    outputs = {
+        name
+        for name, value in row.items()
+        if name not in texts and (name in measured or not isinstance(value, str))
+    }
     return {
-        f"inputs.{k}" if k in texts or isinstance(v, str) else f"outputs.{k}": v
-        for k, v in row.items()
+        f"outputs.{name}" if name in outputs else f"inputs.{name}": value
+        for name, value in row.items()
     }
 
 

@@ -57,7 +57,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         if isinstance(row, Problem):
             yield row
             continue
-        if ids.again(row.get("id"), row.get("example_id")):
+        own_id = row.get("id")
+        if ids.again(str(own_id) if own_id else None, str(row.get("example_id"))):
             continue
         if task is None:
             run = str(row.get("id") or content_id(row))

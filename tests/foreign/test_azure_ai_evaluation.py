@@ -114,3 +114,13 @@ def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
     ]
     (problem,) = reading.problems
     assert (problem.code, problem.record_id) == ("odd_score", "b")
+
+
+def test_a_text_among_numbers_of_a_folder_is_no_input(tmp_path: Path) -> None:
+    rows = [ROW, {**ROW, "question": "Ob?", "gpt_relevance": "Error: rate limit"}]
+    file = tmp_path / "eval_results.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    reading = reading_of(file)
+    rated = table(reading, "reported_scores").filter(dimension_id="gpt_relevance")
+    assert rated["value"].to_list() == [5.0, None]
+    assert [each.code for each in reading.problems] == ["odd_score"]

@@ -109,3 +109,10 @@ def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
     (problem,) = reading.problems
     assert (problem.code, problem.record_id) == ("odd_score", lines[0]["example_id"])
     assert "'Error: rate limit'" in problem.message
+
+
+def test_an_id_that_is_no_text_is_read_as_one(tmp_path: Path) -> None:
+    row = json.loads(LATE.read_text("utf-8").splitlines()[0])
+    file = tmp_path / "odd.jsonl"
+    file.write_text(json.dumps({**row, "id": [1], "example_id": [2]}), "utf-8")
+    assert table(reading_of(file), "cases")["case_id"].to_list() == ["[2]"]

@@ -206,6 +206,6 @@ def _aggregations(config: Any) -> dict[str, str]:
     metrics = config.get("metric_list") if isinstance(config, dict) else None
     return {
         str(each.get("metric")): str(each.get("aggregation", "mean"))
-        for each in metrics or []
+        for each in (metrics if isinstance(metrics, list) else ())
         if isinstance(each, dict)
     }
