@@ -17,7 +17,7 @@ from ingest.foreign.documents import Refused
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
 from ingest.foreign.table.cells import is_few, is_infinite, is_nothing, number_of
-from ingest.foreign.table.opening import rows_of
+from ingest.foreign.table.opening import is_nameless, rows_of
 from ingest.foreign.table.tasks import Tasks
 from ingest.reading.problems import Problem
 
@@ -96,7 +96,8 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
         for name, cell in row[1].items():
             column = columns.get(name)
             if column is None:
-                column = columns[name] = _Column(is_metric=name not in _SAMPLE)
+                is_metric = name not in _SAMPLE and not is_nameless(name)
+                column = columns[name] = _Column(is_metric)
             if column.is_metric:
                 column.see(cell)
     if not columns:

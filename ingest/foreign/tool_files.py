@@ -136,6 +136,9 @@ class ToolFiles:
                 )
             ) from None
         for place, row in enumerate(table.iter_rows(named=True), start=1):
+            cells = list(row.values())
+            if all(cell is None for cell in cells):
+                continue  # an empty line
             where = f"row {place} below the header"
-            again = repeated_header(list(row.values()), table.columns, where)
+            again = repeated_header(cells, table.columns, where)
             yield row if again is None else again

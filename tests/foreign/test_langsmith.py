@@ -116,3 +116,9 @@ def test_an_id_that_is_no_text_is_read_as_one(tmp_path: Path) -> None:
     file = tmp_path / "odd.jsonl"
     file.write_text(json.dumps({**row, "id": [1], "example_id": [2]}), "utf-8")
     assert table(reading_of(file), "cases")["case_id"].to_list() == ["[2]"]
+
+
+def test_empty_lines_of_a_csv_are_no_runs(tmp_path: Path, late: Reading) -> None:
+    file = tmp_path / "late.csv"
+    file.write_text(LATE.with_suffix(".csv").read_text("utf-8") + "\n\n", "utf-8")
+    assert table(reading_of(file), "rounds").height == table(late, "rounds").height

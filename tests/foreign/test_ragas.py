@@ -204,3 +204,18 @@ def test_a_table_that_asks_nothing_is_rejected_in_words(tmp_path: Path) -> None:
     reading = joined(foreign_batches("ragas", source))
     assert reading.rejected
     assert "no column is `user_input`" in reading.problems[0].message
+
+
+def test_the_index_that_pandas_writes_is_no_metric(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(",user_input,response,exact_match\n0,q1,a1,1\n1,q2,a2,0\n")
+    dimensions = table(reading_of(file), "dimension_configs")
+    assert dimensions["dimension_id"].to_list() == ["exact_match"]
+
+
+def test_a_file_that_breaks_off_in_a_row_is_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("user_input,response,exact_match\nq1,a1,1\nq2,a")
+    (problem,) = reading_of(file).problems
+    assert (problem.code, problem.line) == ("short_row", 3)
+    assert "Does the file break off?" in problem.message

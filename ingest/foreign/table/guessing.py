@@ -22,7 +22,13 @@ from ingest.foreign.table.cells import (
     number_of,
     verdict_of,
 )
-from ingest.foreign.table.opening import Row, form_of, is_header_alone, rows_of
+from ingest.foreign.table.opening import (
+    Row,
+    form_of,
+    is_header_alone,
+    is_nameless,
+    rows_of,
+)
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
 from promptlab.contracts.table_mapping import TableMapping
@@ -84,6 +90,7 @@ def guess(path: Path) -> tuple[TableMapping, list[str]]:
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
     taken = {*settings.values(), *settings.get("inputs", ())}
+    taken |= {name for name in columns if is_nameless(name)}
     numeric = [n for n in columns if n not in taken and mostly_numbers(cells[n])]
     settings["scores"] = tuple(n for n in numeric if _on_scale(cells[n]))
     settings["values"] = tuple(n for n in numeric if n not in settings["scores"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -38,6 +39,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ROWS_AT_ONCE = 2000
 _SHEET = b"xl/"
 _HEAD_BYTES = 1 << 20
+_NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
 
 
 def form_of(data: bytes) -> str | None:
@@ -107,6 +109,11 @@ def _told_apart(names: list[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         result.append(name if seen[name] == 1 else f"{name} {seen[name]}")
     return result
+
+
+def is_nameless(column: str) -> bool:
+    """Whether a column has no name of its own, as the index that pandas writes."""
+    return _NAMELESS.fullmatch(column) is not None
 
 
 def _separator(text: str) -> tuple[str, str]:
@@ -230,6 +237,7 @@ def _cells(
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     decimal_comma = separator == ";"
     header = next(reader, [])
+    short: list[int] = []
     line = above + reader.line_num + 1
     try:
         for cells in reader:
@@ -249,6 +257,8 @@ def _cells(
                         line=begins,
                     )
                 )
+            if len(cells) < len(names):
+                short.append(begins)
             row = dict(zip(names, cells, strict=False))
             if decimal_comma:
                 row = {name: _comma(cell) for name, cell in row.items()}
@@ -256,6 +266,15 @@ def _cells(
     except csv.Error as error:
         problem = Problem("unexpected_shape", str(error), line=above + reader.line_num)
         raise Refused(problem) from None
+    if short:
+        rows = "1 row has" if len(short) == 1 else f"{len(short)} rows have"
+        yield Problem(
+            "short_row",
+            f"{rows} fewer cells than the {len(names)} columns, the first in line"
+            f" {short[0]}: the rest is read as empty. Does the file break off?",
+            severity="warning",
+            line=short[0],
+        )
 
 
 def _comma(cell: str) -> str:
