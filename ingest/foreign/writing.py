@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ingest.foreign.documents import answer, first_line, number, text
+from ingest.foreign.documents import answer, first_line, number, says_nothing, text
 from ingest.foreign.grading import Dimensions, no_share
 from ingest.foreign.identity import Occurrences, SameRun
 from ingest.foreign.records import (
@@ -42,7 +42,6 @@ from ingest.foreign.records import (
     Task,
     Total,
 )
-from ingest.foreign.table.cells import is_nothing
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -179,7 +178,7 @@ class TaskWriter:
 
     def see_odd(self, dimension: str, given: str, case_id: str) -> None:
         """Take note of a text where a number should be."""
-        if not is_nothing(given):
+        if not says_nothing(given):
             odd = self._odd.get(dimension)
             if odd is None:
                 odd = self._odd[dimension] = _OddScores(given, case_id, self.line)

@@ -9,10 +9,9 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign.documents import decode, number
+from ingest.foreign.documents import decode, number, says_nothing
 from ingest.foreign.records import Status
 
-_NOTHING = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _VERDICTS: dict[str, Status] = {
     **dict.fromkeys(("pass", "passed", "true", "yes", "1", "1.0", "ok"), "pass"),
@@ -68,7 +67,7 @@ def is_infinite(cell: Any) -> bool:
 def is_nothing(cell: Any) -> bool:
     """Whether a cell that should hold a number says that there is none."""
     text = said(cell)
-    return text is None or text.strip().lower() in _NOTHING
+    return text is None or says_nothing(text)
 
 
 def is_few(odd: int, of: int) -> bool:
@@ -86,7 +85,7 @@ def mostly_numbers(cells: Iterable[Any]) -> bool:
 def verdict_of(cell: Any) -> Status | None:
     """A cell as a verdict; ``None`` for any other word."""
     text = said(cell)
-    if text is None or text.strip().lower() in _NOTHING:
+    if text is None or says_nothing(text):
         return "unevaluated"
     return _VERDICTS.get(text.strip().lower())
 
