@@ -89,7 +89,7 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
     """What the columns mean; ``None`` where there is no row."""
     from promptlab.contracts.table_mapping import TableMapping
 
-    columns: dict[str, _Column] = {}
+    columns: dict[str, _CellsSeen] = {}
     for row in rows_of(source, form):
         if isinstance(row, Problem):
             continue
@@ -97,7 +97,7 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
             column = columns.get(name)
             if column is None:
                 is_metric = name not in _SAMPLE and not is_nameless(name)
-                column = columns[name] = _Column(is_metric)
+                column = columns[name] = _CellsSeen(is_metric)
             if column.is_metric:
                 column.see(cell)
     if not columns:
@@ -129,7 +129,7 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
 
 
 @dataclass(slots=True)
-class _Column:
+class _CellsSeen:
     """What the cells of a column are."""
 
     is_metric: bool
@@ -149,7 +149,7 @@ class _Column:
             self.texts += 1
 
 
-def _is_metric(name: str, column: _Column) -> bool:
+def _is_metric(name: str, column: _CellsSeen) -> bool:
     """By its name, or as its cells are numbers; a few texts are of rows that broke."""
     if not column.is_metric or _base(name) in _GRADED | _LOWER:
         return column.is_metric
