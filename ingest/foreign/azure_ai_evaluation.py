@@ -129,8 +129,10 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
         if isinstance(row, Problem):
             yield row
         else:
-            rows.append(_as_export(row))
-    run = _RunOfRows(rows, source, beside.get("parameters", {}))
+            rows.append(row)
+    measured = {name for row in rows for name in row if number(row[name]) is not None}
+    exported = [_as_export(row, measured) for row in rows]
+    run = _RunOfRows(exported, source, beside.get("parameters", {}))
     yield from run.records()
     for metric, claims in beside.get("summary", {}).items():
         for name, value in claims.items() if isinstance(claims, dict) else ():
@@ -138,12 +140,22 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
     yield from run.task.written()
 
 
-def _as_export(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of a sample's folder, named as ``evaluate`` would."""
+def _as_export(row: dict[str, Any], measured: Collection[str]) -> dict[str, Any]:
+    """A row of a sample's folder, named as ``evaluate`` would.
+
+    Args:
+        row: As it is written.
+        measured: What is a number in any row.
+    """
     texts = {*_QUERY, *_ANSWER, *_TRUTH, "context"}
+    outputs = {
+        name
+        for name, value in row.items()
+        if name not in texts and (name in measured or not isinstance(value, str))
+    }
     return {
-        f"inputs.{k}" if k in texts or isinstance(v, str) else f"outputs.{k}": v
-        for k, v in row.items()
+        f"outputs.{name}" if name in outputs else f"inputs.{name}": value
+        for name, value in row.items()
     }
 
 
@@ -170,6 +182,7 @@ class _RunOfRows:
         task_id = f"azure-{same_run.hash()[:12]}"
         self.task = TaskWriter("azure_ai_evaluation", task_id, source, same_run)
         self._graded: dict[str, bool] = {}
+        self._numeric: dict[str, bool] = {}
 
     def records(self) -> Iterator[Record | Problem]:
         """Everything but the totals."""
@@ -222,11 +235,25 @@ class _RunOfRows:
         for name in columns.measured:
             given = outputs[name]
             value = number(given)
-            if value is None and given is not None:
-                continue  # a text is no score
+            if value is None and given is not None and not self._has_numbers(name):
+                continue  # a column of texts is no score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
-            answer.score(name, value, on_scale(value) if self._graded[name] else None)
+            answer.score(
+                name,
+                value,
+                on_scale(value) if self._graded[name] else None,
+                payload=None
+                if value is not None or given is None
+                else {"given": given},
+            )
+
+    def _has_numbers(self, name: str) -> bool:
+        """Whether any row has a number of it."""
+        if name not in self._numeric:
+            values = (number(row.get(f"outputs.{name}")) for row in self._rows)
+            self._numeric[name] = any(value is not None for value in values)
+        return self._numeric[name]
 
     def _is_graded(self, name: str) -> bool:
         """By its definition, or as its numbers are 0 or 1 throughout the run."""

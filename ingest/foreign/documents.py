@@ -19,6 +19,7 @@ _NOT_JSON = {b"NaN": re.compile(rb"NaN"), b"Infinity": re.compile(rb"-?Infinity"
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """Stands for a member that is not there."""
+_NOTHING = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 _encode = msgspec.json.Encoder().encode
 
 
@@ -107,6 +108,11 @@ def number(value: Any) -> float | None:
     except OverflowError:
         return None
     return as_double if math.isfinite(as_double) else None
+
+
+def says_nothing(written: str) -> bool:
+    """Whether a text that should be a number says that there is none."""
+    return written.strip().lower() in _NOTHING
 
 
 def integer(value: Any) -> int | None:

@@ -53,6 +53,10 @@ class Dimensions:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
+    def has_numbers(self, name: str) -> bool:
+        """Whether any value of it is a number."""
+        return self._values[name].some
+
     def is_graded(self, name: str) -> bool:
         """Whether its values are known to lie on the scale 0 to 1."""
         values = self._values[name]

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import milliseconds, number, on_scale, text, time
 from ingest.foreign.heads import Head
 from ingest.foreign.identity import SameRun, content_id, first_text
@@ -51,9 +52,13 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """The experiment as records; it is known by the id of its first row."""
     task: TaskWriter | None = None
     run = ""
+    ids = OwnIds("run id")
     for row in _rows(source):
         if isinstance(row, Problem):
             yield row
+            continue
+        own_id = row.get("id")
+        if ids.again(str(own_id) if own_id else None, str(row.get("example_id"))):
             continue
         if task is None:
             run = str(row.get("id") or content_id(row))
@@ -64,7 +69,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if task is not None:
         task.describe(created_at=_born(run))
         task.grade()
-        yield from task.written()
+        yield from (*task.written(), *ids.problems())
 
 
 def _rows(source: Source) -> Iterator[Row | Problem]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ingest.foreign import prompts
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import Refused, integer, number, on_scale, text, time
 from ingest.foreign.grading import Dimensions
 from ingest.foreign.heads import Head
@@ -62,7 +63,7 @@ class LogLine(msgspec.Struct):
     spec: Spec | None = None
     final_report: dict[str, Any] | None = None
     sample_id: str | None = None
-    event_id: int = 0
+    event_id: int | None = None
     type: str | None = None
     data: Any = {}
     created_at: str | None = None
@@ -79,14 +80,18 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     spec: Spec | None = None
     report: dict[str, Any] = {}
     samples: dict[str, _Sample] = {}
+    ids = OwnIds("event id")
     for line in _FILES.lines(source, LogLine):
         if isinstance(line, Problem):
             yield line
         elif line.spec is not None:
-            spec = line.spec
+            spec = _same_spec(line.spec, spec)
         elif line.final_report is not None:
             report = line.final_report
         elif line.sample_id is not None:
+            own_id = None if line.event_id is None else str(line.event_id)
+            if ids.again(own_id, line.sample_id, line.type):
+                continue
             samples.setdefault(line.sample_id, _Sample(line.sample_id)).add(line)
     if spec is None:
         raise Refused(Problem("unexpected_shape", "no line holds the run's `spec`"))
@@ -107,7 +112,24 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             "time_without_zone",
             f"created_at {spec.created_at} names no zone: it is read as UTC",
         )
-    yield from task.written()
+    yield from (*task.written(), *ids.problems())
+
+
+def _same_spec(spec: Spec, before: Spec | None) -> Spec:
+    """The spec of the file's one run.
+
+    Raises:
+        Refused: It is another run's: samples of two runs have the same ids.
+    """
+    if before is not None and spec.run_id != before.run_id:
+        raise Refused(
+            Problem(
+                "two_runs",
+                f"it holds two runs, {before.run_id} and {spec.run_id}: give each as a"
+                " file of its own",
+            )
+        )
+    return spec
 
 
 @dataclass

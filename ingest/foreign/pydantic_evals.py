@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ingest.foreign import prompts
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import (
     decode,
     integer,
@@ -82,6 +83,7 @@ class Row(msgspec.Struct):
     task_duration: float | None = None
     source_case_name: str | None = None
     trace_id: str | None = None
+    span_id: str | None = None
     evaluator_failures: list[Broken] = []
     error_message: str | None = None
 
@@ -115,18 +117,19 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
     models: set[str | None] = set()
+    ids = OwnIds("span")
     for key, rows in (("/cases", report.cases), ("/failures", report.failures)):
         for row in _FILES.items(rows, Row, key):
             if isinstance(row, Problem):
                 yield row
-            else:
+            elif not ids.again(row.span_id, row.trace_id):
                 _write(row, task)
                 models.add(setting(row.attributes, "model", "model name"))
                 yield from task.written()
     _describe(report, models - {None}, task)
     task.grade()
     _write_totals(report, task)
-    yield from task.written()
+    yield from (*task.written(), *ids.problems())
 
 
 def _write(row: Row, task: TaskWriter) -> None:

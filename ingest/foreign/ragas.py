@@ -9,14 +9,15 @@ metric that broke is NaN, which Ragas writes as an empty cell.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ingest.foreign.documents import Refused
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
-from ingest.foreign.table.cells import is_infinite, is_nothing, number_of
-from ingest.foreign.table.opening import rows_of
+from ingest.foreign.table.cells import is_few, is_infinite, is_nothing, number_of
+from ingest.foreign.table.opening import is_nameless, rows_of
 from ingest.foreign.table.tasks import Tasks
 from ingest.reading.problems import Problem
 
@@ -88,24 +89,29 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
     """What the columns mean; ``None`` where there is no row."""
     from promptlab.contracts.table_mapping import TableMapping
 
-    numbers: dict[str, set[float]] = {}
-    texts: set[str] = set()
-    columns: dict[str, None] = {}
+    columns: dict[str, _CellsSeen] = {}
     for row in rows_of(source, form):
         if isinstance(row, Problem):
             continue
-        columns |= dict.fromkeys(row)
-        for name in row.keys() - _SAMPLE - texts:
-            value = number_of(row[name])
-            if value is not None:
-                if len(found := numbers.setdefault(name, set())) < 3:
-                    found.add(value)
-            elif not (is_nothing(row[name]) or is_infinite(row[name])):
-                texts.add(name)
+        for name, cell in row[1].items():
+            column = columns.get(name)
+            if column is None:
+                is_metric = name not in _SAMPLE and not is_nameless(name)
+                column = columns[name] = _CellsSeen(is_metric)
+            if column.is_metric:
+                column.see(cell)
     if not columns:
         return None
-    metrics = [name for name in columns if name not in _SAMPLE and name not in texts]
-    scores = [name for name in metrics if _is_graded(name, numbers.get(name, set()))]
+    if columns.keys().isdisjoint(_ASKED | _ASKED_ONCE):
+        raise Refused(
+            Problem(
+                "unexpected_shape",
+                "no column is `user_input`, or `question` as before Ragas 0.2: what was"
+                " asked is not known. Write `result.to_pandas()` with all its columns",
+            )
+        )
+    metrics = [name for name, each in columns.items() if _is_metric(name, each)]
+    scores = [name for name in metrics if _is_graded(name, columns[name].values)]
     values = [name for name in metrics if name not in scores]
     settings = {
         "inputs": [name for name in ("user_input", "question") if name in columns],
@@ -120,6 +126,35 @@ def _mapping(source: Source, form: str) -> TableMapping | None:
             Problem("no_metrics", "its rows hold no metric and no answer: a data set")
         )
     return TableMapping.model_validate({k: v for k, v in settings.items() if v})
+
+
+@dataclass(slots=True)
+class _CellsSeen:
+    """What the cells of a column are."""
+
+    is_metric: bool
+    numbers: int = 0
+    texts: int = 0
+    values: set[float] = field(default_factory=set)
+    """A few of its numbers."""
+
+    def see(self, cell: Any) -> None:
+        """Take note of a cell."""
+        value = number_of(cell)
+        if value is not None:
+            self.numbers += 1
+            if len(self.values) < 3:
+                self.values.add(value)
+        elif not (is_nothing(cell) or is_infinite(cell)):
+            self.texts += 1
+
+
+def _is_metric(name: str, column: _CellsSeen) -> bool:
+    """By its name, or as its cells are numbers; a few texts are of rows that broke."""
+    if not column.is_metric or _base(name) in _GRADED | _LOWER:
+        return column.is_metric
+    # a column without any cell is a metric that always broke
+    return is_few(column.texts, column.texts + column.numbers)
 
 
 def _is_graded(name: str, values: set[float]) -> bool:

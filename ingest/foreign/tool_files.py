@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from ingest.foreign.copies import repeated_header
 from ingest.foreign.documents import Refused, decode
 from ingest.foreign.files import file_bytes, lines
 from ingest.reading.problems import Problem
@@ -112,8 +113,10 @@ class ToolFiles:
             raw_text=None if raw is None else raw.decode("utf-8", "replace"),
         )
 
-    def csv(self, source: Source) -> Iterator[CsvRow]:
+    def csv(self, source: Source) -> Iterator[CsvRow | Problem]:
         """Each row of a CSV file, redacted; all cells are texts, an empty one is null.
+
+        The header once more is no row, and is told of.
 
         Raises:
             Refused: It is larger than ``max_file_mb``, or no CSV in UTF-8.
@@ -132,4 +135,10 @@ class ToolFiles:
                     f" {self.versions}; write the file again, or as JSON lines",
                 )
             ) from None
-        yield from table.iter_rows(named=True)
+        for place, row in enumerate(table.iter_rows(named=True), start=1):
+            cells = list(row.values())
+            if all(cell is None for cell in cells):
+                continue  # an empty line
+            where = f"row {place} below the header"
+            again = repeated_header(cells, table.columns, where)
+            yield row if again is None else again

@@ -19,14 +19,14 @@ is never held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ingest.foreign.documents import answer, number, text
+from ingest.foreign.documents import answer, first_line, number, says_nothing, text
 from ingest.foreign.grading import Dimensions, no_share
 from ingest.foreign.identity import Occurrences, SameRun
 from ingest.foreign.records import (
@@ -73,6 +73,9 @@ class TaskWriter:
         self.same_run = same_run or SameRun(kind, task_id)
         self._kind = kind
         self._source = source
+        self.line: int | None = None
+        """Where the row stands that is being read, where its reader knows it."""
+        self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its rounds so far."""
         self._seen = Occurrences()
@@ -160,9 +163,26 @@ class TaskWriter:
         graded: Sequence[str] | None = None,
         directions: Mapping[str, Direction | None] | None = None,
         weights: Mapping[str, float] | None = None,
+        *,
+        numbers: Collection[str] = (),
     ) -> None:
-        """Write the dimensions, when all values are known (`Dimensions.records`)."""
+        """Write the dimensions, when all values are known (`Dimensions.records`).
+
+        A text among the numbers of a dimension is told of; texts alone are labels, but
+        for those of *numbers*, which should hold nothing else.
+        """
         self._records += self.dimensions.records(graded, directions, weights)
+        for name, odd in self._odd.items():
+            if name in numbers or self.dimensions.has_numbers(name):
+                self.write(odd.problem(name))
+
+    def see_odd(self, dimension: str, given: str, case_id: str) -> None:
+        """Take note of a text where a number should be."""
+        if not says_nothing(given):
+            odd = self._odd.get(dimension)
+            if odd is None:
+                odd = self._odd[dimension] = _OddScores(given, case_id, self.line)
+            odd.n += 1
 
     def total(
         self,
@@ -198,6 +218,27 @@ class TaskWriter:
         """Say something of the task as a whole, or of a case."""
         of = case_id or self.task_id
         self.write(Problem(code, message, severity="warning", record_id=of))
+
+
+class _OddScores(msgspec.Struct):
+    """Texts among the numbers of one dimension."""
+
+    first: str
+    case_id: str
+    line: int | None
+    n: int = 0
+
+    def problem(self, dimension: str) -> Problem:
+        """One warning for all of them."""
+        where = "1 row" if self.n == 1 else f"{self.n} rows, the first of them"
+        return Problem(
+            "odd_score",
+            f"`{dimension}` is no number in {where} {first_line(self.first, 80)!r}:"
+            " it has no score there, and the text is kept with it",
+            severity="warning",
+            line=self.line,
+            record_id=self.case_id,
+        )
 
 
 class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
@@ -273,6 +314,10 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         """Write the tool's own number, and the same where it lies from 0 to 1."""
         task = self.task
         task.dimensions.see(dimension, value)
+        if value is None and payload:
+            given = payload.get("given")
+            if isinstance(given, str):
+                task.see_odd(dimension, given, self.case_id)
         task.write(
             Score(
                 task_id=task.task_id,

@@ -90,3 +90,37 @@ def test_a_summary_alone_is_skipped_with_a_reason(tmp_path: Path) -> None:
     reading = reading_of(file)
     assert not reading.runs
     assert [p.code for p in reading.problems] == ["rows_missing"]
+
+
+def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
+    numbers = {"a": 0.5, "b": "Error: rate limit", "c": 1}
+    rows = [
+        {
+            "inputs.id": k,
+            "inputs.query": k,
+            "outputs.f1.f1_score": v,
+            "outputs.f1.say": k,
+        }
+        for k, v in numbers.items()
+    ]
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps({"rows": rows, "metrics": {}, "studio_url": None}))
+    reading = reading_of(file)
+    scores = table(reading, "reported_scores")
+    assert scores.select("dimension_id", "value").rows() == [
+        ("f1.f1_score", 0.5),
+        ("f1.f1_score", None),
+        ("f1.f1_score", 1.0),
+    ]
+    (problem,) = reading.problems
+    assert (problem.code, problem.record_id) == ("odd_score", "b")
+
+
+def test_a_text_among_numbers_of_a_folder_is_no_input(tmp_path: Path) -> None:
+    rows = [ROW, {**ROW, "question": "Ob?", "gpt_relevance": "Error: rate limit"}]
+    file = tmp_path / "eval_results.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    reading = reading_of(file)
+    rated = table(reading, "reported_scores").filter(dimension_id="gpt_relevance")
+    assert rated["value"].to_list() == [5.0, None]
+    assert [each.code for each in reading.problems] == ["odd_score"]

@@ -102,3 +102,14 @@ def test_a_run_without_scores_is_read_and_said(tmp_path: Path) -> None:
     reading = reading_of(tmp_path)
     assert reading.records_loaded == 6
     assert [p.code for p in reading.problems] == ["files_missing"]
+
+
+def test_completions_of_another_shape_are_no_answer(tmp_path: Path) -> None:
+    folder = tmp_path / RIVERS.name
+    shutil.copytree(RIVERS, folder)
+    file = folder / "scenario_state.json"
+    state = json.loads(file.read_text("utf-8"))
+    for each, odd in zip(state["request_states"], ("sea", [3], {}, []), strict=False):
+        each["result"]["completions"] = odd
+    file.write_text(json.dumps(state), "utf-8")
+    assert table(reading_of(folder), "rounds")["raw_output"].null_count() >= 2

@@ -96,3 +96,29 @@ def test_a_csv_that_breaks_off_is_refused_in_words(tmp_path: Path) -> None:
     (problem,) = reading.problems
     assert "LangSmith's CSV" in problem.message
     assert "0.15.0" in problem.message
+
+
+def test_a_text_among_numbers_is_missing_and_told_of(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in LATE.read_text("utf-8").splitlines()]
+    lines[0]["feedback.length"] = "Error: rate limit"
+    file = tmp_path / "a.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    reading = reading_of(file)
+    length = table(reading, "reported_scores").filter(dimension_id="length")
+    assert length["value"][0] is None
+    (problem,) = reading.problems
+    assert (problem.code, problem.record_id) == ("odd_score", lines[0]["example_id"])
+    assert "'Error: rate limit'" in problem.message
+
+
+def test_an_id_that_is_no_text_is_read_as_one(tmp_path: Path) -> None:
+    row = json.loads(LATE.read_text("utf-8").splitlines()[0])
+    file = tmp_path / "odd.jsonl"
+    file.write_text(json.dumps({**row, "id": [1], "example_id": [2]}), "utf-8")
+    assert table(reading_of(file), "cases")["case_id"].to_list() == ["[2]"]
+
+
+def test_empty_lines_of_a_csv_are_no_runs(tmp_path: Path, late: Reading) -> None:
+    file = tmp_path / "late.csv"
+    file.write_text(LATE.with_suffix(".csv").read_text("utf-8") + "\n\n", "utf-8")
+    assert table(reading_of(file), "rounds").height == table(late, "rounds").height

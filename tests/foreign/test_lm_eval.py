@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -103,3 +104,14 @@ def test_results_without_samples_are_one_task_of_totals(tmp_path: Path) -> None:
 def test_what_was_answered_is_the_raw_response(late: Reading) -> None:
     rounds = table(late, "rounds").filter(pl.col("case_id").str.starts_with("rhine"))
     assert rounds["raw_output"].to_list() == ["the North Sea", "the North Sea"]
+
+
+def test_a_list_of_metrics_that_is_none_is_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "late"
+    shutil.copytree(DATA / "lm_eval" / "late", folder)
+    (file,) = folder.glob("results_*.json")
+    results = json.loads(file.read_text("utf-8"))
+    for config in results["configs"].values():
+        config["metric_list"] = 3
+    file.write_text(json.dumps(results), "utf-8")
+    assert table(reading_of(folder), "rounds").height > 0

@@ -165,3 +165,24 @@ def test_a_run_id_that_is_no_text_is_none(run: object, tmp_path: Path) -> None:
     file = tmp_path / "odd.jsonl"
     file.write_text(json.dumps(row), "utf-8")
     assert table(reading_of(file), "tasks")["task_id"].to_list() == ["mlflow-odd"]
+
+
+def test_a_text_among_numbers_of_the_classic_table_is_told_of(tmp_path: Path) -> None:
+    rows = [["Nile", "sea", 0.5], ["Rhine", "sea", "Error: rate limit"]]
+    columns = ["inputs", "outputs", "mine/score"]
+    file = tmp_path / "eval_results_table.json"
+    file.write_text(json.dumps({"columns": columns, "data": rows}))
+    reading = reading_of(file)
+    scores = table(reading, "reported_scores")
+    assert scores["value"].to_list() == [0.5, None]
+    assert json.loads(scores["payload"][1]) == {"given": "Error: rate limit"}
+    assert [each.code for each in reading.problems] == ["odd_score"]
+
+
+def test_a_header_in_the_middle_of_a_csv_is_no_trace(tmp_path: Path) -> None:
+    csv = (DATA / "mlflow" / "late_genai_result_df.csv").read_text("utf-8")
+    file = tmp_path / "a.csv"
+    file.write_text(csv + csv.partition("\n")[0] + "\n", "utf-8")
+    reading = reading_of(file)
+    assert [each.code for each in reading.problems] == ["repeated_header"]
+    assert "row 5 below the header" in reading.problems[0].message

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from ingest.foreign.reading import foreign_batches
 from ingest.raw.rows import Reading
+from ingest.reading.source import Source
 from tests.foreign.reading_of import DATA, reading_of, table
+from tests.ingest.at_once import joined
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +128,94 @@ def test_a_row_without_the_expected_answer_has_none(tmp_path: Path) -> None:
     reading = reading_of(file)
     assert table(reading, "rounds").height == 2
     assert table(reading, "baselines").height == 1
+
+
+RATES = (
+    "user_input,response,reference,faithfulness,mine,label\n"
+    "q1,a1,r1,1.0,0.9,long\n"
+    "q2,a2,r2,0.0,0.8,short\n"
+    'q3,"a\n3",r3,Error: rate limit,0.7,1\n'
+    "q4,a4,r4,1.0,Timeout,long\n"
+)
+
+
+def test_a_text_in_a_metric_is_a_missing_score_and_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(RATES)
+    reading = reading_of(file)
+    scores = table(reading, "reported_scores")
+    assert scores["dimension_id"].unique().sort().to_list() == ["faithfulness", "mine"]
+    broken = scores.filter(dimension_id="faithfulness")
+    assert broken["value"].to_list() == [1, 0, None, 1]
+    assert json.loads(broken["payload"][2]) == {"given": "Error: rate limit"}
+    one, two = reading.problems
+    assert (one.code, one.severity, one.line) == ("odd_score", "warning", 4)
+    assert "`faithfulness` is no number in 1 row 'Error: rate limit'" in one.message
+    assert (two.line, "'Timeout'" in two.message) == (6, True)
+
+
+def test_a_known_metric_that_broke_everywhere_stays_one(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("user_input,response,faithfulness\nq1,a1,Error\nq2,a2,Error\n")
+    reading = reading_of(file)
+    assert table(reading, "reported_scores")["value"].null_count() == 2
+    (problem,) = reading.problems
+    assert "in 2 rows, the first of them 'Error'" in problem.message
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_two_exports_in_one_file_are_read_as_one_and_told_of(
+    mark: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.csv"
+    export = (DATA / "ragas" / "early.csv").read_text("utf-8")
+    file.write_text(export + mark + export, "utf-8")
+    reading = reading_of(file)
+    alone = reading_of(DATA / "ragas" / "early.csv")
+    assert table(reading, "rounds").height == 2 * table(alone, "rounds").height
+    assert reading.rows["dimension_configs"].keys() == (
+        alone.rows["dimension_configs"].keys()
+    )
+    names = table(reading, "dimension_configs")["dimension_id"].to_list()
+    assert names == table(alone, "dimension_configs")["dimension_id"].to_list()
+    problems = [each for each in reading.problems if each.code == "repeated_header"]
+    (problem,) = problems
+    assert problem.line == export.count("\n") + 1
+    assert "two exports were joined" in problem.message
+
+
+def test_two_exports_of_other_columns_in_one_file_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(
+        "user_input,response,reference,f1\nq1,a1,r1,1\n"
+        "response,user_input,reference,f1\na1,q1,r1,1\n"
+    )
+    reading = reading_of(file)
+    assert reading.rejected
+    (problem,) = reading.problems
+    assert problem.line == 3
+    assert "Give each as a file of its own" in problem.message
+
+
+def test_a_table_that_asks_nothing_is_rejected_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\x01\nNa")
+    source = Source(b"", "a", path, "a", datetime.now(UTC), size=4)
+    reading = joined(foreign_batches("ragas", source))
+    assert reading.rejected
+    assert "no column is `user_input`" in reading.problems[0].message
+
+
+def test_the_index_that_pandas_writes_is_no_metric(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text(",user_input,response,exact_match\n0,q1,a1,1\n1,q2,a2,0\n")
+    dimensions = table(reading_of(file), "dimension_configs")
+    assert dimensions["dimension_id"].to_list() == ["exact_match"]
+
+
+def test_a_file_that_breaks_off_in_a_row_is_told_of(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("user_input,response,exact_match\nq1,a1,1\nq2,a")
+    (problem,) = reading_of(file).problems
+    assert (problem.code, problem.line) == ("short_row", 3)
+    assert "Does the file break off?" in problem.message

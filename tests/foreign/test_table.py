@@ -295,3 +295,37 @@ def test_cells_are_redacted(tmp_path: Path) -> None:
     (load,) = warehouse.ingest(path).files
     assert load.redacted
     assert "ann@" not in str(warehouse.sql("from raw.rounds").rows())
+
+
+def test_a_text_among_numbers_is_named_and_missing(tmp_path: Path) -> None:
+    rows = "sep=;\nid;answer;relevance\n1;a;0,5\n2;b;Error: rate limit\n"
+    mapping = TableMapping(case="id", output="answer", scores=("relevance",))
+    reading = read(_written(tmp_path, rows), mapping)
+    assert table(reading, "reported_scores")["value"].to_list() == [0.5, None]
+    (problem,) = reading.problems
+    assert (problem.code, problem.line, problem.record_id) == ("odd_score", 4, "2")
+
+
+def test_a_header_in_the_middle_is_no_row(tmp_path: Path) -> None:
+    path = _written(tmp_path, PLAIN + PLAIN.replace("007", "010").replace("008", "011"))
+    reading = read(path)
+    assert table(reading, "cases")["case_id"].to_list() == ["007", "008", "010", "011"]
+    (problem,) = reading.problems
+    assert (problem.code, problem.line) == ("repeated_header", 4)
+
+
+def test_a_header_in_the_middle_of_a_sheet_is_no_row(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    lines = [line.split(",") for line in (PLAIN + PLAIN).splitlines()]
+    pl.DataFrame(lines[1:], schema=lines[0], orient="row").write_parquet(path)
+    reading = read(path)
+    assert table(reading, "rounds").height == 4
+    assert "row 4 is the header once more" in reading.problems[0].message
+
+
+def test_the_guess_does_not_mind_a_few_odd_cells_nor_a_header_in_the_middle(
+    tmp_path: Path,
+) -> None:
+    odd = "009,Ob?,sea,sea,Error,Error: rate limit,Error,x\n"
+    mapping, _ = guess(_written(tmp_path, PLAIN * 4 + odd))
+    assert mapping == MAPPING

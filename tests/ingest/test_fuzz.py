@@ -63,6 +63,7 @@ def source(data: bytes) -> Source:
 @given(data=ANY)
 @example(data=b"null")
 @example(data=b"\xef\xbb\xbf\x00\x80")
+@example(data=b"\x01\nNa")
 def test_a_reader_never_raises_and_a_file_is_loaded_or_told_of(kind, data):
     reading = read(kind, source(data))
     rejects = [p for p in reading.problems if p.severity == "reject"]

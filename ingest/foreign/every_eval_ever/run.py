@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from ingest.foreign import prompts
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import integer, number, on_scale, time
 from ingest.foreign.every_eval_ever.rows import (
     parsed,
@@ -90,6 +91,7 @@ class SampledRun:
     ) -> Iterator[tuple[Line, str, int] | Problem]:
         """Each line with its dimension and its round's number."""
         seen: dict[tuple[str, str, str], int] = defaultdict(int)
+        ids = OwnIds("sample, metric and round")
         for path in paths:
             for line in FILES.lines(self._source, Line, path):
                 if isinstance(line, Problem):
@@ -100,9 +102,12 @@ class SampledRun:
                     self.aggregate.model_info = {"id": line.model_id}
                 dimension = self._dimension(line)
                 key = (line.evaluation_name, line.sample_id, dimension)
-                seen[key] += 1
                 numbered = integer(parsed((line.metadata or {}).get("round")))
+                if numbered and ids.again(line.sample_id, *key, numbered):
+                    continue
+                seen[key] += 1
                 yield line, dimension, numbered or seen[key]
+        yield from ids.problems()
 
     def _result(self, line: Line) -> Result | None:
         if line.evaluation_result_id in self._by_id and line.evaluation_result_id:

@@ -185,7 +185,8 @@ class HelmRun:
         values = {s.name.name: s.mean for s in stats.stats} if stats else {}
         result = (state.result if state else None) or {}
         completions = result.get("completions") or []
-        output = completions[0].get("text") if completions else None
+        first = completions[0] if isinstance(completions, list) and completions else {}
+        output = first.get("text") if isinstance(first, dict) else None
         seconds = number(result.get("request_time"))
         moment = result.get("request_datetime")
         if isinstance(moment, int | float):

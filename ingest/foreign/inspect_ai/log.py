@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ingest.foreign import prompts
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import decode, is_there, time
 from ingest.foreign.identity import Occurrences
 from ingest.foreign.inspect_ai.samples import (
@@ -52,12 +53,15 @@ class LogReading:
         self._group_keys = group_keys(log)
         self._known: dict[str, str | int] = {}
         self._seen = Occurrences()
+        self._ids = OwnIds("uuid")
         self._numbers: set[str] = set()
         """Dimensions that have had more than letters and truth values."""
 
     def add(self, sample: Sample) -> Iterable[Record | Problem]:
         """The records of one sample in one epoch."""
         task, case_id = self._task, self._case_id(sample)
+        if self._ids.again(sample.uuid, case_id, sample.epoch):
+            return ()
         case = task.known(case_id)
         if case is None:
             self._known[case_id] = sample.id
@@ -99,7 +103,7 @@ class LogReading:
                 f"the run has the status {log.status}"
                 f"{f' ({why})' if why else ''}: what it holds is loaded",
             )
-        return task.written()
+        return (*task.written(), *self._ids.problems())
 
     def _is_share(self, name: str) -> bool:
         """Whether values lie on the scale 0 to 1 where they seem to.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from ingest.foreign import prompts
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import decode, number, on_scale, text, time
 from ingest.foreign.files import lines
 from ingest.foreign.identity import content_id, first_text, joined_texts
@@ -54,6 +55,7 @@ class HarnessTask:
         self.task = task
         self._name = name
         self._results = results or Results(results={})
+        self._ids = OwnIds("document and filter")
         self._cases: dict[str, str] = {}  # of each document
         self._rounds: dict[str, list[RoundWriter]] = {}  # of each case
 
@@ -67,12 +69,17 @@ class HarnessTask:
                 where = path.name
                 yield FILES.problem(error, line=line, pointer=where, raw=written)
             yield from self.task.written()
+        yield from self._ids.problems()
 
     def _write(self, row: Row, members: dict[str, Any]) -> None:
         task = self.task
         # a position, but the same document has the same one under every filter
         document = text(row.doc_id)
-        case_id = self._cases.get(document) if row.doc_id is not None else None
+        is_known = row.doc_id is not None
+        own_id = f"{document} ({row.filter})" if is_known else None
+        if self._ids.again(own_id, row.doc_hash):
+            return
+        case_id = self._cases.get(document) if is_known else None
         if case_id is None:
             texts = row.doc.values() if isinstance(row.doc, dict) else [str(row.doc)]
             content = content_id(row.doc_hash or row.doc, first_text(texts))
@@ -199,6 +206,6 @@ def _aggregations(config: Any) -> dict[str, str]:
     metrics = config.get("metric_list") if isinstance(config, dict) else None
     return {
         str(each.get("metric")): str(each.get("aggregation", "mean"))
-        for each in metrics or []
+        for each in (metrics if isinstance(metrics, list) else ())
         if isinstance(each, dict)
     }

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import text
 from ingest.foreign.files import lines
 from ingest.foreign.heads import Head
@@ -93,31 +94,38 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from classic_records(table, metrics, source)
         return
     runs: dict[str, list[Trace]] = defaultdict(list)
+    ids = OwnIds("trace id")
     for trace in _traces(source):
         if isinstance(trace, Problem):
             yield trace
-        else:
+        elif not ids.again(trace.trace_id):
             runs[trace.run or f"mlflow-{source.name}"].append(trace)
     for run_id, traces in runs.items():
         claimed = metrics if len(runs) == 1 else {}
         yield from run_records(run_id, traces, claimed, source)
+    yield from ids.problems()
 
 
 def _traces(source: Source) -> Iterator[Trace | Problem]:
     """Each trace; one of another shape is rejected alone."""
     for place, written in _written(source):
-        if source.form == "rows":
+        if isinstance(written, Problem):
+            yield written
+        elif source.form == "rows":
             yield _FILES.record(written, Trace, line=place)
         else:
             trace = _FILES.record(written, Written, line=place)
             yield trace if isinstance(trace, Problem) else trace.trace()
 
 
-def _written(source: Source) -> Iterator[tuple[int, bytes]]:
+def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
     """Each trace as JSON, and the number of its line or row."""
     if source.form == "csv":
         for number, row in enumerate(_FILES.csv(source), start=1):
-            yield number, (row.get("trace") or "null").encode()
+            if isinstance(row, Problem):
+                yield number, row
+            else:
+                yield number, (row.get("trace") or "null").encode()
         return
     for number, line in lines(source):
         if line.lstrip()[:1] == b"[":  # a list, all in one line

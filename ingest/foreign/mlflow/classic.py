@@ -80,7 +80,8 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
         value = number(given)
         why = measured.get(f"{key.removesuffix('/score')}/justification")
         summary = why if isinstance(why, str) else None
-        answer.score(key, value, on_scale(value), summary=summary)
+        odd = {"given": given} if value is None and given is not None else None
+        answer.score(key, value, on_scale(value), summary=summary, payload=odd)
 
 
 def totals_alone(

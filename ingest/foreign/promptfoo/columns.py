@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ingest.foreign import prompts
+from ingest.foreign.copies import OwnIds
 from ingest.foreign.documents import (
     decode,
     first_line,
@@ -102,11 +103,14 @@ class Columns:
         self._columns: dict[Any, PromptOnProvider] = {}
         self._tests: dict[bytes, _Test] = {}
         self._seen = Occurrences()
+        self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
         self._run_id = head.run_id
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
-        """The records of one row."""
+        """The records of one row; none where it is a row of before once more."""
+        if self._ids.again(row.id, row.promptIdx, row.testIdx):
+            return
         if self._run_id is None:  # JSONL: rows know their own ids and not the run's
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         task, test = self._column(row).task, self._test(row)
@@ -156,6 +160,7 @@ class Columns:
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
             yield from task.written()
+        yield from self._ids.problems()
 
     @property
     def in_order(self) -> list[PromptOnProvider]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 
-from ingest.foreign.documents import decode, number
+from ingest.foreign.documents import decode, number, says_nothing
 from ingest.foreign.records import Status
 
-_NOTHING = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _VERDICTS: dict[str, Status] = {
     **dict.fromkeys(("pass", "passed", "true", "yes", "1", "1.0", "ok"), "pass"),
@@ -24,6 +24,8 @@ _VERDICTS: dict[str, Status] = {
 }
 _LONGEST_LITERAL = 1_000_000
 _DIGITS = 9
+_FEW = 4
+"""One odd cell in so many."""
 
 
 def said(cell: Any) -> str | None:
@@ -65,13 +67,25 @@ def is_infinite(cell: Any) -> bool:
 def is_nothing(cell: Any) -> bool:
     """Whether a cell that should hold a number says that there is none."""
     text = said(cell)
-    return text is None or text.strip().lower() in _NOTHING
+    return text is None or says_nothing(text)
+
+
+def is_few(odd: int, of: int) -> bool:
+    """Whether some odd cells among others are mistakes, and not what a column is."""
+    return odd * _FEW <= of
+
+
+def mostly_numbers(cells: Iterable[Any]) -> bool:
+    """Whether a column holds numbers, but for empty cells and a few texts."""
+    there = [each for each in cells if not is_nothing(each)]
+    numbers = sum(number_of(each) is not None for each in there)
+    return numbers > 0 and is_few(len(there) - numbers, len(there))
 
 
 def verdict_of(cell: Any) -> Status | None:
     """A cell as a verdict; ``None`` for any other word."""
     text = said(cell)
-    if text is None or text.strip().lower() in _NOTHING:
+    if text is None or says_nothing(text):
         return "unevaluated"
     return _VERDICTS.get(text.strip().lower())
 

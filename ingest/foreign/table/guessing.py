@@ -15,8 +15,20 @@ from typing import Any
 from pydantic import ValidationError
 
 from ingest.foreign.documents import Refused
-from ingest.foreign.table.cells import is_nothing, number_of, verdict_of
-from ingest.foreign.table.opening import Row, form_of, is_header_alone, rows_of
+from ingest.foreign.table.cells import (
+    is_few,
+    is_nothing,
+    mostly_numbers,
+    number_of,
+    verdict_of,
+)
+from ingest.foreign.table.opening import (
+    Row,
+    form_of,
+    is_header_alone,
+    is_nameless,
+    rows_of,
+)
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
 from promptlab.contracts.table_mapping import TableMapping
@@ -78,7 +90,8 @@ def guess(path: Path) -> tuple[TableMapping, list[str]]:
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
     taken = {*settings.values(), *settings.get("inputs", ())}
-    numeric = [n for n in columns if n not in taken and _all_numbers(cells[n])]
+    taken |= {name for name in columns if is_nameless(name)}
+    numeric = [n for n in columns if n not in taken and mostly_numbers(cells[n])]
     settings["scores"] = tuple(n for n in numeric if _on_scale(cells[n]))
     settings["values"] = tuple(n for n in numeric if n not in settings["scores"])
     settings["lower_is_better"] = tuple(
@@ -111,7 +124,7 @@ def _first_rows(path: Path) -> list[Row]:
         now, size = datetime.now(UTC), path.stat().st_size
         source = Source(b"", path.stem, path, str(path), now, size=size, form=form)
         found = (r for r in rows_of(source, form) if not isinstance(r, Problem))
-        return list(islice(found, _ROWS))
+        return [row for _, row in islice(found, _ROWS)]
     except OSError as error:
         why = error.strerror or error
         raise InputError(f"{path}: cannot be read: {why}") from None
@@ -121,9 +134,10 @@ def _first_rows(path: Path) -> list[Row]:
 
 def _suits(setting: str, cells: list[Any]) -> bool:
     if setting in _NUMBERS:
-        return _all_numbers(cells)
+        return mostly_numbers(cells)
     if setting == "verdict":
-        return all(verdict_of(each) is not None for each in cells)
+        odd = sum(verdict_of(each) is None for each in cells)
+        return is_few(odd, len(cells))
     if setting in {"round"}:
         return _all_numbers(cells)
     if setting == "case":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ingest.foreign.copies import repeated_header
 from ingest.foreign.documents import Refused, decode
-from ingest.foreign.files import file_bytes
+from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.heads import Head
 from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.reading.problems import Problem
@@ -37,6 +39,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ROWS_AT_ONCE = 2000
 _SHEET = b"xl/"
 _HEAD_BYTES = 1 << 20
+_NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
 
 
 def form_of(data: bytes) -> str | None:
@@ -108,6 +111,11 @@ def _told_apart(names: list[str]) -> list[str]:
     return result
 
 
+def is_nameless(column: str) -> bool:
+    """Whether a column has no name of its own, as the index that pandas writes."""
+    return _NAMELESS.fullmatch(column) is not None
+
+
 def _separator(text: str) -> tuple[str, str]:
     """What stands between cells, and the text without Excel's line about it."""
     if text[:4].lower() == "sep=" and len(text) > 4:
@@ -164,14 +172,18 @@ def no_mapping(path: Path, form: str) -> str:
     )
 
 
-def rows_of(source: Source, form: str) -> Iterator[Row | Problem]:
-    """Each row, redacted, in the order of the file.
+def rows_of(source: Source, form: str) -> Iterator[tuple[int, Row] | Problem]:
+    """Each row, redacted, in the order of the file, after the line where it begins.
+
+    A frame has no lines: its rows are counted, a header as the first.
 
     Raises:
         Refused: It cannot be read as a table.
     """
     if form == "jsonl":
-        yield from _FILES.lines(source, dict[str, Any])
+        for line, written in lines(source):
+            row = _FILES.record(written, dict[str, Any], line=line)
+            yield row if isinstance(row, Problem) else (line, row)
         return
     if source.size > source.limits.max_file:
         raise Refused(source.limits.file_too_large(source.size))
@@ -186,43 +198,55 @@ def rows_of(source: Source, form: str) -> Iterator[Row | Problem]:
             )
     else:
         rows = _of_frame(_frame(source, form))
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
+    batch: list[tuple[int, Row]] = []
+    for each in rows:
+        if isinstance(each, Problem):
+            yield each
+            continue
+        batch.append(each)
         if len(batch) >= _ROWS_AT_ONCE:
             yield from _redacted(batch, source)
             batch = []
     yield from _redacted(batch, source)
 
 
-def _redacted(rows: list[Row], source: Source) -> list[Row]:
+def _redacted(rows: list[tuple[int, Row]], source: Source) -> list[tuple[int, Row]]:
     # as lines: what is redacted looks at a text line by line
     encode = msgspec.json.Encoder(enc_hook=str).encode
-    written = b"\n".join(map(encode, rows))
+    written = b"\n".join(encode(row) for _, row in rows)
     redacted = source.redact(written)
     if redacted == written:
         return rows
-    return [decode(line, dict[str, Any]) for line in redacted.split(b"\n")]
+    found = (decode(line, dict[str, Any]) for line in redacted.split(b"\n"))
+    return [(line, row) for (line, _), row in zip(rows, found, strict=True)]
 
 
-def _csv(source: Source) -> tuple[Iterator[Row], str]:
+def _csv(source: Source) -> tuple[Iterator[tuple[int, Row] | Problem], str]:
     data = file_bytes(source)
     names, _, separator = _first_lines(data)
     text, encoding = _decoded(data)
-    text = _separator(text)[1]
-    return _cells(text, _told_apart(names), separator, source), encoding
+    table = _separator(text)[1]
+    above = int(table is not text)
+    return _cells(table, _told_apart(names), separator, source, above), encoding
 
 
 def _cells(
-    text: str, names: list[str], separator: str, source: Source
-) -> Iterator[Row]:
+    text: str, names: list[str], separator: str, source: Source, above: int
+) -> Iterator[tuple[int, Row] | Problem]:
     csv.field_size_limit(max(source.limits.max_record, 1 << 17))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     decimal_comma = separator == ";"
-    next(reader, None)
+    header = next(reader, [])
+    short: list[int] = []
+    line = above + reader.line_num + 1
     try:
         for cells in reader:
+            begins, line = line, above + reader.line_num + 1
             if not any(cells):
+                continue
+            again = repeated_header(cells, header, f"line {begins}", begins)
+            if again is not None:
+                yield again
                 continue
             if len(cells) > len(names):
                 raise Refused(
@@ -230,14 +254,27 @@ def _cells(
                         "ragged_row",
                         f"a row of {len(cells)} cells below {len(names)} columns: a"
                         f" cell that holds `{separator}` needs quotes around it",
-                        line=reader.line_num,
+                        line=begins,
                     )
                 )
+            if len(cells) < len(names):
+                short.append(begins)
             row = dict(zip(names, cells, strict=False))
-            yield {k: _comma(v) for k, v in row.items()} if decimal_comma else row
+            if decimal_comma:
+                row = {name: _comma(cell) for name, cell in row.items()}
+            yield begins, row
     except csv.Error as error:
-        problem = Problem("unexpected_shape", str(error), line=reader.line_num)
+        problem = Problem("unexpected_shape", str(error), line=above + reader.line_num)
         raise Refused(problem) from None
+    if short:
+        rows = "1 row has" if len(short) == 1 else f"{len(short)} rows have"
+        yield Problem(
+            "short_row",
+            f"{rows} fewer cells than the {len(names)} columns, the first in line"
+            f" {short[0]}: the rest is read as empty. Does the file break off?",
+            severity="warning",
+            line=short[0],
+        )
 
 
 def _comma(cell: str) -> str:
@@ -290,6 +327,10 @@ def _sheet(path: Path, largest: int) -> pl.DataFrame:
     )
 
 
-def _of_frame(frame: pl.DataFrame) -> Iterator[Row]:
+def _of_frame(frame: pl.DataFrame) -> Iterator[tuple[int, Row] | Problem]:
+    line = 1
     for slice_ in frame.iter_slices(_ROWS_AT_ONCE):
-        yield from slice_.to_dicts()
+        for row in slice_.to_dicts():
+            line += 1
+            again = repeated_header(list(row.values()), frame.columns, f"row {line}")
+            yield (line, row) if again is None else again

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from ingest.reading.source import Source
     from promptlab.contracts.table_mapping import TableMapping
 
-Reader = Callable[[], Iterable[Row | Problem]]
-"""Begins to read a table's rows."""
+Reader = Callable[[], Iterable[tuple[int, Row] | Problem]]
+"""Begins to read a table's rows, each with its line."""
 
 _DUST = 1e-9
 
@@ -77,8 +77,9 @@ class Tasks:
         same_run = SameRun(self._kind)
         found: dict[_Name, None] = {}
         off_scale: dict[str, float] = {}
-        for row in rows():
-            if not isinstance(row, Problem):
+        for found_row in rows():
+            if not isinstance(found_row, Problem):
+                _, row = found_row
                 # names too: two formats may order the columns in two ways
                 same_run.add(*(f"{k}\x1e{same(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
@@ -97,11 +98,13 @@ class Tasks:
             )
             for name in found
         }
-        for row in rows():
-            if isinstance(row, Problem):
-                yield row
+        for found_row in rows():
+            if isinstance(found_row, Problem):
+                yield found_row
             else:
+                line, row = found_row
                 task = tasks[self._name(row)]
+                task.line = line
                 self._write(row, task)
                 yield from task.written()
         for name, task in tasks.items():
@@ -236,7 +239,9 @@ class Tasks:
             extras=prompts.about(self._mapping.fixed.get("prompt")),
         )
         task.grade(
-            self._graded, {each: self._direction(each) for each in self._columns}
+            self._graded,
+            {each: self._direction(each) for each in self._columns},
+            numbers=self._columns,
         )
 
 

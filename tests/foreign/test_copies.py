@@ -1,0 +1,134 @@
+"""A row that stands twice under the tool's own id is one row; a true duplicate is two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.raw.rows import Reading
+from tests.foreign.reading_of import DATA, reading_of, table
+
+ONE_RUN = ("cases", "rounds", "reported_scores", "reported_checks", "dimension_configs")
+
+JOINED = {
+    "langsmith/late.jsonl": "8 rows have the run id",
+    "langsmith/late.csv": "8 rows have the run id",
+    "mlflow/late_genai_traces.jsonl": "4 rows have the trace id",
+    "mlflow/late_genai_result_df.jsonl": "4 rows have the trace id",
+    "mlflow/late_genai_result_df.csv": "4 rows have the trace id",
+    "promptfoo/rivers.jsonl": "16 rows have the id",
+    "openai_evals/rivers.jsonl": "rows have the event id",
+    "lm_eval/late/samples_rivers_2026-11-22T16-07-52.843043.jsonl": (
+        "8 rows have the document and filter"
+    ),
+}
+
+
+def _alone(file: Path, tmp_path: Path, times: int = 1) -> Reading:
+    copy = tmp_path / str(times) / file.name
+    copy.parent.mkdir()
+    copy.write_bytes(file.read_bytes() * times)
+    return reading_of(copy)
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_a_run_that_stands_twice_in_a_file_is_read_once(
+    name: str, tmp_path: Path
+) -> None:
+    once, twice = (_alone(DATA / name, tmp_path, times) for times in (1, 2))
+    for each in ONE_RUN:
+        assert (
+            table(twice, each)
+            .drop("task_id", strict=False)
+            .equals(table(once, each).drop("task_id", strict=False))
+        ), each
+    (problem,) = [each for each in twice.problems if each.code == "repeated_row"]
+    assert problem.severity == "warning"
+    assert JOINED[name] in problem.message
+    assert str(problem.record_id) in problem.message
+
+
+def test_a_round_that_a_line_numbers_is_read_once(tmp_path: Path) -> None:
+    written = (DATA / "every_eval_ever" / "rivers_samples.jsonl").read_text("utf-8")
+    line = json.loads(written.splitlines()[0])
+    lines = [{**line, "metadata": {"round": n}} for n in ("1", "2")]
+    file = tmp_path / "a_samples.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines * 2)), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "reported_scores").height == len(lines)
+    problem = next(each for each in reading.problems if each.code == "repeated_row")
+    assert f"{len(lines)} rows have the sample, metric and round" in problem.message
+
+
+def _promptfoo(document: dict[str, Any]) -> list[Any]:
+    rows: list[Any] = document["results"]["results"]
+    return rows
+
+
+DOCUMENTS: dict[str, tuple[Callable[[dict[str, Any]], list[Any]], str]] = {
+    "promptfoo/rivers.json": (_promptfoo, "id"),
+    "inspect_ai/late.json": (lambda document: document["samples"], "uuid"),
+    "pydantic_evals/late_2.json": (lambda document: document["cases"], "span_id"),
+}
+
+
+def _read(name: str, change: Callable[[list[Any], str], None], tmp: Path) -> Reading:
+    rows_of, key = DOCUMENTS[name]
+    document = json.loads((DATA / name).read_text("utf-8"))
+    rows = rows_of(document)
+    for place, row in enumerate(rows):
+        row[key] = row.get(key) or f"own-{place}"
+    change(rows, key)
+    file = tmp / Path(name).name
+    file.write_text(json.dumps(document), "utf-8")
+    return reading_of(file)
+
+
+def _again(rows: list[Any], _key: str) -> None:
+    rows += rows[:2]
+
+
+def _once_more_under_another_id(rows: list[Any], key: str) -> None:
+    rows += [{**row, key: f"other-{place}"} for place, row in enumerate(rows[:2])]
+
+
+def _without_ids(rows: list[Any], key: str) -> None:
+    for row in rows:
+        row.pop(key)
+    rows += rows[:2]
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_row_of_a_document_that_stands_twice_is_read_once(
+    name: str, tmp_path: Path
+) -> None:
+    once = _read(name, lambda rows, key: None, tmp_path)
+    twice = _read(name, _again, tmp_path)
+    for each in ("rounds", "cases", "reported_scores"):
+        assert table(twice, each).height == table(once, each).height, each
+    (problem,) = [each for each in twice.problems if each.code == "repeated_row"]
+    assert problem.message.startswith("2 rows have the")
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("change", [_once_more_under_another_id, _without_ids])
+def test_true_duplicates_stay(
+    name: str, change: Callable[[list[Any], str], None], tmp_path: Path
+) -> None:
+    once = _read(name, lambda rows, key: None, tmp_path)
+    twice = _read(name, change, tmp_path)
+    assert table(twice, "rounds").height == table(once, "rounds").height + 2
+    assert not [each for each in twice.problems if each.code == "repeated_row"]
+
+
+def test_two_runs_of_openai_evals_in_one_file_are_refused(tmp_path: Path) -> None:
+    written = (DATA / "openai_evals" / "rivers.jsonl").read_text("utf-8")
+    file = tmp_path / "both.jsonl"
+    file.write_text(written + written.replace("260102030405RIVERS", "OTHER"), "utf-8")
+    reading = reading_of(file)
+    assert reading.rejected
+    assert "260102030405RIVERS and OTHER" in reading.problems[0].message
