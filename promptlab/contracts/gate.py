@@ -65,8 +65,9 @@ class RegressionRules(_Rules):
     allow_newly_failing: bool = True
     """Whether a case that passed in the baseline may fail, or end in an error."""
     min_coverage: ShareLimit | None = None
-    """Of the baseline's cases, those that are compared; where it is less, what broke
-    may be among the others, and the rule is inconclusive."""
+    """Of the cases that have a verdict or a score in the baseline, those that are
+    compared; where it is less, what broke may be among the others, and the rule is
+    inconclusive."""
     require_baseline: bool = False
     """Whether the first run of a title, which has nothing to compare with, is
     inconclusive; else the rules about the baseline are skipped."""
@@ -171,9 +172,9 @@ class GateResult(Contract):
     fixed: CaseList
     """Cases that pass now and did not in the baseline."""
     not_compared: CaseList
-    """Cases of the baseline that are gone, or that nothing can be compared by."""
+    """Of those cases the ones that are gone, or that nothing can be compared by."""
     n_cases_before: int
-    """Cases of the baseline."""
+    """Cases that have a verdict or a score in the baseline."""
     change: float | None
     """Of the overall score, paired by case; ``None`` where it is not known."""
     change_verdict: Verdict | None

@@ -115,11 +115,16 @@ semi join asked using (task_id)
 where code = 'rejected_case'
 """
 
+_JUDGED_BEFORE = """(
+    changes.baseline_score is not null
+    or changes.baseline_status in ('pass', 'fail', 'error')
+)"""
+
 # What broke is a passing case that does not pass any more, or a must-have lost: one
 # list, so that no count of ours differs from the cases that are named beside it. A case
-# of the baseline is not compared where it is gone, or has no verdict and no score on a
-# side, or was asked or expected something else.
-_CHANGES = """
+# that was judged or scored in the baseline is not compared where it is gone, has no
+# verdict and no score now, or was asked or expected something else.
+_CHANGES = f"""
 with asked as (
 
     select
@@ -154,7 +159,7 @@ changes as (
                 when 'newly_failing' then changes.status_change = 'newly_failing'
                 when 'not_compared'
                     then
-                        changes.change <> 'added'
+                        {_JUDGED_BEFORE}
                         and changes.delta is null
                         and changes.status_change is null
                 else changes.must_have_lost or changes.status_change = 'newly_failing'
@@ -181,7 +186,7 @@ where place <= $most
 order by candidate_task_id, kind, place
 """
 
-_CASES_OF_BASELINES = """
+_CASES_OF_BASELINES = f"""
 with asked as (
 
     select
@@ -191,9 +196,9 @@ with asked as (
 )
 
 select candidate_task_id as task_id, count(*) as n
-from marts.fct_case_changes
+from marts.fct_case_changes as changes
 inner join asked using (candidate_task_id, baseline_task_id)
-where change <> 'added'
+where {_JUDGED_BEFORE}
 group by candidate_task_id
 """
 
@@ -221,7 +226,7 @@ class Changes:
     cases: Mapping[str, CaseList]
     """By :data:`KINDS`."""
     n_cases: int
-    """Cases that the baseline has."""
+    """Cases of the baseline that have a verdict or a score there."""
 
 
 @dataclass(frozen=True)

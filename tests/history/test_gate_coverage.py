@@ -67,6 +67,11 @@ def _other_answers(document: dict[str, Any]) -> None:
         case["baselines"][0]["payload"] = {"text": "no"}
 
 
+def _half_unchecked(document: dict[str, Any]) -> None:
+    for case in document["cases"][10:]:
+        case["baselines"] = []
+
+
 def _measured(n: int) -> Callable[[dict[str, Any]], None]:
     def change(document: dict[str, Any]) -> None:
         for case in document["cases"][:n]:
@@ -83,6 +88,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "one_less": _one_less,
     "not_run": _not_run,
     "other_answers": _other_answers,
+    "half_unchecked": _half_unchecked,
     "little_measured": _measured(2),
     "mostly_measured": _measured(18),
 }
@@ -92,7 +98,10 @@ CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
 def db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("coverage")
     for name, change in CHANGES.items():
-        write(folder / "in" / f"{name}-1.json", _task(name, f"{name}-1", 1))
+        before = _task(name, f"{name}-1", 1)
+        if name == "half_unchecked":
+            change(before)
+        write(folder / "in" / f"{name}-1.json", before)
         after = _task(name, f"{name}-2", 2)
         change(after)
         write(folder / "in" / f"{name}-2.json", after)
@@ -138,6 +147,11 @@ def test_a_run_without_most_of_the_cases_before_it_does_not_ship(
     rule = _rule(result, "regression.min_coverage")
     assert rule.value == pytest.approx(1 - result.not_compared.n / N)
     assert rule.verdict == ("pass" if code == 0 else "inconclusive")
+
+
+def test_what_nothing_judged_before_is_not_missed(judge: Judge) -> None:
+    code, result = judge("half_unchecked", "[regression]\nmin_coverage = 1")
+    assert (code, result.not_compared.n, result.n_cases_before) == (0, 0, 10)
 
 
 def test_a_policy_says_how_many_cases_must_be_compared(judge: Judge) -> None:
