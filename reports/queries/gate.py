@@ -123,7 +123,7 @@ _JUDGED_BEFORE = """(
 # What broke is a passing case that does not pass any more, or a must-have lost: one
 # list, so that no count of ours differs from the cases that are named beside it. A case
 # that was judged or scored in the baseline is not compared where it is gone, has no
-# verdict and no score now, or was asked or expected something else.
+# verdict and no score in the task, or was asked or expected something else.
 _CHANGES = f"""
 with asked as (
 
