@@ -57,8 +57,8 @@ class Settings(BaseModel):
     """Folder of templates that replace built-in ones of the same name."""
 
     policy: Path | None = None
-    """Rules of the gate, TOML; when not given ``promptlab-gate.toml`` of the working
-    folder, else built-in ones."""
+    """Rules of the gate, TOML; ``promptlab-gate.toml``, else built-in ones, when not
+    given."""
 
     lock_timeout: float = Field(default=60.0, ge=0)
     """Seconds to wait for a database that another process holds."""

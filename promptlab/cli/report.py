@@ -15,7 +15,7 @@ DEFAULT_FORMATS = "json,html"
 policy_option = click.option(
     "--policy",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The rules, TOML [default: promptlab-gate.toml, else built-in ones].",
+    help="Rules of the gate, TOML [default: promptlab-gate.toml, else built-in ones].",
 )
 
 

@@ -111,7 +111,7 @@ class GatePolicy(_Rules):
     min_pass_rate: ShareLimit | None = None
     min_coverage: ShareLimit | None = None
     """Of the rounds, those that were scored. A ceiling that holds over a smaller share
-    of the rounds with an answer is inconclusive."""
+    of them is inconclusive; latency is asked of rounds with an answer."""
     max_error_share: ShareLimit | None = None
     """Of the rounds."""
     must_pass_tags: list[NonBlank] = Field(default_factory=list)

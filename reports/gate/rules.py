@@ -77,7 +77,7 @@ class Gate:
         if not policy.regression.allow_newly_failing:
             yield self._lost("newly_failing")
         if policy.regression.min_coverage is not None:
-            yield self._compared(policy.regression.min_coverage)
+            yield self._coverage_of_baseline(policy.regression.min_coverage)
         for table, key in _CEILINGS:
             limit = getattr(getattr(policy, table), key)
             if limit is not None:
@@ -118,10 +118,10 @@ class Gate:
             yield self._held(rule, value, limit, value is not None and value <= limit)
 
     def _ceiling(self, rule: str, limit: float, measure: str) -> GateRule:
-        """What few of the rounds are known to cost says little of all of them."""
+        """What a few of the rounds take says little of all of them."""
         value = self.numbers.measures.get(measure)
         held = self._held(rule, value, limit, value is not None and value <= limit)
-        n, total = self.numbers.measured.get(measure, 0), self._n_answered()
+        n, total = self.numbers.measured.get(measure, 0), self._n_to_measure(measure)
         if value is None or n >= total:
             return held
         note = self.texts.text("gate_note.measured", n=n, total=total)
@@ -130,9 +130,11 @@ class Gate:
         verdict: RuleVerdict = "inconclusive" if unsure else held.verdict
         return _rule(rule, value, limit, verdict, note)
 
-    def _n_answered(self) -> int:
-        """Rounds that did not end in an error."""
+    def _n_to_measure(self, measure: str) -> int:
+        """Rounds that have it: all, but an answer that never came took no time."""
         n_rounds = self.numbers.measured.get("error_share", 0)
+        if measure not in _OF_ANSWERS:
+            return n_rounds
         share = self.numbers.measures.get("error_share") or 0.0
         return n_rounds - round(share * n_rounds)
 
@@ -207,7 +209,7 @@ class Gate:
             return _rule(rule, None, 0.0, "inconclusive", note)
         return _rule(rule, 0.0, 0.0, "pass")
 
-    def _compared(self, limit: float) -> GateRule:
+    def _coverage_of_baseline(self, limit: float) -> GateRule:
         """What broke may be among the cases that are not compared."""
         rule = "regression.min_coverage"
         changes = self.numbers.changes
@@ -302,6 +304,7 @@ _CEILINGS = {
     ("cost", "max_total"): "cost_total",
     ("cost", "max_per_round"): "cost_mean",
 }
+_OF_ANSWERS = frozenset({"latency_p50", "latency_p95"})
 _NOTHING_SHARED = frozenset({"no_shared_case", "no_comparable_case"})
 
 

@@ -51,7 +51,7 @@ def _settings() -> str:
         if field.default is None or field.default_factory:
             default = ""
         variable = f"`{ENV_PREFIX}{name.upper()}`" if name not in ONLY_IN_FILES else ""
-        text = (field.description or "").replace("``", "`")
+        text = " ".join((field.description or "").replace("``", "`").split())
         lines.append(f"| `{name}` | {variable} | {default} | {text} |")
     return "\n".join([*lines, "", ""])
 

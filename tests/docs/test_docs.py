@@ -28,7 +28,7 @@ SEEDS = ROOT / "dbt_project" / "seeds" / "scoring"
 
 
 def read(path: str) -> str:
-    return (ROOT / path).read_text("utf-8")
+    return path.read_text("utf-8")
 
 
 def seed(name: str) -> list[dict[str, str]]:
@@ -203,3 +203,10 @@ def test_the_page_of_schemas_lists_every_schema():
 def test_the_readmes_link_each_other():
     assert "README.zh.md" in markdown.links(read("README.md"))
     assert "README.md" in markdown.links(read("README.zh.md"))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_row_of_a_table_is_one_line(path):
+    text = re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.M | re.S)
+    torn = [line for line in text.splitlines() if re.match(r"\|.*[^|]$", line.rstrip())]
+    assert torn == []

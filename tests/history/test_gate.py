@@ -114,7 +114,7 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("tagged-2", "must_pass_tags = ['gone']", "inconclusive", "no case has the tag gone"),
         ("tagged-2", "[latency]\nmax_p50_ms = 500", "pass", "measured on 1 of 7 rounds"),
         ("tagged-2", "[latency]\nmax_p95_ms = 499", "fail", "measured on 1 of 7 rounds"),
-        ("tagged-2", "[tokens]\nmax_total = 120", "pass", "measured on 1 of 7 rounds"),
+        ("tagged-2", "[tokens]\nmax_total = 120", "pass", "measured on 1 of 8 rounds"),
         ("tagged-2", "[cost]\nmax_total = 1", "inconclusive", "there is no such number"),
         ("tagged-2", "[dimensions.quality]\nmin_score = 0.5", "fail", None),
         ("tagged-2", "[dimensions.gone]\nmin_score = 0", "inconclusive", "has no dimension gone"),

@@ -82,6 +82,14 @@ def _measured(n: int) -> Callable[[dict[str, Any]], None]:
     return change
 
 
+def _errors_measured(document: dict[str, Any]) -> None:
+    """Half of the rounds end in an error, and only these say what they took."""
+    for case in document["cases"][:10]:
+        round_ = case["rounds"][0]
+        round_ |= {"latency_ms": 10, "input_tokens": 5, "output_tokens": 5}
+        round_["metadata"] = {"cost": 0.01, "error": "timeout"}
+
+
 CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "same": lambda _: None,
     "fewer": _fewer,
@@ -89,6 +97,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], None]] = {
     "not_run": _not_run,
     "other_answers": _other_answers,
     "half_unchecked": _half_unchecked,
+    "errors_measured": _errors_measured,
     "little_measured": _measured(2),
     "mostly_measured": _measured(18),
 }
@@ -189,7 +198,16 @@ def test_a_ceiling_over_few_of_the_rounds_is_not_known_to_hold(
     _, result = judge(name, least + CEILINGS[rule])
     found = _rule(result, rule)
     assert found.verdict == verdict
-    assert found.note == f"measured on {measured} of 20 rounds with an answer"
+    assert found.note == f"measured on {measured} of 20 rounds"
+
+
+def test_tokens_of_errors_do_not_stand_for_those_of_answers(judge: Judge) -> None:
+    _, result = judge(
+        "errors_measured", "min_coverage = 0.8\n[tokens]\nmax_total = 99999"
+    )
+    found = _rule(result, "tokens.max_total")
+    assert found.verdict == "inconclusive"
+    assert found.note == "measured on 10 of 20 rounds"
 
 
 @pytest.mark.parametrize("rule", CEILINGS)
