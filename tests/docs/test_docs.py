@@ -28,7 +28,7 @@ SEEDS = ROOT / "dbt_project" / "seeds" / "scoring"
 
 
 def read(path: str) -> str:
-    return path.read_text("utf-8")
+    return (ROOT / path).read_text("utf-8")
 
 
 def seed(name: str) -> list[dict[str, str]]:
