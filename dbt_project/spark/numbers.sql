@@ -73,12 +73,8 @@
     ) / nullif(count({{ column }}) - 2 * {{ n_cut }}, 0)
 {%- endmacro %}
 
-{% macro spark__exact_squared_spread(column) -%}
-    {%- set whole = 'cast(' ~ column ~ ' as decimal(18, 0))' -%}
-    (
-        count({{ column }}) * sum({{ whole }} * {{ whole }})
-        - sum({{ whole }}) * sum({{ whole }})
-    )
+{% macro spark__wide(column) -%}
+    cast({{ column }} as decimal(18, 0))
 {%- endmacro %}
 
 {#- A sequence that would be empty runs backwards here. -#}

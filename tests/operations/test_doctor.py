@@ -131,7 +131,7 @@ def test_csv_has_a_line_for_each_finding(run, built):
             "1: first c1",
         ),
         (
-            "delete from marts.fct_memory_answers where run_id = 'locomo/250102_0900'"
+            "delete from intermediate.int_memory_answers_scored where run_id = 'locomo/250102_0900'"
             " and test_index = 1",
             "every memory answer is in fct_memory_answers",
             "fail",

@@ -27,14 +27,9 @@
         {%- set last = run_query(
             'select project_hash from ' ~ source('raw', 'builds') ~ ' order by built_at desc limit 1'
         ) -%}
-        {%- set missing, existing = [], [] -%}
-        {%- for node in models_and_seeds() -%}
-            {%- set relation = adapter.get_relation(node.database, node.schema, node.alias) -%}
-            {%- if relation is not none -%}
-                {%- do existing.append(relation) -%}
-            {%- elif node.config.materialized == 'incremental' -%}
-                {%- do missing.append(node.name) -%}
-            {%- endif -%}
+        {%- set missing = [] -%}
+        {%- for node in models_kept() if not relation_that_is_there(node) -%}
+            {%- do missing.append(node.name) -%}
         {%- endfor -%}
         {%- if flags.FULL_REFRESH -%}
             {%- if names_left_out(models_and_seeds()) -%}
@@ -45,7 +40,10 @@
             {%- endif -%}
         {%- elif last.rows | length == 0 -%}
             {#- what an unfinished first build left -#}
-            {%- for relation in existing -%}{%- do adapter.drop_relation(relation) -%}{%- endfor -%}
+            {%- for node in models_and_seeds() -%}
+                {%- set relation = relation_that_is_there(node) -%}
+                {%- if relation -%}{%- do adapter.drop_relation(relation) -%}{%- endif -%}
+            {%- endfor -%}
         {%- elif last.rows[0][0] != project_hash() -%}
             {{ exceptions.raise_compiler_error(
                 'the models, seeds or macros have changed since this warehouse was built:'
@@ -61,6 +59,11 @@
             {{ run_together(forget_builds()) }}
         {%- endif -%}
     {%- endif -%}
+{% endmacro %}
+
+
+{% macro relation_that_is_there(node) %}
+    {{ return(adapter.get_relation(node.database, node.schema, node.alias)) }}
 {% endmacro %}
 
 

@@ -64,17 +64,13 @@
     )
 {%- endmacro %}
 
-{#- Aggregate: n² times the population variance of a column of bigints, which no double
-    has to round: 0 is 0. Sums of bigints are 128 bits wide, or decimals of 38 digits. -#}
-{% macro exact_squared_spread(column) -%}
-    {{ return(adapter.dispatch('exact_squared_spread')(column)) }}
+{#- A bigint as a type whose squares and their sums fit, too. -#}
+{% macro wide(column) -%}
+    {{ return(adapter.dispatch('wide')(column)) }}
 {%- endmacro %}
 
-{% macro default__exact_squared_spread(column) -%}
-    (
-        count({{ column }}) * sum({{ column }} * {{ column }})
-        - sum({{ column }}) * sum({{ column }})
-    )
+{% macro default__wide(column) -%}
+    cast({{ column }} as hugeint)
 {%- endmacro %}
 
 {#- Sum of an expression of `k` over the whole numbers from one to another, in steps; 0

@@ -9,10 +9,9 @@
 {% macro mem0_f1(answer_words, reference_words) -%}
     case
         when {{ list_size(answer_words) }} = 0 or {{ list_size(reference_words) }} = 0 then 0e0
-        else {{ f1_of_counts(
-            n_found(reference_words, answer_words),
-            n_different(answer_words),
-            list_size(reference_words)
+        else {{ rounded(
+            '2e0 * ' ~ n_found(reference_words, answer_words)
+            ~ ' / (' ~ n_different(answer_words) ~ ' + ' ~ list_size(reference_words) ~ ')'
         ) }}
     end
 {%- endmacro %}

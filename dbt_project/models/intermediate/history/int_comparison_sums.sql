@@ -71,6 +71,20 @@ in_millionths as (
 
 ),
 
+counted as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        level,
+        subject,
+        {{ paired_parts() }}
+
+    from in_millionths
+    group by baseline_task_id, candidate_task_id, level, subject
+
+),
+
 summed as (
 
     select
@@ -85,10 +99,9 @@ summed as (
         {{ paired_sums() }},
 
         ---------- booleans
-        {{ all_or_nothing() }} as is_all_or_nothing
+        is_all_or_nothing
 
-    from in_millionths
-    group by baseline_task_id, candidate_task_id, level, subject
+    from counted
 
 )
 

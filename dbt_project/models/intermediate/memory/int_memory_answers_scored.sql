@@ -60,7 +60,7 @@ judged as (
 
 ),
 
-kept as (
+final as (
 
     select
 
@@ -73,6 +73,9 @@ kept as (
 
         ---------- strings
         category,
+        question_text,
+        predicted_answer,
+        error,
         case
             when is_failed then 'error'
             when right_score is null then 'unevaluated'
@@ -93,10 +96,15 @@ kept as (
         ---------- booleans
         is_failed,
         has_reference,
-        is_last_round
+        is_last_round,
+
+        ---------- json
+        reference_answer,
+        evidence,
+        extras
 
     from judged
 
 )
 
-select * from kept
+select * from final
