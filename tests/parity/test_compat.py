@@ -104,7 +104,11 @@ AGGREGATES: list[tuple[str, str, str | None]] = [
     ("a sum in order", "sum_in_order('v')", "16.0"),
     ("a sum of nothing", "sum_in_order('case when n > 9 then v end')", None),
     ("exact sum", "exact_sum('v')", "16.0"),
-    ("a sum of large squares", "'sum(' ~ wide('cast(n as bigint) * 3037000500') ~ ' * ' ~ wide('cast(n as bigint) * 3037000500') ~ ')'", "276701161110007500000"),
+    (
+        "a sum of large squares",
+        "'sum(' ~ wide('cast(n as bigint) * 3037000500') ~ ' * ' ~ wide('cast(n as bigint) * 3037000500') ~ ')'",
+        "276701161110007500000",
+    ),
 ]
 
 # a query of one column `item`, over the columns of GIVEN; its rows, in their order

@@ -336,6 +336,10 @@ def add_a_memory_metric(checkout: Checkout) -> None:
         ("        token_f1,\n        locomo_f1,\n", "        token_f1,\n        same_length,\n        locomo_f1,\n"),
     )  # fmt: skip
     recipe.edit(
+        f"{steps}/_memory__models.yml",
+        ("      - {name: right_score,", "      - {name: same_length, data_type: double}\n      - {name: right_score,"),
+    )  # fmt: skip
+    recipe.edit(
         f"{steps}/int_memory_round_scores.sql",
         ("        {{ exact_sum('exact_match')", "        {{ exact_sum('same_length') }} as same_length,\n        {{ exact_sum('exact_match')"),
         ("            when 'mem0_f1' then counted.mem0_f1\n", "            when 'mem0_f1' then counted.mem0_f1\n            when 'same_length' then counted.same_length\n"),
@@ -348,8 +352,8 @@ def add_a_memory_metric(checkout: Checkout) -> None:
     recipe.edit(
         f"{marts}/fct_memory_answers.sql",
         (
-            "        scores.token_f1,\n",
-            "        scores.token_f1,\n        scores.same_length,\n",
+            "        token_f1,\n",
+            "        token_f1,\n        same_length,\n",
         ),
     )
     recipe.edit(

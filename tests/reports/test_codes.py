@@ -102,7 +102,7 @@ def of(*codes: str) -> Codes:
 
 
 VERDICTS = of_model("fct_task_comparisons", "verdict")
-STATUSES = of_model("fct_memory_answers", "status")
+STATUSES = of_model("int_memory_answers_scored", "status")
 
 FREE = {
     *("context", "error_code", "payload", "target"),

@@ -113,7 +113,7 @@ def test_only_what_is_new_changed_or_gone_is_built(waiting, tmp_path):
     with warehouse.writable() as con:
         con.execute("update marts.fct_rounds set latency_ms = 4242")
         con.execute(
-            "update marts.fct_memory_answers set token_f1 = 0.4242"
+            "update intermediate.int_memory_answers_scored set token_f1 = 0.4242"
             " where not is_failed and exact_match = 0"
         )
     warehouse.build()
