@@ -11,21 +11,34 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
+from promptlab.errors import PromptlabError
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
 
 class _UntilClosed(io.RawIOBase):
-    """Writes to a stream; what comes after its reader has left goes nowhere."""
+    """Writes to a stream; what comes after its reader has left goes nowhere.
+
+    Where nothing can be written for another reason, that is an error, once.
+    """
 
     def __init__(self, raw: io.RawIOBase) -> None:
         self._raw = raw
+        self._is_full = False
 
     def write(self, data: ReadableBuffer, /) -> int | None:
-        try:
-            return self._raw.write(data)
-        except BrokenPipeError:
-            return memoryview(data).nbytes
+        if not self._is_full:
+            try:
+                return self._raw.write(data)
+            except BrokenPipeError:
+                pass
+            except OSError as error:
+                self._is_full = True
+                raise PromptlabError(
+                    f"standard output cannot be written: {error.strerror}"
+                ) from None
+        return memoryview(data).nbytes
 
     def writable(self) -> bool:
         return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -57,3 +58,21 @@ def test_a_reader_that_leaves_early_does_not_change_the_exit_code(
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a full disk of Linux")
+def test_a_disk_without_room_for_the_output_is_no_fault_of_ours(tmp_path):
+    db = tmp_path / "w.duckdb"
+    Warehouse(db).ingest(write(tmp_path / "a.json", task()))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "promptlab", "query", "select 1", "--db", str(db)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (
+        70,
+        "promptlab: standard output cannot be written: No space left on device\n",
+    )
