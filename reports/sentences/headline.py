@@ -237,5 +237,7 @@ def _change(result: GateResult, filters: Filters) -> list[Piece]:
     if result.change_verdict is None or result.change is None:
         return []
     points = filters.delta(result.change)
-    text = filters.catalogue.text(f"headline.{result.change_verdict}", points=points)
+    level = result.change_verdict == "inconclusive" and result.change == 0
+    words = "inconclusive_level" if level else result.change_verdict
+    text = filters.catalogue.text(f"headline.{words}", points=points)
     return [Piece(text)]

@@ -144,7 +144,7 @@ def _rule(result: GateResult, name: str) -> GateRule:
         ("one_less", 0, "Ship: no case broke; 1 of 20 cases of the baseline is not compared; ±0.0 points, as good as no change."),
         ("fewer", 4, "Cannot tell: 14 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, as good as no change."),
         ("not_run", 4, "Cannot tell: 12 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, as good as no change."),
-        ("other_answers", 4, "Cannot tell: 19 of 20 cases of the baseline are not compared; no case broke; ±0.0 points may be chance."),
+        ("other_answers", 4, "Cannot tell: 19 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, too few cases to be sure."),
     ],
 )  # fmt: skip
 def test_a_run_without_most_of_the_cases_before_it_does_not_ship(
