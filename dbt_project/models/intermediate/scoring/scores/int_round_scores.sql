@@ -7,8 +7,6 @@ scored as (
 
     select
         metrics.*,
-        dimensions.scorer,
-        dimensions.target_problem,
         {{ score_of_metric('metrics', 'dimensions') }} as score
 
     from metrics
@@ -77,8 +75,6 @@ all_scored as (
         case_id,
         round_id,
         dimension_id,
-        scorer,
-        target_problem,
         metric,
         reason,
         score,
@@ -95,8 +91,6 @@ all_scored as (
         stability.case_id,
         stability.round_id,
         stability.dimension_id,
-        stability_dimensions.scorer,
-        stability_dimensions.target_problem,
         stability.metric,
         stability.reason,
         {{ score_of_metric('stability', 'stability_dimensions') }} as score,
@@ -114,28 +108,32 @@ explained as (
     select
 
         ---------- ids
-        task_id,
-        case_id,
-        round_id,
-        dimension_id,
+        all_scored.task_id,
+        all_scored.case_id,
+        all_scored.round_id,
+        all_scored.dimension_id,
 
         ---------- strings
-        scorer,
-        coalesce(reason, case when score is null then target_problem end) as reason,
-        expected,
-        actual,
+        dimensions.scorer,
+        coalesce(
+            all_scored.reason,
+            case when all_scored.score is null then dimensions.target_problem end
+        ) as reason,
+        all_scored.expected,
+        all_scored.actual,
 
         ---------- numerics
         -- later numbers are computed from the exact ones, so that each is rounded once
-        metric as exact_metric,
-        score as exact_score,
-        {{ rounded('metric') }} as metric,
-        {{ rounded('score') }} as score,
+        all_scored.metric as exact_metric,
+        all_scored.score as exact_score,
+        {{ rounded('all_scored.metric') }} as metric,
+        {{ rounded('all_scored.score') }} as score,
 
         ---------- json
-        detail
+        all_scored.detail
 
     from all_scored
+    inner join dimensions using (task_id, dimension_id)
 
 )
 
