@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ingest.files.redaction_rules import Mode
 
-BATCH_BYTES = 64 << 20
+BATCH_BYTES = 32 << 20
 BATCH_FILES = 1000
 
 

@@ -42,8 +42,10 @@ def spellings(
     """
     found: list[str | None] = [None] * len(payloads)
     with_patterns = ["rules", *(["golden_answer"] if are_answers_patterns else [])]
-    suspects = payloads.str.contains(_SUSPECT) & types.is_in(with_patterns)
-    for row in suspects.arg_true():
+    may_have = types.is_in(with_patterns)
+    if not may_have.any():
+        return texts(found)
+    for row in (payloads.str.contains(_SUSPECT) & may_have).arg_true():
         spelled = dict(_spelled(set(_candidates(payloads[row]))))
         if spelled:
             found[row] = msgspec.json.encode(spelled).decode()

@@ -137,12 +137,13 @@ def _check_limits(table: Table, limits: Limits) -> None:
     for name, column in table.items():
         if column.dtype == pl.String:
             least = limits.harmless if name in _JSON else limits.max_string
-            long = (column.str.len_bytes() > least).fill_null(value=False).arg_true()
-            rows |= {
-                row
-                for row in long.to_list()
-                if name not in _JSON or limits.excess(column[row])
-            }
+            long = column.str.len_bytes() > least
+            if long.any():
+                rows |= {
+                    row
+                    for row in long.fill_null(value=False).arg_true().to_list()
+                    if name not in _JSON or limits.excess(column[row])
+                }
     if rows:
         raise Doubtful(sorted(rows))
 

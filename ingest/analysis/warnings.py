@@ -85,8 +85,9 @@ def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Proble
     known = builtin_scorers()
     for place, each in enumerate(head.contract.dimensions):
         scorer = each.parameters.get("scorer", each.dimension_id)
-        near = nearest(scorer, known, cutoff=0.8) if isinstance(scorer, str) else ""
-        if near and scorer not in known:
+        if not isinstance(scorer, str) or scorer in known:
+            continue
+        if near := nearest(scorer, known, cutoff=0.8):
             is_named = "scorer" in each.parameters
             way = ("parameters", "scorer") if is_named else ("dimension_id",)
             message = (

@@ -59,11 +59,19 @@ looked_up as (
             {{ first_where('step_keys', "contains(lower(k), 'batch')") }}
         ) as aggregation_key,
         {{ json_member('rounds.final_output', 'scopes.field') }} as from_final,
-        {{ step_output('rounds.step_outputs', 'scopes.field') }} as from_steps,
-        scopes.field is null
-        or scopes.field = 'output'
-        or scopes.field = rounds.target_output_key
-        or {{ list_size('final_fields.fields') }} = 1 as may_be_whole
+        case
+            when from_final is null
+                then {{ step_output('rounds.step_outputs', 'scopes.field') }}
+        end as from_steps,
+        case scopes.scope
+            when 'aggregation' then true
+            when 'final'
+                then
+                    scopes.field is null
+                    or scopes.field = 'output'
+                    or scopes.field = rounds.target_output_key
+                    or {{ list_size('final_fields.fields') }} = 1
+        end as may_be_whole
 
     from scopes
     inner join rounds using (testset_id, case_id)
@@ -87,12 +95,15 @@ found as (
         field,
 
         ---------- json
-        case scope
-            when 'intermediate' then coalesce(by_step_id, by_output_key)
-            when 'aggregation'
-                then coalesce({{ json_member('step_outputs', 'aggregation_key') }}, final_output)
-            else coalesce(from_final, from_steps, case when may_be_whole then final_output end)
-        end as document,
+        coalesce(
+            case scope
+                when 'intermediate' then coalesce(by_step_id, by_output_key)
+                when 'aggregation' then {{ json_member('step_outputs', 'aggregation_key') }}
+                else coalesce(from_final, from_steps)
+            end,
+            -- compact, as whatever comes out of another document is
+            case when may_be_whole then {{ json_value_at('final_output', "'$'") }} end
+        ) as document,
 
         ---------- strings
         case

@@ -79,7 +79,6 @@ prepared as (
 
         ---------- strings
         source_kind,
-        raw_output,
         case
             when given_final_output is not null then 'final_output'
             when target_output is not null then 'evaluation_target:' || target_key
