@@ -33,10 +33,10 @@ scored as (
         rounds.case_id,
         rounds.round_id,
         dimensions.dimension_id,
-        {{ one_or_zero("contains(lower(rounds.raw_output), 'please')") }} as metric,
+        {{ one_or_zero("contains(lower(rounds.answer), 'please')") }} as metric,
         cast(null as string) as reason,
         'please' as expected,
-        rounds.raw_output as actual,
+        rounds.answer as actual,
         {{ as_json("null") }} as detail
 
     from dimensions
