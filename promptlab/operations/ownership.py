@@ -51,8 +51,11 @@ def of_models() -> dict[str, PurgeRule]:
     A mart that is a view may still be the table of an earlier version.
     """
     nodes = plan.load().nodes
+    of_task, of_run = ("task_id", _OF_TASKS), ("run_id", _OF_MEMORY)
     once_tables = {
-        f"{node.schema}.{node.name}": PurgeRule((("task_id", _OF_TASKS),))
+        f"{node.schema}.{node.name}": PurgeRule(
+            (of_run if "_memory_" in node.name else of_task,)
+        )
         for node in nodes
         if node.kind == "view" and node.schema == "marts"
     }

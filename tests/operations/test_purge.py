@@ -57,10 +57,17 @@ def test_a_table_of_an_earlier_version_loses_its_rows_too(warehouse):
             " select unnest([$1, $2]) as task_id, 'text' as actual",
             [DOOMED, LONE],
         )
-    found = purge(warehouse, tasks=[DOOMED])
+        con.execute("drop view marts.fct_memory_answers")
+        con.execute(
+            "create table marts.fct_memory_answers as"
+            " select unnest([$1, 'another']) as run_id, 'a' as task_id",
+            [DOOMED_RUN],
+        )
+    found = purge(warehouse, tasks=[DOOMED], runs=[DOOMED_RUN])
     assert found.unknown == []
-    rows = contents(warehouse.settings.db)["marts.fct_check_results"]
-    assert rows == [(LONE, "text")]
+    after = contents(warehouse.settings.db)
+    assert after["marts.fct_check_results"] == [(LONE, "text")]
+    assert after["marts.fct_memory_answers"] == [("another", "a")]
 
 
 def test_a_purge_keeps_every_row_of_the_others(warehouse):
