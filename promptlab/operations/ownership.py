@@ -48,8 +48,8 @@ _OF_BATCHES = {
 def of_models() -> dict[str, PurgeRule]:
     """``schema.table`` → what of it goes, of all tables that outlive a build.
 
-    A mart that is a view may still be the table of an earlier version; one of the memory
-    benchmark, as its name says, belongs to runs.
+    A mart that is a view may still be the table of an earlier version; one of the
+    memory benchmark, as its name says, belongs to runs.
     """
     nodes = plan.load().nodes
     of_task, of_run = ("task_id", _OF_TASKS), ("run_id", _OF_MEMORY)
