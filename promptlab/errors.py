@@ -8,6 +8,7 @@
   x WarehouseError       the database file: missing, foreign, locked    exit 70
     - DatabaseLocked
   x BuildError           dbt stopped; names the failed nodes            exit 70
+  x RenderError          a page could not be made; the others are       exit 70
   x MailError            the mail server did not take the mail          exit 70
 
 A message is for the person at the terminal: what was found, what was expected, one fix.
@@ -55,6 +56,10 @@ class WarehouseError(PromptlabError):
 
 class DatabaseLocked(WarehouseError):
     """Another process holds the database file."""
+
+
+class RenderError(PromptlabError):
+    """A report could not be rendered, through no fault of the user."""
 
 
 class MailError(PromptlabError):

@@ -71,6 +71,13 @@ def write_file(out: Path, folder: str, name: str, data: bytes) -> Path:
     return target
 
 
+def remove_file(out: Path, name: str) -> None:
+    """Delete ``out/name`` if it exists; never a file outside *out*."""
+    target = out / name
+    if target.parent.resolve().is_relative_to(out.resolve()):
+        target.unlink(missing_ok=True)
+
+
 def _is_taken(name: str) -> bool:
     lower = name.lower()
     return lower in _TAKEN or lower.split(".")[0] in _TAKEN - {"compare", "memory"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from promptlab.errors import UsageError
+from promptlab.errors import PromptlabError, RenderError, UsageError
 from reports.edition import Edition
-from reports.files import folder_name, write_file
+from reports.files import folder_name, remove_file, write_file
 from reports.formats import FORMATS, Format, Surroundings
 from reports.formats.memory import to_memory_html, to_memory_json
 from reports.index import read_index, to_index_html
@@ -28,6 +29,16 @@ from reports.result import analysis_result
 
 if TYPE_CHECKING:
     import duckdb
+
+_OF_ONE_PAGE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""Errors of one page's content. A full disk or a locked warehouse stops all pages."""
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""
@@ -64,20 +75,51 @@ def write_all(
         UsageError: there is no such format or language.
         SettingsError: the folder of templates is none, or a template in it is wrong.
         NothingToDo: the warehouse holds no such task.
+        RenderError: some reports could not be rendered; all others, and the index,
+            are written. Names each with the reason.
     """
-    # a wrong option is told before anything is made
+    # report a wrong option before anything is written
     chosen_formats(formats)
     environment(edition.lang, edition.templates)
-    written = []
+    written: list[Path] = []
+    failed: list[str] = []
+
+    def attempt(name: str, page: str, report: Callable[[], list[Path]]) -> None:
+        try:
+            written.extend(report())
+        except (RenderError, *_OF_ONE_PAGE) as error:
+            reason = str(error)
+            if not isinstance(error, PromptlabError):
+                reason = f"{type(error).__name__}: {error}"
+            failed.append(f"{name}: {reason}")
+            # an older page would pass for the current one
+            remove_file(out, page)
+
     for task_id in task_ids:
         on_report(task_id)
-        written += write_task(con, task_id, out, edition, formats=formats, index=True)
+        attempt(
+            task_id,
+            f"{folder_name(task_id)}/{PAGE}",
+            partial(
+                write_task, con, task_id, out, edition, formats=formats, index=True
+            ),
+        )
     if memory_runs is None:
         memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
     for run_id in sorted(memory_runs):  # earlier runs first: later ones link to them
         on_report(run_id)
-        written += write_memory(con, run_id, out, edition, index=True)
-    return [*written, write_index(con, out, edition)]
+        attempt(
+            run_id,
+            f"{MEMORY}/{folder_name(run_id)}/{PAGE}",
+            partial(write_memory, con, run_id, out, edition, index=True),
+        )
+    attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
+    if failed:
+        raise RenderError(
+            f"not rendered ({len(failed)}), while all other pages were written to"
+            f" {out}:\n  " + "\n  ".join(failed)
+        )
+    return written
 
 
 def write_task(

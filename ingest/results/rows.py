@@ -37,6 +37,8 @@ TASK_FIELDS = (
 )
 """Fields that all results of one task share; if they differ, the first value counts."""
 
+_STATUSES = frozenset({"pass", "fail", "error", "unevaluated"})
+
 _encode = msgspec.json.Encoder().encode
 
 
@@ -88,6 +90,9 @@ class ResultRows:
             "judge_feedback": texts(each("judge_feedback")),
             "overall_score": doubles(each("overall_score")),
             "reported_must_have_pass": booleans(each("must_have_pass")),
+            "reported_status": texts(
+                [one if one in _STATUSES else None for one in each("status")]
+            ),
         }
 
     def _count_on(self) -> None:

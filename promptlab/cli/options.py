@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -13,6 +14,7 @@ import click
 from promptlab import messages
 from promptlab.cli import stderr
 from promptlab.cli.language import speak
+from promptlab.errors import UsageError
 from promptlab.languages import languages
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ def common(
             settings = load_settings(options, config=values.pop("config"))
             stderr.listen(settings.log_format, quiet=values["quiet"])
             speak(settings.lang)
+            _refuse_urls([*values.values(), *dict(settings).values()])
             call = Call(
                 settings=settings,
                 quiet=values.pop("quiet"),
@@ -89,6 +92,33 @@ def common(
         return _with_options(wrapper, formats)  # type: ignore[return-value]
 
     return decorate
+
+
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
+
+
+def _refuse_urls(values: Iterable[object]) -> None:
+    """Refuse paths that are URLs: everything is read and written locally.
+
+    Args:
+        values: Of a command's arguments, options and settings; only paths and tuples
+            of paths are checked.
+
+    Raises:
+        UsageError: One of them is a URL.
+    """
+    for value in values:
+        if isinstance(value, tuple):
+            _refuse_urls(value)
+        elif isinstance(value, Path) and _URL.match(str(value)):
+            scheme, _, rest = str(value).partition(":")
+            # a path has lost one of the two slashes
+            url = f"{scheme}://{rest.lstrip('/')}" if rest[:1] == "/" else value
+            raise UsageError(
+                f"{url} is a URL, and promptlab reads and writes local files only: name"
+                " a local path, and copy it from or to there with the storage's own"
+                " tool, such as `aws s3 sync`"
+            )
 
 
 _COMMON = ("db", "lock_timeout", "threads", "memory_limit", "log_format", "lang")

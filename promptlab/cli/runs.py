@@ -26,16 +26,16 @@ _TASKS = """
 
 _TABLE = Table(
     columns=(
-        Column("task", ident, "task_id"),
-        Column("grade", plain, "grade"),
-        Column("score", score, "overall_score"),
-        Column("passed", n_of, "n_pass", "n_judged"),
-        Column("created", day, "created_at"),
         Column("title", plain, "title"),
-    ),
-    wide=(
         Column("version", plain, "prompt_version"),
         Column("model", plain, "model"),
+        Column("passed", n_of, "n_pass", "n_judged"),
+        Column("score", score, "overall_score"),
+        Column("created", day, "created_at"),
+    ),
+    wide=(
+        Column("task", ident, "task_id"),
+        Column("grade", plain, "grade"),
         Column("at", plain, "created_at"),
         Column("pass rate", score, "pass_rate"),
         Column("failed", plain, "n_fail"),

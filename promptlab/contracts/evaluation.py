@@ -65,6 +65,9 @@ class EvaluationRecord(Input):
     """Ours: the task's prompt, a text or messages with ``role`` and ``content``."""
     tags: list[str] = Field(default_factory=list)
     """Ours: labels of the case."""
+    status: str | None = None
+    """Ours: the evaluator's verdict, ``pass``, ``fail``, ``error`` or ``unevaluated``;
+    it counts where no testset of the warehouse expects anything of the sample."""
     error: str | bool | JsonObject | None = None
     """Ours: why there is no usable output; null, "" or false when there is one."""
     rule_violations: list[str | JsonObject] = Field(default_factory=list)

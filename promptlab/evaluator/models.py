@@ -196,18 +196,23 @@ class PipelineRun:
         return {} if self.step_outputs is None else self.step_outputs
 
     @classmethod
-    def of(cls, output: PipelineRun | Mapping[str, Any]) -> PipelineRun:
-        """Accept a run, a mapping with ``step_outputs``, or bare step outputs.
+    def of(cls, output: PipelineRun | Mapping[str, Any] | str) -> PipelineRun:
+        """Accept a run, a mapping with ``step_outputs``, bare step outputs, or a text.
+
+        A text is the raw output of a pipeline of one prompt.
 
         Raises:
             UsageError: It is none of these.
         """
         if isinstance(output, PipelineRun):
             return output
+        if isinstance(output, str):
+            return cls(raw_output=output)
         if not isinstance(output, Mapping):
             raise UsageError(
-                f"a pipeline's run is {type(output).__name__}; return PipelineRun, an "
-                "object with step_outputs, or the step outputs themselves"
+                f"the runner returned {type(output).__name__}; return a text, "
+                "PipelineRun, an object with step_outputs, or the step outputs "
+                "themselves"
             )
         return cls.from_fields(output) if "step_outputs" in output else cls(output)
 

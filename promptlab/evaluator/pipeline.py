@@ -2,17 +2,20 @@
 
 Running the pipeline is the caller's: a ``runner`` is called with a sample (and with the
 variant, if it takes two arguments) and returns a ``PipelineRun``, a mapping with
-``step_outputs``, or bare step outputs. Samples that carry their own outputs are judged
-as they are. A runner that raises makes its sample an error, and the others go on.
+``step_outputs``, bare step outputs, or a text; it may be ``async``. Samples that carry
+their own outputs are judged as they are. A runner that raises makes its sample an
+error, and the others go on; a runner that returns something else is a ``UsageError``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, Final
 
@@ -31,7 +34,8 @@ from promptlab.evaluator.pipelines import PipelineOutline
 from promptlab.evaluator.unified import UnifiedEvaluator
 from promptlab.evaluator.wording import Language
 
-Runner = Callable[..., PipelineRun | Mapping[str, Any]]
+Runner = Callable[..., Any]
+"""Returns a run, an object or a text (``PipelineRun.of``), or an awaitable of one."""
 
 OUTPUT_FIELDS: Final = (
     "step_outputs",
@@ -52,7 +56,8 @@ class PipelineEvaluator:
         runner: Runs the pipeline on a sample; goes before the configuration's.
         config: Rules and judge; default: no rules, and the judge if one is given.
         judge: The judge (see ``promptlab.evaluator.judges``).
-        lang: Language of ``details`` and messages: ``zh`` or ``en``.
+        lang: Language of ``details`` and messages, ``zh`` or ``en``; default: the
+            locale's, else English.
         clock: Gives seconds; the time around a runner that measures none itself.
     """
 
@@ -63,7 +68,7 @@ class PipelineEvaluator:
         *,
         config: EvaluationConfig | None = None,
         judge: Judge | None = None,
-        lang: Language = "zh",
+        lang: Language | None = None,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self.pipeline = PipelineOutline.of(pipeline_config)
@@ -98,8 +103,8 @@ class PipelineEvaluator:
             A result per sample, in their order, and ``overall_stats``.
 
         Raises:
-            UsageError: A sample has no outputs and there is no runner, or a sample is
-                not in the format.
+            UsageError: A sample has no outputs and there is no runner, a sample is not
+                in the format, or the runner returned something that is no output.
         """
         results = [
             self.evaluator.evaluate_run(
@@ -134,11 +139,15 @@ class PipelineEvaluator:
         started = self._clock()
         try:
             output = self.runner(*arguments[: _arguments_of(self.runner)])
+            if inspect.isawaitable(output):
+                output = _awaited(output)
+        except Exception as error:  # noqa: BLE001  # the runner is foreign code
+            run = PipelineRun(error=f"{type(error).__name__}: {error}")
+        else:
+            # what it returned is the caller's to correct, not the model's failure
             run = PipelineRun.of(output)
             copy_json(run.step_outputs, "step_outputs")
             copy_json([run.final_output, run.parsed_output], "final_output")
-        except Exception as error:  # noqa: BLE001  # the runner is foreign code
-            run = PipelineRun(error=f"{type(error).__name__}: {error}")
         if run.execution_time is not None:
             return run
         return replace(run, execution_time=self._clock() - started)
@@ -173,6 +182,21 @@ def overall_stats(results: Sequence[EvaluationResult]) -> dict[str, Any]:
         "average_execution_time": _mean([result.execution_time for result in results]),
         "rule_violations": dict(broken),
     }
+
+
+def _awaited(output: Awaitable[Any]) -> Any:
+    """Return what an ``async`` runner gives, also where an event loop is running."""
+
+    async def result() -> Any:
+        return await output
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(result())
+    # a notebook's loop cannot be entered again: run another in a thread
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, result()).result()
 
 
 def _mean(values: Sequence[float | None]) -> float:

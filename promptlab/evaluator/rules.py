@@ -103,7 +103,7 @@ def judge_rules(
     steps: Mapping[str, Any],
     *,
     is_error: bool = False,
-    lang: Language = "zh",
+    lang: Language = "en",
 ) -> RuleFindings:
     """Judge every rule.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from promptlab.errors import UsageError
 from promptlab.evaluator.cases import JudgedCase, case_fields, read_case
@@ -34,13 +35,11 @@ from promptlab.evaluator.scopes import (
     final_result,
     intermediate_results,
 )
-from promptlab.evaluator.wording import Language
+from promptlab.evaluator.wording import Language, pipeline_failed
+from promptlab.settings import language_of
 
 ERROR_ANSWER: Final = "[ERROR]"
 """The answer some tools write in place of one."""
-
-ERROR_FEEDBACK: Final = "Pipeline 执行失败"
-"""How ``judge_feedback`` begins when the pipeline failed; the warehouse knows it."""
 
 
 class UnifiedEvaluator:
@@ -51,7 +50,8 @@ class UnifiedEvaluator:
         judge: The judge (see ``promptlab.evaluator.judges``).
         pipeline: The pipeline's configuration: a mapping with ``id`` and ``steps``, or
             an object of such fields. Without it, steps are known by their keys alone.
-        lang: Language of ``details`` and messages: ``zh`` or ``en``.
+        lang: Language of ``details`` and messages, ``zh`` or ``en``; default: the
+            locale's, else English.
     """
 
     def __init__(
@@ -60,8 +60,9 @@ class UnifiedEvaluator:
         *,
         judge: Judge | None = None,
         pipeline: Any = None,
-        lang: Language = "zh",
+        lang: Language | None = None,
     ) -> None:
+        lang = lang or cast("Language", language_of(os.environ))
         if lang not in ("zh", "en"):
             raise UsageError(f"lang is {lang!r}; choose zh or en")
         self.config = config or EvaluationConfig()
@@ -316,7 +317,7 @@ class UnifiedEvaluator:
         feedback = None if judgement is None else judgement.feedback
         if run.error is not None:
             said = run.error if isinstance(run.error, str) else compact_text(run.error)
-            feedback = f"{ERROR_FEEDBACK}: {said}"
+            feedback = pipeline_failed(said, self.lang)
         earlier = {
             key: value for key, value in run.outputs.items() if key not in VERDICT_KEYS
         }

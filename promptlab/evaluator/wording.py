@@ -66,6 +66,10 @@ _NO_JUDGE: Final = {
     "zh": "没有运行 judge：创建评估器时请传入 judge=…",
     "en": "no judge ran: pass judge=… when the evaluator is made",
 }
+_PIPELINE_FAILED: Final = {
+    "zh": "Pipeline 执行失败: {why}",  # as the guide writes it
+    "en": "the pipeline failed: {why}",
+}
 _JUDGE_FAILED: Final = {"zh": "Judge 评估失败: {why}", "en": "the judge failed: {why}"}
 
 
@@ -103,6 +107,11 @@ def no_judge(lang: Language) -> str:
 def judge_failed(why: str, lang: Language) -> str:
     """Return the sentence for a judge that gave no usable answer."""
     return _JUDGE_FAILED[lang].format(why=why)
+
+
+def pipeline_failed(why: str, lang: Language) -> str:
+    """Return the feedback for a sample on which the pipeline failed."""
+    return _PIPELINE_FAILED[lang].format(why=why)
 
 
 def clipped(text: str) -> str:

@@ -20,8 +20,10 @@ class Sparkline:
     """``x,y x,y …``"""
     last: tuple[float, float]
     n: int
-    low: float
-    high: float
+    first: float
+    """Score of the oldest run that has one."""
+    newest: float
+    """Score of the newest run that has one."""
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -48,4 +50,4 @@ def sparkline(scores: Sequence[float | None]) -> Sparkline | None:
         for at, score in known
     ]
     text = " ".join(f"{x},{y}" for x, y in points)
-    return Sparkline(text, points[-1], len(points), low, high)
+    return Sparkline(text, points[-1], len(points), known[0][1], known[-1][1])

@@ -49,14 +49,9 @@ class Trend:
         return self._points()[0][1]
 
     @property
-    def low(self) -> float:
-        """The lowest score."""
-        return min(score for _, score in self._points())
-
-    @property
-    def high(self) -> float:
-        """The highest score."""
-        return max(score for _, score in self._points())
+    def last(self) -> float:
+        """The score of the newest run that has one."""
+        return self._points()[-1][1]
 
     @property
     def n(self) -> int:

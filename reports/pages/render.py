@@ -23,12 +23,12 @@ from jinja2 import (
     FileSystemLoader,
     PackageLoader,
     StrictUndefined,
-    TemplateError,
+    TemplateNotFound,
     TemplateSyntaxError,
 )
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from promptlab.errors import SettingsError
+from promptlab.errors import RenderError, SettingsError
 from promptlab.languages import languages
 from reports.limits import SHOWN, ListLimits
 from reports.pages.compiled import compiled_templates
@@ -46,10 +46,11 @@ SECTIONS = (
 COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
 """Sections of the page of a comparison that somebody asked for."""
 
+_BUILT_IN = Path(__file__).parents[1] / "templates"
+
 MOST_BYTES = 590_000
 """A page is listed with fewer cases until it is no larger."""
 
-_FAULTS = (TemplateError, ArithmeticError, LookupError, TypeError, ValueError)
 _CASE = '<details class="case"'  # how our template begins a case
 
 
@@ -93,7 +94,8 @@ def render(env: Environment, name: str, **values: Any) -> str:
     """Render the template *name*.
 
     Raises:
-        SettingsError: the template is wrong; names its file and line.
+        SettingsError: a template of the user is wrong; names its file and line.
+        RenderError: a built-in template failed; names its file and line.
     """
     return "".join(_pieces(env, name, values))
 
@@ -120,17 +122,20 @@ def _pieces(env: Environment, name: str, values: dict[str, Any]) -> Iterator[str
     except TemplateSyntaxError as error:
         place = f"{error.filename or error.name}:{error.lineno}"
         raise SettingsError(f"{place}: {error.message}") from error
-    except _FAULTS as error:
-        raise SettingsError(f"{_place(error, name)}: {error}") from error
+    except Exception as error:
+        frame = _frame(error)
+        where = f"{frame.filename}:{frame.lineno}" if frame else name
+        is_built_in = frame and Path(frame.filename).is_relative_to(_BUILT_IN)
+        if isinstance(error, TemplateNotFound) or (frame and not is_built_in):
+            raise SettingsError(f"{where}: {error}") from error
+        raise RenderError(f"{where}: {type(error).__name__}: {error}") from error
 
 
-def _place(error: BaseException, name: str) -> str:
-    """Where in a template *error* arose; Jinja gives its frames the template's file."""
+def _frame(error: BaseException) -> traceback.FrameSummary | None:
+    """Return the template's frame; Jinja gives its frames the template's file."""
     frames = traceback.extract_tb(error.__traceback__)
-    for frame in reversed(frames):
-        if frame.filename.endswith(".j2"):
-            return f"{frame.filename}:{frame.lineno}"
-    return name
+    own = [frame for frame in frames if not frame.filename.endswith((".py", ">"))]
+    return own[-1] if own else None
 
 
 def to_html(

@@ -160,6 +160,13 @@ class Filters:
             "assertion.sentence", name=assertion.name, reason=assertion.reason
         )
 
+    def bound(self, assertion: AssertionOutcome) -> str:
+        """Return the limit of an assertion: ``at most 5,000``, ``at least 0.8``."""
+        key = "at_most" if is_upper_limit(assertion) else "at_least"
+        return self.catalogue.text(
+            f"assertion.{key}", threshold=self.number(assertion.threshold)
+        )
+
     def sentence(self, difference: CheckDifference) -> str:
         """One check that did not hold, on one line."""
         nothing = self._missing("nothing")
@@ -195,6 +202,7 @@ class Filters:
             "milliseconds": self.milliseconds,
             "moment": self.moment,
             "bare": bare,
+            "bound": self.bound,
             "value": self.value,
             "listed": self.listed,
             "place": self.place,
@@ -210,6 +218,26 @@ class Filters:
 
     def _missing(self, which: str) -> str:
         return self.catalogue.text(f"missing.{which}")
+
+
+_UPPER_LIMITS = frozenset({"cost", "latency", "levenshtein", "perplexity"})
+"""Assertions of promptfoo whose threshold is the largest value that passes."""
+
+
+def is_upper_limit(assertion: AssertionOutcome) -> bool:
+    """Whether values above the threshold fail.
+
+    Its type says so, or its score: it passed below the threshold, or failed above it.
+    """
+    score, threshold = assertion.score, assertion.threshold
+    kind = assertion.type.removeprefix("not-")
+    if kind in _UPPER_LIMITS:
+        return kind == assertion.type
+    if score is None or threshold is None:
+        return False
+    if assertion.status == "pass":
+        return score < threshold
+    return assertion.status == "fail" and score > threshold
 
 
 def iso(time: datetime) -> str:

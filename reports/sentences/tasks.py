@@ -89,8 +89,10 @@ def _diagnosis(speech: Speech, row: Facts) -> Iterator[str]:
     if metrics["n_error_rounds"]:
         yield speech.text("diagnosis.errors", n=metrics["n_error_rounds"])
     n_unscored = metrics["n_rounds"] - row["n_rounds"]
-    if n_unscored:
-        why = speech.label("score_reason", row["diagnosis"]["unscored_reason"])
+    reason = row["diagnosis"]["unscored_reason"]
+    # a tool does not assert of every case what it asserts of some
+    if n_unscored and (row["scorer"], reason) != ("reported", "no_score"):
+        why = speech.label("score_reason", reason)
         yield speech.text("diagnosis.gaps", n=n_unscored, why=why)
 
 

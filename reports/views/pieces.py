@@ -167,9 +167,9 @@ class Versions:
     @property
     def is_same(self) -> bool:
         """Whether both say the same, letter by letter."""
-        sides = (self.before, self.after)
-        texts = [side and side.rounds[0].answer for side in sides]
-        return self.before is not None and texts[0] == texts[1]
+        if self.before is None or self.after is None:
+            return False
+        return self.before.rounds[0].answer == self.after.rounds[0].answer
 
 
 @dataclass(frozen=True)
@@ -319,6 +319,8 @@ class View:
     bar: Bar
     n_judged: int
     """Cases that ``pass_rate`` counts."""
+    has_must_haves: bool
+    """Whether a must-have of any case was evaluated."""
     segments: list[Segment]
     changes: ChangesView | None
     """``None`` where there is nothing to compare with."""

@@ -85,6 +85,10 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
         grade_tone=grade_tone(summary.grade),
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,
+        has_must_haves=any(
+            case.must_have_pass is not None or case.reported_must_have_pass is not None
+            for case in result.case_results
+        ),
         segments=_segments(counts(result)),
         changes=None
         if result.comparison is None

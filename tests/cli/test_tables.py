@@ -160,7 +160,7 @@ def test_wide_leaves_no_column_of_json_out(example_db, capsys, args, table):
 def test_wide_in_a_pipe_is_one_table_of_lines_as_long_as_they_need(example_db, capsys):
     run_cli(["runs", "--wide", "--db", str(example_db)])
     heading, rule, *lines = capsys.readouterr().out.splitlines()
-    assert heading.split("  ")[0] == "task"
+    assert heading.split("  ")[0] == "title"
     assert "unevaluated" in heading
     assert len(rule) > 100
     assert len(lines) == 4

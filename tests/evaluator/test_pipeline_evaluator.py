@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -130,15 +132,58 @@ def test_a_runner_that_raises_makes_its_sample_an_error_and_the_others_go_on():
     [
         ({"summary": {1, 2}}, "step_outputs/summary: set is no JSON value"),
         ({"summary": math.nan}, "step_outputs/summary: nan is no JSON number"),
-        ("好", "a pipeline's run is str; return PipelineRun"),
+        (None, "the runner returned NoneType; return a text, PipelineRun"),
+        (["好"], "the runner returned list; return a text, PipelineRun"),
         (PipelineRun(final_output={1}), "set is no JSON value"),
     ],
 )
-def test_a_runner_that_gives_no_json_makes_its_sample_an_error(output, message):
+def test_a_runner_that_returns_no_output_is_told_so_and_not_the_model(output, message):
     evaluator = PipelineEvaluator(CONFIG, runner=lambda _: output)
-    (result,) = evaluator.evaluate_pipeline([sample("a")], "v1").sample_results
-    assert result.status == "error"
-    assert message in result.judge_feedback
+    with pytest.raises(UsageError, match=re.escape(message)):
+        evaluator.evaluate_pipeline([sample("a")], "v1")
+
+
+def test_a_runner_may_return_the_text_of_its_one_prompt():
+    case = {"id": "a", "expected_outputs": {"output": "好"}}
+    assert statuses([case], runner=lambda _: "好") == ["pass"]
+    assert statuses([case], runner=lambda _: "差") == ["fail"]
+
+
+async def answer(given: dict[str, Any]) -> dict[str, Any]:
+    await asyncio.sleep(0)
+    if given["id"] == "b":
+        raise TimeoutError("30 s")
+    return {"summary": "好"}
+
+
+def test_a_runner_may_be_async():
+    samples = [sample("a"), sample("b")]
+    assert statuses(samples, runner=answer) == ["pass", "error"]
+
+
+def test_an_async_runner_works_where_an_event_loop_is_running():
+    async def notebook() -> list[str]:
+        return statuses([sample("a"), sample("b")], runner=answer)
+
+    assert asyncio.run(notebook()) == ["pass", "error"]
+
+
+@pytest.mark.parametrize(
+    ("locale", "begins"),
+    [
+        ("zh_CN.UTF-8", "Pipeline 执行失败: "),
+        ("en_US.UTF-8", "the pipeline failed: "),
+        ("C", "the pipeline failed: "),
+        ("de_DE.UTF-8", "the pipeline failed: "),
+    ],
+)
+def test_feedback_is_in_the_language_of_the_locale_and_else_in_english(
+    monkeypatch, locale, begins
+):
+    monkeypatch.setenv("LC_ALL", locale)
+    evaluation = PipelineEvaluator(CONFIG).evaluate_pipeline([ERROR], "v1")
+    (result,) = evaluation.sample_results
+    assert result.judge_feedback == f"{begins}timeout"
 
 
 def test_time_is_measured_around_a_runner_that_does_not_measure():

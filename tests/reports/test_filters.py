@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
+from promptlab.contracts.analysis_result import AssertionOutcome
 from reports.printing.filters import Filters, iso
 from reports.texts.catalogue import catalogue
 
@@ -144,3 +145,24 @@ def test_a_list_is_read_out_and_anything_else_is_a_value():
     assert ZH.listed(["final", "步骤"]) == "final，步骤"
     assert EN.listed(["a", 1]) == "a, 1"
     assert EN.listed(3) == "3"
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "score", "threshold", "text"),
+    [
+        ("latency", "pass", 1.0, 5000, "at most 5,000"),
+        ("latency", "fail", 0.0, 5000, "at most 5,000"),
+        ("cost", "fail", 0.0, 0.002, "at most 0.002"),
+        ("perplexity", "fail", 7.0, 5, "at most 5"),
+        ("similar", "pass", 0.9, 0.8, "at least 0.8"),
+        ("similar", "fail", 0.7, 0.8, "at least 0.8"),
+        ("Toxicity", "pass", 0.1, 0.5, "at most 0.5"),
+        ("Toxicity", "fail", 0.7, 0.5, "at most 0.5"),
+        ("llm-rubric", "error", None, 0.5, "at least 0.5"),
+    ],
+)
+def test_a_limit_says_on_which_side_values_pass(kind, status, score, threshold, text):
+    assertion = AssertionOutcome.model_construct(
+        type=kind, status=status, score=score, threshold=threshold
+    )
+    assert EN.bound(assertion) == text

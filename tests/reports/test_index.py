@@ -97,7 +97,7 @@ def test_a_trend_goes_up_when_scores_do_and_leaves_gaps_open():
     points = [tuple(map(float, p.split(","))) for p in line.points.split()]
     assert [x for x, _ in points] == [4.0, 78.7, 116.0]
     assert [y for _, y in points] == [24.0, 16.5, 4.0]
-    assert (line.low, line.high, line.n) == (0.2, 1.0, 3)
+    assert (line.first, line.newest, line.n) == (0.2, 1.0, 3)
 
 
 def test_noise_is_not_drawn_as_a_trend():

@@ -8,6 +8,37 @@ reasons as (select * from {{ ref('score_reasons') }}),
 reported as (select * from {{ ref('int_reported_verdicts') }}),
 must_haves as (select * from {{ ref('int_round_must_haves') }}),
 
+matched_rounds as (
+
+    select distinct
+        task_id,
+        case_id,
+        round_id
+
+    from matches
+
+),
+
+-- the testset as it is now takes precedence over what an evaluator said of its results
+reported_verdicts as (
+
+    select
+        reported.task_id,
+        reported.case_id,
+        reported.round_id,
+        reported.status
+
+    from reported
+    inner join rounds using (task_id, case_id, round_id)
+    left join matched_rounds
+        on
+            reported.task_id = matched_rounds.task_id
+            and reported.case_id = matched_rounds.case_id
+            and reported.round_id = matched_rounds.round_id
+    where rounds.source_kind <> 'results' or matched_rounds.round_id is null
+
+),
+
 verdicts as (
 
     select
@@ -20,7 +51,7 @@ verdicts as (
 
     union all
 
-    select * from reported
+    select * from reported_verdicts
 
     union all
 
