@@ -149,14 +149,18 @@ class WarehouseFile:
     def _write_for_every_client(self, con: duckdb.DuckDBPyConnection) -> bool:
         """Write a file anew that DuckDB 1 does not open, unless it is not ours."""
         from ingest import raw
-        from promptlab.database.copying import only_new_clients_open, write_copy
+        from promptlab.database.copying import (
+            file_of,
+            only_new_clients_open,
+            write_copy,
+        )
         from promptlab.messages import say
 
         if not only_new_clients_open(con) or raw.schema_version(con) is None:
             return False
         # so that nothing of the old file is left beside the new one
         con.execute("checkpoint")
-        write_copy(con, self.settings.db)
+        write_copy(con, file_of(con))
         say(
             f"{self.settings.db} is written anew: any DuckDB since 1.3 opens it now",
             "storage_rewritten",

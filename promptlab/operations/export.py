@@ -8,7 +8,6 @@ folder. ``manifest.json`` is written last.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -101,7 +100,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
 
 def _checked(folder: Path) -> Path:
     """The whole path of a folder that an export may be put at."""
-    folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
+    folder = folder.resolve()  # a link stays a link
     if folder.is_dir():
         if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
             raise UsageError(
