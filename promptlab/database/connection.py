@@ -105,6 +105,22 @@ def open_duckdb(
     return con
 
 
+def shut_in(
+    con: duckdb.DuckDBPyConnection,
+    *,
+    files: Sequence[Path] = (),
+    folders: Sequence[Path] = (),
+) -> None:
+    """Let *con* reach no file but its database, these files and these folders.
+
+    The file may come from anybody: a view or a macro in it may read other files, under
+    the name of a table or of a function that our own statements use.
+    """
+    con.execute("set allowed_paths = $1", [[str(file) for file in files]])
+    con.execute("set allowed_directories = $1", [[str(folder) for folder in folders]])
+    con.execute("set enable_external_access = false")
+
+
 def resolve(db: Path) -> Path:
     """Return the absolute path of the file, links followed.
 

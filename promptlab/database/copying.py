@@ -129,6 +129,13 @@ def write_copy(
         remove_database(beside)
 
 
+def files_of_copy(target: Path) -> list[Path]:
+    """Return the files that ``write_copy`` to *target* and DuckDB write on the way."""
+    beside = name_beside(target.resolve())
+    ends = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+    return [beside.with_name(beside.name + end) for end in ends]
+
+
 def attach_new(
     con: duckdb.DuckDBPyConnection, file: Path, name: str, *, expected: int
 ) -> None:
