@@ -18,6 +18,7 @@ from ingest.reading.problems import Problem, Severity
 from ingest.reading.yaml_text import YamlText, read_yaml
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.errors import InputError
+from promptlab.paths import check_regular
 
 FOLDERS = (".", "pipelines", "data/pipelines")
 """Where ``load_pipeline_config`` looks for a pipeline by its id."""
@@ -99,6 +100,7 @@ def _check(text: YamlText, name: str) -> tuple[Pipeline | None, list[Problem]]:
 
 def _load(path: Path) -> Pipeline:
     try:
+        check_regular(path)
         data = path.read_bytes()
     except OSError as error:
         reason = error.strerror or error
@@ -117,6 +119,7 @@ def _load(path: Path) -> Pipeline:
 
 def _try(path: Path) -> Pipeline | None:
     try:
+        check_regular(path)
         return parse_pipeline(path.read_bytes(), path.stem)[0]
     except OSError:
         return None

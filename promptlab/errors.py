@@ -10,12 +10,16 @@
   x BuildError           dbt stopped; names the failed nodes            exit 70
   x RenderError          a page could not be made; the others are       exit 70
   x MailError            the mail server did not take the mail          exit 70
+  x StorageError         a disk is full, or a file cannot be written    exit 70
 
 A message is for the person at the terminal: what was found, what was expected, one fix.
 """
 
 from __future__ import annotations
 
+import errno
+import os
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -68,6 +72,46 @@ class MailError(PromptlabError):
 
 class BuildError(PromptlabError):
     """Dbt did not finish; the message names the nodes that failed."""
+
+
+class StorageError(PromptlabError):
+    """A disk is full or broken, or a file or folder cannot be read or written."""
+
+
+_STORAGE_FAULTS = {
+    errno.ENOSPC: "the disk is full; make room",
+    errno.EDQUOT: "the disk quota is used up; make room",
+    errno.EFBIG: "the disk is full, or a limit on a file's size is reached; make room",
+    errno.EIO: "the disk reports a read or write error; check the disk",
+    errno.EROFS: "the file system is read-only; name another folder",
+    errno.EACCES: "permission denied; change the permissions, or name another path",
+    errno.EPERM: "permission denied; change the permissions, or name another path",
+    errno.ENOTDIR: "a part of the path is not a folder; name another path",
+    errno.EISDIR: "is a folder; name a file",
+    errno.EEXIST: "there is a file where a folder is needed; name another path",
+    errno.ENAMETOOLONG: "the name is too long; name another path",
+    errno.ELOOP: "the symbolic links lead in a circle; name another path",
+    errno.EMFILE: "too many files are open; raise `ulimit -n`",
+    errno.ENFILE: "too many files are open on this machine; close some",
+}
+
+
+def storage_error(error: BaseException) -> StorageError | None:
+    """Return *error* in plain words, if a disk or a path caused it; else nothing.
+
+    DuckDB and Polars name the system's error in their text only.
+    """
+    number = error.errno if isinstance(error, OSError) else None
+    if number is None and (found := re.search(r"\(os error (\d+)\)", str(error))):
+        number = int(found[1])
+    if number is None:
+        texts = ((n, os.strerror(n)) for n in _STORAGE_FAULTS)
+        number = next((n for n, text in texts if text in str(error)), None)
+    if number not in _STORAGE_FAULTS:
+        return None
+    place = getattr(error, "filename", None)
+    where = "" if place is None else f"{os.fsdecode(place)}: "
+    return StorageError(f"{where}{_STORAGE_FAULTS[number]}, and call again ({error})")
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:

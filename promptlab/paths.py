@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path
 
@@ -55,6 +57,32 @@ def cache(name: str) -> Path:
         folder = Path(tempfile.gettempdir()) / f"promptlab-{os.getuid()}" / name
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
+
+
+def kind_of_file(mode: int) -> str:
+    """Return what a file mode stands for, such as ``a file`` or ``a pipe``."""
+    kinds = (
+        (stat.S_ISREG, "a file"),
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISCHR, "a device"),
+        (stat.S_ISBLK, "a device"),
+    )
+    return next((name for is_one, name in kinds if is_one(mode)), "something else")
+
+
+def check_regular(path: Path) -> os.stat_result:
+    """Return the status of a regular file; opening a pipe would wait forever.
+
+    Raises:
+        OSError: it is another kind of file, or there is none.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        what = kind_of_file(status.st_mode)
+        raise OSError(errno.EINVAL, f"it is {what}, not a file", str(path))
+    return status
 
 
 def tidy_targets(target: Path, db: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,26 +48,38 @@ class WarehouseFile:
         """
         with self.reading() as con:
             if self._kept is None:
-                con.execute("set enable_external_access = false")
                 con.execute("set lock_configuration = true")
             yield con
 
     @contextmanager
-    def examining(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection to a file of any schema version."""
+    def examining(
+        self, *, files: Sequence[Path] = (), folders: Sequence[Path] = ()
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection to a file of any schema version.
+
+        Args:
+            files: the other files that it reaches.
+            folders: the folders that it reaches.
+        """
+        from promptlab.database.connection import shut_in
+
         with self._connect(read_only=True) as con:
+            if self._kept is None:
+                shut_in(con, files=files, folders=folders)
             yield con
 
     @contextmanager
-    def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection that may write other files: copies and exports.
+    def reading(
+        self, *, files: Sequence[Path] = (), folders: Sequence[Path] = ()
+    ) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A read-only connection for copies and exports; as ``examining``.
 
         Raises:
             WarehouseError: the file is of another schema version.
         """
         from ingest import raw
 
-        with self.examining() as con:
+        with self.examining(files=files, folders=folders) as con:
             raw.check_current(con)
             yield con
 
@@ -135,9 +147,14 @@ class WarehouseFile:
     @contextmanager
     def _up_to_date(self, expected: int) -> Iterator[duckdb.DuckDBPyConnection]:
         from ingest import raw
+        from promptlab.database.connection import shut_in
+        from promptlab.database.copying import file_of, files_of_copy
         from promptlab.version import __version__
 
         with self._connect(read_only=False, expected=expected) as con:
+            file = file_of(con)
+            copies = [file, *raw.backups(file)]  # a purge or an upgrade writes them
+            shut_in(con, files=[f for copy in copies for f in files_of_copy(copy)])
             is_rewritten = self._write_for_every_client(con)
             if not is_rewritten:
                 raw.ensure_schema(con, ingest_version=__version__)
@@ -149,14 +166,18 @@ class WarehouseFile:
     def _write_for_every_client(self, con: duckdb.DuckDBPyConnection) -> bool:
         """Write a file anew that DuckDB 1 does not open, unless it is not ours."""
         from ingest import raw
-        from promptlab.database.copying import only_new_clients_open, write_copy
+        from promptlab.database.copying import (
+            file_of,
+            only_new_clients_open,
+            write_copy,
+        )
         from promptlab.messages import say
 
         if not only_new_clients_open(con) or raw.schema_version(con) is None:
             return False
         # so that nothing of the old file is left beside the new one
         con.execute("checkpoint")
-        write_copy(con, self.settings.db)
+        write_copy(con, file_of(con))
         say(
             f"{self.settings.db} is written anew: any DuckDB since 1.3 opens it now",
             "storage_rewritten",

@@ -66,6 +66,9 @@ def write_file(out: Path, folder: str, name: str, data: bytes) -> Path:
         with part.open("xb") as file:
             file.write(data)
         part.replace(target)
+    except OSError as error:
+        error.filename = error.filename or str(target)  # a full disk names no file
+        raise
     finally:
         part.unlink(missing_ok=True)
     return target

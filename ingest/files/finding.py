@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.errors import InputError
+from promptlab.paths import kind_of_file
 
 if TYPE_CHECKING:
     from promptlab.contracts.table_mapping import TableMapping
@@ -92,7 +93,8 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
             if stat.S_ISREG(status.st_mode):
                 yield one
             elif not stat.S_ISDIR(status.st_mode):
-                yield replace(one, fault=f"it is {_what(status.st_mode)}, no file")
+                what = kind_of_file(status.st_mode)
+                yield replace(one, fault=f"it is {what}, not a file")
 
 
 def _walk(folder: Path) -> Iterator[FoundFile]:
@@ -112,13 +114,3 @@ def _walk(folder: Path) -> Iterator[FoundFile]:
         name = path.relative_to(folder).with_suffix("").as_posix()
         fault = error.strerror or str(error)
         yield FoundFile(path, name, os.path.realpath(path), named=False, fault=fault)
-
-
-def _what(mode: int) -> str:
-    kinds = (
-        (stat.S_ISFIFO, "a pipe"),
-        (stat.S_ISSOCK, "a socket"),
-        (stat.S_ISCHR, "a device"),
-        (stat.S_ISBLK, "a device"),
-    )
-    return next((name for is_one, name in kinds if is_one(mode)), "something else")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ingest.files.blocks import BLOCK_BYTES, Block, blocks
+from promptlab.paths import check_regular
 
 State = tuple[int, int, int]
 
@@ -25,7 +26,7 @@ class InputFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        status = path.stat()
+        status = check_regular(path)
         self.size = status.st_size
         self.modified = status.st_mtime
         self._state = _state(status)

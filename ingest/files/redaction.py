@@ -14,6 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ingest.files.redaction_rules import RULES, Mode, Rule
+from ingest.files.secret_values import WHOLE, WORDS, is_secret
 
 if TYPE_CHECKING:
     from re2 import _Match, _Regexp
@@ -22,7 +23,6 @@ _STRENGTH: dict[Mode, int] = {"off": 0, "on": 1, "strict": 2}
 _MOST_MEMORY = 64 << 20
 """Of RE2's automaton; its default is too small to stay fast with all rules."""
 
-_QUOTE = re.compile(rb'(\\*)"|[\r\n]')
 _STRING = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?')
 _AFTER_KEY = re.compile(rb'(\\*)"\s*:\s*\Z')
 _MARK = re.compile(rb"\[redacted:[a-z_]+\]")
@@ -30,9 +30,8 @@ _MARK = re.compile(rb"\[redacted:[a-z_]+\]")
 # YAML has no quotes to go by: a value begins behind its key.
 _YAML_VALUE = re.compile(rb"[ \t]*(?:-[ \t]+)*(?:[^\s:#]+:[ \t]+)?\Z")
 _YAML_SECRET = re.compile(
-    rb"^([ \t]*(?:-[ \t]+)*[\"']?[\w.-]*(?:password|passwd|passphrase|pwd|secret"
-    rb"|api[_-]?key|access[_-]?key|private[_-]?key|token|authorization)[\"']?"
-    rb":[ \t]+)([^\s|>\[{#][^\n\r]*)",
+    rf"^([ \t]*(?:-[ \t]+)*[\"']?([\w.-]*{WORDS}|{WHOLE})[\"']?"
+    r":[ \t]+)([^\s|>{#][^\n\r]*)".encode(),
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -74,14 +73,17 @@ class Redactor:
         done = 0
         while found is not None:
             rule, group = rules[found.lastindex]
-            if group is None:
-                start, end = found.end(), _end_of_text(data, found.end())
+            quote = b""
+            if rule.find is not None:
+                value = rule.find(data, found.start(), found.end())
+                start, end, quote = value or (found.end(), found.end(), b"")
             else:
                 start, end = found.span(group)
-            mark = self._mark(rule, data, start, end, strings)
+            mark = self._mark(rule, data, start, end, strings, quote)
             if mark is not None:
                 yield data[done:start]
-                if self._yaml and _YAML_VALUE.match(_line_before(data, start)):
+                is_bare = self._yaml and rule.find is None
+                if is_bare and _YAML_VALUE.match(_line_before(data, start)):
                     mark, end = b'"' + mark + b'"', _end_of_line(data, end)
                 yield mark
                 done = end
@@ -90,13 +92,19 @@ class Redactor:
         yield data[done:]
 
     def _mark(
-        self, rule: Rule, data: bytes, start: int, end: int, strings: _Strings
+        self,
+        rule: Rule,
+        data: bytes,
+        start: int,
+        end: int,
+        strings: _Strings,
+        quote: bytes,
     ) -> bytes | None:
         """Return what to write instead, or nothing where it is no such value."""
         value = data[start:end]
         if not value or _MARK.fullmatch(value) or not rule.is_one(value):
             return None
-        mark = f"[redacted:{rule.name}]".encode()
+        mark = quote + f"[redacted:{rule.name}]".encode() + quote
         if rule.may_be_number and not self._yaml:
             if _is_part_of_number(data, start, end):
                 return None
@@ -106,12 +114,14 @@ class Redactor:
                     return None
                 mark = b'"' + mark + b'"'
             elif before is not None and before[1]:
-                quote = before[1] + b'"'
-                mark = quote + mark + quote
+                inner = before[1] + b'"'
+                mark = inner + mark + inner
         self.counts[rule.name] += 1
         return mark + b"\n" * value.count(b"\n")
 
     def _yaml_secret(self, match: re.Match[bytes]) -> bytes:
+        if not is_secret(match[2]):
+            return match[0]
         self.counts["secret"] += 1
         return match[1] + b'"[redacted:secret]"'
 
@@ -149,25 +159,6 @@ def _compiled(mode: Mode) -> tuple[Any, dict[int, tuple[Rule, int | None]]]:
         rules[groups] = rule, groups + 1 if has_value else None
         groups += 1 + has_value
     return re2.compile("|".join(branches).encode(), options), rules
-
-
-def _end_of_text(data: bytes, start: int) -> int:
-    """Return where the JSON text ends whose opening quote is right before *start*.
-
-    A text inside another one has quotes with backslashes; it ends at the next quote
-    that has no more of them, or where the outer one ends.
-    """
-    level = 0
-    while data[start - 2 - level : start - 1 - level] == b"\\":
-        level += 1
-    for quote in _QUOTE.finditer(data, start):
-        if quote[1] is None:
-            return quote.start()
-        slashes = len(quote[1])
-        is_end = slashes % 2 == 0 if level == 0 else slashes <= level
-        if is_end:
-            return quote.end() - 1 if level == 0 else quote.start()
-    return len(data)
 
 
 def _end_of_line(data: bytes, start: int) -> int:

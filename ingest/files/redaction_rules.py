@@ -7,8 +7,11 @@ part of the word behind it (``_START``).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
+
+from ingest.files.secret_values import KEY, SecretValue, find_value
 
 Mode = Literal["off", "on", "strict"]
 
@@ -23,16 +26,22 @@ class Rule(NamedTuple):
     what: str
     """For the documentation."""
     pattern: str
-    """What is to be replaced is its group ``X``; without one, a JSON text that opens
-    where the pattern ends."""
+    """What is to be replaced is its group ``X``; without one, `find` says."""
     is_one: Callable[[bytes], bool] = lambda _: True
     """A closer look at what the pattern found."""
+    find: Callable[[bytes, int, int], SecretValue | None] | None = None
+    """Finds the value in the data, by where the pattern begins and ends."""
     may_be_number: bool = False
     """In JSON it may stand as a number, without quotes."""
 
 
 def _has_digit(found: bytes) -> bool:
     return any(0x30 <= byte <= 0x39 for byte in found)
+
+
+def _is_no_port(found: bytes) -> bool:
+    """Return whether it is a password, not ``8080?mail=a`` of a URL without one."""
+    return re.match(rb"[0-9]{1,5}[?#,;]", found) is None
 
 
 def _is_id_card(found: bytes) -> bool:
@@ -46,12 +55,6 @@ def _is_international(found: bytes) -> bool:
 
 
 _START = r"(?:\b|\\[nrtbf]|\\u[0-9A-Fa-f]{4})"
-_KEY = (
-    r"(?:[\w.-]*(?:password|passwd|passphrase|pwd|secret|(?:secret|api|access|private)"
-    r"[_-]?key|credentials?)"
-    r"|(?:(?:access|api|auth|bearer|bot|csrf|id|refresh|secret|session|user|xsrf)"
-    r"[_-]?)?token|(?:proxy-)?authorization|(?:set-)?cookie)"
-)
 _NAME = r"[^/\\\"'\s:;,<>|*?()\[\]{}]+"
 
 _PEM_BODY = r"(?:[A-Za-z0-9+/=:,\s-]|\\+[nrt/])"
@@ -60,16 +63,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "secret",
         "on",
-        "the text under a key such as `password`, `token`, `api_key`, `authorization`,"
-        " `client_secret`, `cookie`",
-        rf'(?i:"{_KEY}\\*"\s*:\s*\\*")',
-    ),
-    Rule(
-        "secret",
-        "on",
-        "the same in a query or a shell line: `password=…`",
-        r"(?i:(?:password|passwd|pwd|secret|(?:api|access)[_-]?key"
-        r"|(?:access|auth|refresh)[_-]?token)=)(?P<X>[^\s\"'\\,;&]+)",
+        "the text, number or list under a key such as `password`, `token`, `api_key`,"
+        " `authorization`, `client_secret`, `cookie`, or behind such a name and `=`",
+        KEY,
+        find=find_value,
     ),
     Rule(
         "api_key",
@@ -100,7 +97,8 @@ RULES: tuple[Rule, ...] = (
         "url_password",
         "on",
         "the password in `scheme://user:password@host`",
-        r"[A-Za-z][A-Za-z0-9+.-]*:(?:\\*/){2}[^/\\\s:@\"]+:(?P<X>[^/\\\s@\"]+)@",
+        r"[A-Za-z][A-Za-z0-9+.-]*:(?:\\*/){2}[^/\\\s:@\"]*:(?P<X>[^/\\\s\"]+)@",
+        _is_no_port,
     ),
     Rule(
         "private_key",

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
 from ingest.raw.tables import polars_types
+from promptlab.database.connection import open_duckdb
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
 
 if TYPE_CHECKING:
@@ -228,10 +229,8 @@ class ParquetLayer:
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection that sees what an ingest asks of earlier ones, as ``raw.*``."""
-        import duckdb
-
         name = self.manifest()["snapshot"]
-        with duckdb.connect() as con:
+        with open_duckdb() as con:
             con.execute("create schema raw")
             con.execute(
                 "create view raw.loads as from"
@@ -254,10 +253,8 @@ class ParquetLayer:
     @contextmanager
     def connect_to_names(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection that sees what is there for files to name, as ``raw.*``."""
-        import duckdb
-
         live = _quoted(self._snapshot_file("live", self.manifest()["snapshot"]))
-        with duckdb.connect() as con:
+        with open_duckdb() as con:
             con.execute("create schema raw")
             for table, kind in (
                 ("testsets", "testset"),
@@ -341,9 +338,7 @@ def frame_of(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 @cache
 def _columns() -> dict[str, dict[str, str]]:
     """Raw table → column → type, as ``raw.sql`` says; those of builds left out."""
-    import duckdb
-
-    with duckdb.connect() as con:
+    with open_duckdb() as con:
         con.execute(
             resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
         )

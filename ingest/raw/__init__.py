@@ -3,6 +3,7 @@
 from ingest.raw.catalogue import SCHEMA_VERSION
 from ingest.raw.tables import (
     append,
+    backups,
     check_current,
     check_not_foreign,
     check_not_newer,
@@ -17,6 +18,7 @@ from ingest.raw.tables import (
 __all__ = [
     "SCHEMA_VERSION",
     "append",
+    "backups",
     "check_current",
     "check_not_foreign",
     "check_not_newer",

@@ -180,9 +180,18 @@ def give_way(con: duckdb.DuckDBPyConnection) -> None:
         con.execute(f"drop table raw.{table}")
 
 
+def backups(file: Path) -> list[Path]:
+    """Return the copies that an upgrade of *file* may write."""
+    return [_backup(file, version) for version in range(1, SCHEMA_VERSION)]
+
+
+def _backup(file: Path, version: int) -> Path:
+    return file.with_name(f"{file.name}.v{version}.bak")
+
+
 def _copy_before_upgrade(con: duckdb.DuckDBPyConnection, found: int) -> Path:
     file = file_of(con)
-    backup = file.with_name(f"{file.name}.v{found}.bak")
+    backup = _backup(file, found)
     write_copy(con, backup)
     return backup
 
@@ -219,10 +228,13 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     frame = pl.concat(frames, how="diagonal") if len(frames) > 1 else frames[0]
     if frame.is_empty():
         return 0
-    # Found by its name. A registered one is a view, which an open transaction keeps
-    # alive, rows and all, until it ends.
-    incoming_rows = _ArrowStream(frame)  # noqa: F841
-    con.execute(f"insert into raw.{table} by name select * from incoming_rows")
+    columns = ", ".join(
+        f'"{name}"' if name in frame.columns else f'null as "{name}"' for name in schema
+    )
+    # Not registered: that makes a view, which an open transaction keeps alive, rows
+    # and all, until it ends.
+    rows = con.from_arrow(_ArrowStream(frame)).project(columns)
+    rows.insert_into(f"raw.{table}")
     return frame.height
 
 

@@ -10,6 +10,7 @@ from ingest.testsets.reader import read_cases
 from ingest.testsets.records import CaseRecord
 from promptlab.contracts.testset import TestCase
 from promptlab.errors import InputError
+from promptlab.paths import check_regular
 
 
 def load_testset(path: str | Path) -> list[TestCase]:
@@ -75,6 +76,7 @@ def _tags(tags: Collection[str]) -> Collection[str]:
 def _read(path: str | Path) -> list[CaseRecord]:
     file = Path(path)
     try:
+        check_regular(file)
         data = file.read_bytes()
     except OSError as error:
         reason = error.strerror or error

@@ -17,6 +17,7 @@ import duckdb
 from promptlab.build.dbt import invoke
 from promptlab.build.descriptions import read_descriptions
 from promptlab.build.plan import FORMAT, Node, Plan, sources_hash
+from promptlab.database.connection import open_duckdb
 from promptlab.settings import Settings
 
 # No text of the project holds this name, so that it can be taken out of every relation.
@@ -124,7 +125,7 @@ class _Graph:
 
 
 def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
-    with duckdb.connect(str(db), read_only=True) as seeds:
+    with open_duckdb(db, read_only=True) as seeds:
         for key in graph.ordered():
             node = graph.nodes[key]
             kind: Literal["seed", "view", "table", "incremental", "test"]

@@ -7,14 +7,22 @@ regression, 2 usage or config, 3 input rejected, 4 inconclusive, 5 nothing to do
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 import click
 
 from promptlab import messages
 from promptlab.cli import stderr
-from promptlab.errors import PromptlabError
+from promptlab.errors import PromptlabError, storage_error
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 COMMANDS = {
     "init": "init",
@@ -45,6 +53,9 @@ COMMANDS = {
     "project": "project",
 }
 """Command → module of this package that defines it, in the order of ``--help``."""
+
+
+_INTERRUPTED = 130
 
 
 class _LazyGroup(click.Group):
@@ -99,31 +110,68 @@ def run_cli(args: list[str] | None = None) -> int:
     given = sys.argv[1:] if args is None else args
     verbose = bool({"--verbose", "-v"} & set(given))
     stderr.listen(stderr.asked_form(given))
-    try:
-        code = cli.main(args=args, prog_name="promptlab", standalone_mode=False)
-        return code if isinstance(code, int) else 0
-    except click.exceptions.Abort:
-        return 130
-    except click.ClickException as error:
+    with _interrupts() as interrupted:
+        try:
+            code = cli.main(args=args, prog_name="promptlab", standalone_mode=False)
+            return code if isinstance(code, int) else 0
+        except (click.exceptions.Abort, KeyboardInterrupt):
+            return _INTERRUPTED
+        except Exception as error:  # noqa: BLE001 - the last resort
+            if interrupted.is_set():  # libraries raise errors of their own for Ctrl-C
+                return _INTERRUPTED
+            return _failed(error, verbose=verbose)
+
+
+def _failed(error: Exception, *, verbose: bool) -> int:
+    """Say why a command failed; returns the exit code."""
+    if isinstance(error, click.ClickException):
         if stderr.is_json():
             messages.fail(error.format_message(), type="UsageError", exit_code=2)
         else:
             error.show()
         return 2
-    except PromptlabError as error:
-        messages.fail(
-            f"promptlab: {error}", type=type(error).__name__, exit_code=error.exit_code
-        )
-        return error.exit_code
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:  # the last resort: no traceback for users
-        if verbose:
-            raise
-        messages.fail(
-            f"promptlab: internal error: {type(error).__name__}: {error}\n"
-            "This is a fault of promptlab; --verbose shows where it happened.",
-            type=type(error).__name__,
-            exit_code=70,
-        )
-        return 70
+    if not isinstance(error, PromptlabError):
+        told = None if verbose else storage_error(error)
+        if told is None:
+            return _failed_by_a_defect(error, verbose=verbose)
+        error = told
+    messages.fail(
+        f"promptlab: {error}", type=type(error).__name__, exit_code=error.exit_code
+    )
+    return error.exit_code
+
+
+def _failed_by_a_defect(error: Exception, *, verbose: bool) -> int:
+    if verbose:
+        raise error
+    messages.fail(
+        f"promptlab: internal error: {type(error).__name__}: {error}\n"
+        "This is a fault of promptlab; --verbose shows where it happened.",
+        type=type(error).__name__,
+        exit_code=70,
+    )
+    return 70
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Yield an event that is set when Ctrl-C is pressed."""
+    interrupted = threading.Event()
+    default = signal.default_int_handler
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is default
+    )
+    if not is_ours:
+        yield interrupted
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        interrupted.set()
+        default(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield interrupted
+    finally:
+        signal.signal(signal.SIGINT, default)

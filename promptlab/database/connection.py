@@ -19,11 +19,22 @@ from promptlab.errors import (
     WarehouseError,
 )
 from promptlab.messages import say
+from promptlab.paths import kind_of_file
 
 if TYPE_CHECKING:
     import duckdb
 
 _RETRY_EVERY_S = 0.1
+_MAGIC = b"DUCK"
+_MAGIC_AT = 8
+_OTHER_FORMATS = {
+    b"SQLite format 3\0": "an SQLite database",
+    b"PAR1": "a Parquet file",
+    b"PK\x03\x04": "a ZIP archive",
+    b"\x1f\x8b": "a gzip file",
+    b"{": "JSON",
+    b"[": "JSON",
+}
 _SCHEMAS = ("raw", "staging", "intermediate", "marts", "policy")
 
 
@@ -57,10 +68,13 @@ def connect(
     """
     import duckdb
 
-    _check_file(db, read_only=read_only)
-    if not db.exists():
-        _create(db, expected)
-    con = _open(db, read_only=read_only, lock_timeout=lock_timeout)
+    # a link is followed once, here: what DuckDB and we write next to the file, or
+    # rename onto it, belongs to the file and not to the link
+    file = resolve(db)
+    _check_file(db, file, read_only=read_only)
+    if not file.exists():
+        _create(db, file, expected)
+    con = _open(db, file, read_only=read_only, lock_timeout=lock_timeout)
     try:
         con.execute("set TimeZone = 'UTC'")
         _limit(con, "memory_limit", memory_limit)
@@ -73,6 +87,53 @@ def connect(
         raise _broken_off(db, str(error)) from None
     finally:
         con.close()
+
+
+def open_duckdb(
+    file: Path | None = None, *, read_only: bool = False
+) -> duckdb.DuckDBPyConnection:
+    """Open a file, or else a database in memory, that never loads an extension.
+
+    The settings follow the opening: DuckDB refuses a second connection of a process
+    to one file if it opens the file with other settings.
+    """
+    import duckdb
+
+    con = duckdb.connect(":memory:" if file is None else str(file), read_only=read_only)
+    con.execute("set autoinstall_known_extensions = false")
+    con.execute("set autoload_known_extensions = false")
+    return con
+
+
+def shut_in(
+    con: duckdb.DuckDBPyConnection,
+    *,
+    files: Sequence[Path] = (),
+    folders: Sequence[Path] = (),
+) -> None:
+    """Let *con* reach no file but its database, these files and these folders.
+
+    The file may come from anybody: a view or a macro in it may read other files, under
+    the name of a table or of a function that our own statements use.
+    """
+    con.execute("set allowed_paths = $1", [[str(file) for file in files]])
+    con.execute("set allowed_directories = $1", [[str(folder) for folder in folders]])
+    con.execute("set enable_external_access = false")
+
+
+def resolve(db: Path) -> Path:
+    """Return the absolute path of the file, links followed.
+
+    Raises:
+        SettingsError: the links lead in a circle.
+    """
+    try:
+        return db.resolve()
+    except (OSError, RuntimeError) as error:
+        raise SettingsError(
+            f"{db}: is no DuckDB file: its symbolic links lead in a circle, or are too"
+            f" long; name the warehouse with --db ({error})"
+        ) from None
 
 
 def is_of_the_file(error: duckdb.Error) -> bool:
@@ -137,7 +198,7 @@ def _limit(con: duckdb.DuckDBPyConnection, name: str, value: object) -> None:
 
 
 def _open(
-    db: Path, *, read_only: bool, lock_timeout: float
+    db: Path, file: Path, *, read_only: bool, lock_timeout: float
 ) -> duckdb.DuckDBPyConnection:
     import duckdb
 
@@ -145,7 +206,7 @@ def _open(
     is_told = False
     while True:
         try:
-            return duckdb.connect(str(db), read_only=read_only)
+            return open_duckdb(file, read_only=read_only)
         except duckdb.Error as error:
             message = str(error)
             if "lock" not in message.lower():
@@ -158,61 +219,82 @@ def _open(
             time.sleep(_RETRY_EVERY_S)
 
 
-def _check_file(db: Path, *, read_only: bool) -> None:
-    if db.is_dir():
+def _check_file(db: Path, file: Path, *, read_only: bool) -> None:
+    if file.is_dir():
         raise SettingsError(f"{db}: is a folder; --db names a DuckDB file")
+    if file.exists() and not file.is_file():
+        what = kind_of_file(file.stat().st_mode)
+        raise SettingsError(f"{db}: is {what}; --db names a DuckDB file")
     # DuckDB calls a database after its file, and then `raw.tasks` may mean either
-    if (name := db.name.split(".")[0].lower()) in _SCHEMAS:
+    if (name := file.name.split(".")[0].lower()) in _SCHEMAS:
         raise SettingsError(
             f"{db}: a warehouse has a schema named {name}, so its file cannot be called"
             " that; name another with --db"
         )
-    if not db.exists():
+    if not file.exists():
         if read_only:
             raise SettingsError(
                 f"{db}: there is no warehouse here yet; make one with"
                 f" `promptlab run PATH --db {db}`, or name another with --db"
             )
         try:
-            db.parent.mkdir(parents=True, exist_ok=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SettingsError(
-                f"{db}: its folder {db.parent} cannot be made: {error.strerror}"
+                f"{db}: its folder {file.parent} cannot be made: {error.strerror}"
             ) from None
-    elif db.is_file() and db.stat().st_size == 0:
+    elif file.stat().st_size == 0:
         raise SettingsError(
             f"{db}: is empty (0 bytes), so it is no DuckDB file;"
             " delete it, or name another with --db"
         )
+    else:
+        _check_format(db, file)
 
 
-def _create(db: Path, expected: int) -> None:
+def _check_format(db: Path, file: Path) -> None:
+    """Refuse a file of another format: DuckDB would look for an extension to read it.
+
+    A file that cannot be read is left to DuckDB, which says why.
+    """
+    try:
+        with file.open("rb") as opened:
+            head = opened.read(16)
+    except OSError:
+        return
+    if head.startswith(_MAGIC, _MAGIC_AT):
+        return
+    kinds = (name for start, name in _OTHER_FORMATS.items() if head.startswith(start))
+    found = next(kinds, None)
+    but = f" but {found}" if found else ""
+    raise SettingsError(
+        f"{db}: is no DuckDB file{but}; name the warehouse with --db"
+        " (nothing was changed)"
+    )
+
+
+def _create(db: Path, file: Path, expected: int) -> None:
     """Make an empty warehouse, whole from its first moment: a kill leaves none.
 
     Where two processes make it at once, the first one's stays.
     """
     import duckdb
 
-    beside = db.with_name(f".{db.name}.{os.getpid()}.new")
+    beside = file.with_name(f".{file.name}.{os.getpid()}.new")
     try:
-        with duckdb.connect() as con:
+        with open_duckdb() as con:
             attach_new(con, beside, "fresh", expected=expected)
         with contextlib.suppress(FileExistsError):
-            os.link(beside, db)
+            os.link(beside, file)
     except duckdb.Error as error:
         raise _cannot_open(db, str(error)) from None
     except OSError:  # a file system without hard links
-        beside.replace(db)
+        beside.replace(file)
     finally:
         beside.unlink(missing_ok=True)
 
 
 def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:
-    if "not a valid DuckDB database file" in message:
-        return SettingsError(
-            f"{db}: is no DuckDB file; name the warehouse with --db"
-            " (nothing was changed)"
-        )
     if "Permission denied" in message or "Cannot open file" in message:
         return SettingsError(f"{db}: cannot be opened: {message}")
     return _broken_off(db, message)

@@ -10,12 +10,12 @@ import contextlib
 import glob
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.errors import PromptlabError, WarehouseError
+from promptlab.errors import PromptlabError, UsageError, WarehouseError
 
 if TYPE_CHECKING:
     import duckdb
@@ -99,27 +99,41 @@ def write_copy(
 
     Args:
         con: a connection to the warehouse, outside of any transaction.
-        target: where the copy goes; a file that is there is replaced.
+        target: where the copy goes; a file that is there is replaced, and where a link
+            leads to it, that file.
         select: what is kept of each table; its columns are those of the table.
-        mode: permissions of the new file; those of the source, when not given.
+        mode: permissions of the new file, less those that the umask takes; those of
+            the source, when not given.
 
     Raises:
+        UsageError: *target* is a device, a pipe or a folder.
         WarehouseError: the disk is full, or the folder cannot be written to;
             *target* is as it was.
     """
     import duckdb
 
     source = file_of(con)
+    target = target.resolve()  # a link stays a link
+    if target.exists() and not target.is_file():
+        raise UsageError(f"{target}: is not a regular file; name another path")
     beside = name_beside(target)
     check_space(target.parent, source.stat().st_size)
     try:
-        _fill(con, beside, select)
-        beside.chmod(source.stat().st_mode & 0o777 if mode is None else mode)
+        with _private_files():
+            _fill(con, beside, select)
+        beside.chmod(source.stat().st_mode & 0o777 if mode is None else mode & ~umask())
         move_into_place(beside, target)
     except (OSError, duckdb.Error) as error:
         raise _not_written(target, error) from None
     finally:
         remove_database(beside)
+
+
+def files_of_copy(target: Path) -> list[Path]:
+    """Return the files that ``write_copy`` to *target* and DuckDB write on the way."""
+    beside = name_beside(target.resolve())
+    ends = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
+    return [beside.with_name(beside.name + end) for end in ends]
 
 
 def attach_new(
@@ -149,6 +163,23 @@ def only_new_clients_open(con: duckdb.DuckDBPyConnection) -> bool:
         " where database_name = current_database()"
     ).fetchone()
     return row is not None and row[0] is not None and not row[0].startswith("v1.")
+
+
+def umask() -> int:
+    """Return the permissions that new files of this process do not get."""
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
+@contextlib.contextmanager
+def _private_files() -> Iterator[None]:
+    """Let nobody else read the files that are made in a ``with`` block."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def _fill(con: duckdb.DuckDBPyConnection, file: Path, select: Select) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptlab.errors import SettingsError
+from promptlab.paths import check_regular
 
 if TYPE_CHECKING:
     import duckdb
@@ -37,8 +38,11 @@ def exported_marts(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     """
     import duckdb
 
+    from promptlab.database.connection import open_duckdb
+
     folder = folder.resolve()
     try:
+        check_regular(folder / "manifest.json")
         manifest = json.loads((folder / "manifest.json").read_text("utf-8"))
         tables = [t for t in manifest["tables"] if t["schema"] == "marts"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -46,7 +50,7 @@ def exported_marts(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             f"{folder}: holds no export (no manifest.json that names tables); make one"
             f" with `promptlab export --parquet {folder}`"
         ) from None
-    with duckdb.connect() as con:
+    with open_duckdb() as con:
         con.execute("set TimeZone = 'UTC'")
         con.execute("create schema marts")
         allowed = [str(folder), glob.escape(str(folder))]
@@ -90,6 +94,7 @@ def _files(folder: Path, pattern: str) -> list[str]:
     if not files:
         raise ValueError(f"there is no file {pattern}")
     for file in files:
+        check_regular(file)
         if not file.is_relative_to(folder):
             raise ValueError(f"{file} is outside of it")
     return [glob.escape(str(file)) for file in files]

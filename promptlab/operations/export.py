@@ -8,7 +8,6 @@ folder. ``manifest.json`` is written last.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -62,7 +61,7 @@ def export_parquet(
         WarehouseError: there is no room, or the folder cannot be written to.
     """
     folder = _checked(folder)
-    with warehouse.reading() as con:
+    with warehouse.reading(folders=[name_beside(folder)]) as con:
         tables = tables_of(con, *schemas, views=True)
         missing = set(schemas) - {table.schema for table in tables}
         if missing:
@@ -101,7 +100,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
 
 def _checked(folder: Path) -> Path:
     """The whole path of a folder that an export may be put at."""
-    folder = Path(os.path.abspath(folder))  # noqa: PTH100  # a link stays a link
+    folder = folder.resolve()  # a link stays a link
     if folder.is_dir():
         if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
             raise UsageError(
@@ -159,8 +158,38 @@ def write_manifest(
 def _write(
     con: duckdb.DuckDBPyConnection, table: StoredTable, folder: Path
 ) -> dict[str, Any]:
+    import duckdb
+
     path = folder / table.schema / table.name
     path.mkdir(parents=True)
+    try:
+        n_rows, is_by_month = _write_rows(con, table, path)
+    except duckdb.PermissionException:
+        raise UsageError(
+            f"{table}: is a view that reads other files, and an export has only what"
+            " is in the warehouse; drop the view, or leave out --schema"
+            f" {table.schema} (nothing was changed)"
+        ) from None
+    columns = con.execute(
+        "select column_name, data_type from duckdb_columns() where schema_name = $1"
+        " and table_name = $2 and database_name = current_database()"
+        " order by column_index",
+        [table.schema, table.name],
+    ).fetchall()
+    return {
+        "schema": table.schema,
+        "name": table.name,
+        "files": f"{table.schema}/{table.name}/**/*.parquet",
+        "rows": n_rows,
+        "partitioned_by": PARTITION if is_by_month else None,
+        "columns": [{"name": name, "type": kind} for name, kind in columns],
+    }
+
+
+def _write_rows(
+    con: duckdb.DuckDBPyConnection, table: StoredTable, path: Path
+) -> tuple[int, bool]:
+    """Write the rows of a table; returns how many, and whether they are by month."""
     row = con.execute(f"select count(*) from {table.sql}").fetchone()
     n_rows = 0 if row is None else int(row[0])
     # a memory task's id is not a task's, and its run may have no time
@@ -180,20 +209,7 @@ def _write(
         path = path / "data_0.parquet"
     target = str(path).replace("'", "''")
     con.execute(f"copy ({query}) to '{target}' ({options})")
-    columns = con.execute(
-        "select column_name, data_type from duckdb_columns() where schema_name = $1"
-        " and table_name = $2 and database_name = current_database()"
-        " order by column_index",
-        [table.schema, table.name],
-    ).fetchall()
-    return {
-        "schema": table.schema,
-        "name": table.name,
-        "files": f"{table.schema}/{table.name}/**/*.parquet",
-        "rows": n_rows,
-        "partitioned_by": PARTITION if is_by_month else None,
-        "columns": [{"name": name, "type": kind} for name, kind in columns],
-    }
+    return n_rows, is_by_month
 
 
 def _swap(beside: Path, folder: Path) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ingest.raw import SCHEMA_VERSION
 from promptlab.build.dbt import run_dbt
+from promptlab.database.connection import open_duckdb
 from promptlab.operations.export import write_manifest, written_beside
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ def export_from_spark(
 
 def _tables(folder: Path) -> list[dict[str, Any]]:
     """What was written, as the contracts name it."""
-    import duckdb
-
-    with duckdb.connect() as con:
+    with open_duckdb() as con:
         columns = con.execute(
             "select table_name, list(name order by position),"
             " list(upper(data_type) order by position)"

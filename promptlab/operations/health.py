@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from promptlab.database.connection import resolve
 from promptlab.database.copying import StoredTable, tables_of
 from promptlab.errors import DatabaseLocked, PromptlabError
 from promptlab.operations.health_sql import BUILT_CHECKS, RAW_CHECKS, Invariant
@@ -47,14 +49,15 @@ def examine(warehouse: WarehouseFile) -> Iterator[Finding]:
     """
     yield from _versions()
     db = warehouse.settings.db
-    if not db.exists():
+    file = resolve(db)
+    if not file.exists():
         fix = f"`promptlab run PATH --db {db}` makes it"
         yield Finding("file", "warehouse", "warn", f"{db}: not there yet", fix)
         return
     yield Finding("file", "warehouse", "ok", str(db))
-    yield Finding("file", "bytes", "ok", str(db.stat().st_size))
-    yield _log(db)
-    yield from _beside(db)
+    yield Finding("file", "bytes", "ok", str(file.stat().st_size))
+    yield _log(file)
+    yield from _beside(file)
     try:
         with warehouse.examining() as con:
             yield from _contents(con)
@@ -88,7 +91,7 @@ def _log(db: Path) -> Finding:
 
 
 def _beside(db: Path) -> Iterator[Finding]:
-    for backup in sorted(db.parent.glob(f"{db.name}.v*.bak")):
+    for backup in sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")):
         yield Finding(
             "file",
             "copy before an upgrade",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.database.copying import write_copy
+from promptlab.database.copying import files_of_copy, write_copy
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +36,6 @@ def publish(warehouse: WarehouseFile, path: Path) -> Path:
         raise UsageError(f"{path}: is the warehouse itself; publish to another path")
     with warehouse.built():
         pass  # a copy of nothing would mislead
-    with warehouse.reading() as con:
+    with warehouse.reading(files=files_of_copy(target)) as con:
         write_copy(con, target, mode=READ_ONLY)
     return target

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ingest import raw
-from promptlab.database.copying import tables_of, write_copy
+from promptlab.database.copying import file_of, tables_of, write_copy
 from promptlab.errors import NothingToDo
 from promptlab.operations import purge_sql
 from promptlab.operations.ownership import is_unknown
@@ -64,7 +64,7 @@ def find(
         NothingToDo: an id is not there, or nothing is older.
     """
     with warehouse.connect() as con:
-        return _find(con, warehouse.settings.db, tasks, runs, before)
+        return _find(con, tasks, runs, before)
 
 
 def purge(
@@ -84,9 +84,9 @@ def purge(
         DatabaseLocked: another process holds the file.
         WarehouseError: no room for the new file beside the old one.
     """
-    db = warehouse.settings.db
     with warehouse.writable() as con:
-        found = _find(con, db, tasks, runs, before)
+        db = file_of(con)
+        found = _find(con, tasks, runs, before)
         # so that nothing of the old file is left beside the new one
         con.execute("checkpoint")
         write_copy(con, db, select=purge_sql.kept_rows)
@@ -96,11 +96,11 @@ def purge(
 
 def _find(
     con: duckdb.DuckDBPyConnection,
-    db: Path,
     tasks: Sequence[str],
     runs: Sequence[str],
     before: date | None,
 ) -> Purge:
+    db = file_of(con)
     if "raw" not in {table.schema for table in tables_of(con)}:
         raise NothingToDo(f"{db}: nothing has been loaded yet")
     # the next build would bring back what is purged from the marts alone

@@ -11,7 +11,6 @@ import io
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
@@ -23,6 +22,12 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import UsageError
 from reports.charts.trend_png import trend
 from reports.files import folder_name
+from reports.mail.headers import (
+    check_address,
+    write_addresses,
+    write_file_name,
+    write_text,
+)
 from reports.mail.view import LIMITS, MailView, arrange_mail, one_line
 from reports.pages.render import environment, language_of, render, to_html
 from reports.printing.filters import Filters
@@ -212,34 +217,17 @@ def _write_headers(
     envelope: Envelope,
     filters: Filters,
 ) -> None:
-    sender = _address(envelope.sender)
+    sender = check_address(envelope.sender)
     subject = envelope.subject
     if subject is None:
         subject = subject_of(result, filters)
-    message["Subject"] = one_line(subject, 200)
-    message["From"] = Address("promptlab", sender.username, sender.domain)
-    if envelope.to:
-        message["To"] = [_address(to) for to in envelope.to]
-    else:
-        message["To"] = "undisclosed-recipients:;"
+    write_text(message, "Subject", subject, most=200)
+    write_addresses(message, "From", [f"promptlab <{sender}>"])
+    to = [check_address(to) for to in envelope.to] or ["undisclosed-recipients:;"]
+    write_addresses(message, "To", to)
     message["Date"] = format_datetime(result.generated_at)
-    message["Message-ID"] = f"<{_digest(result)}@{sender.domain}>"
+    message["Message-ID"] = f"<{_digest(result)}@{sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
-
-
-def _address(text: str) -> Address:
-    """Read ``name@example.com``; the header classes refuse anything cunning."""
-    try:
-        address = Address(addr_spec=text)
-    except (ValueError, IndexError, TypeError, AttributeError):
-        address = None
-    except Exception as error:  # noqa: BLE001 (their parser raises its own kinds)
-        raise UsageError(f"{text!r}: is no mail address: {error}") from None
-    if address is None or not (address.username and address.domain):
-        raise UsageError(f"{text!r}: is no mail address; write name@example.com")
-    if not text.isascii():
-        raise UsageError(f"{text!r}: only addresses in ASCII can be written to")
-    return address
 
 
 def _attach(
@@ -250,24 +238,20 @@ def _attach(
     *,
     zipped: bool,
 ) -> None:
-    if not zipped:
+    if zipped:
+        packed = io.BytesIO()
+        made = result.generated_at.timetuple()[:6]
+        inside = zipfile.ZipInfo(_PAGE, max(made, (1980, 1, 1, 0, 0, 0)))
+        inside.compress_type = zipfile.ZIP_DEFLATED
+        with zipfile.ZipFile(packed, "w") as file:
+            file.writestr(inside, page)
+        message.add_attachment(packed.getvalue(), maintype="application", subtype="zip")
+    else:
         message.add_attachment(
-            page,
-            maintype="text",
-            subtype="html",
-            filename=name,
-            params={"charset": "utf-8"},
+            page, maintype="text", subtype="html", params={"charset": "utf-8"}
         )
-        return
-    packed = io.BytesIO()
-    made = result.generated_at.timetuple()[:6]
-    inside = zipfile.ZipInfo(_PAGE, max(made, (1980, 1, 1, 0, 0, 0)))
-    inside.compress_type = zipfile.ZIP_DEFLATED
-    with zipfile.ZipFile(packed, "w") as file:
-        file.writestr(inside, page)
-    message.add_attachment(
-        packed.getvalue(), maintype="application", subtype="zip", filename=name
-    )
+    *_, part = message.iter_attachments()
+    write_file_name(part, name)
 
 
 def _html_part(message: EmailMessage) -> EmailMessage:

@@ -98,3 +98,19 @@ def test_no_room_for_the_new_file_keeps_the_old(small_disk, tmp_path, command):
     assert "make room (nothing was changed)" in err
     assert contents(db) == before
     assert {p.name for p in small_disk.iterdir()} <= {"w.duckdb", "filler"}
+
+
+def test_a_report_on_a_full_disk_says_so_and_keeps_the_old(small_disk, tmp_path):
+    db = tmp_path / "w.duckdb"
+    Warehouse(db).ingest(write_many(tmp_path / "in", files=2, cases=2))
+    Warehouse(db).build()
+    call = ("report", "--all", "--db", db, "--out", small_disk / "out")
+    code, _, err = finish(start(*call))
+    assert code == 0, err
+    before = {p: p.read_bytes() for p in small_disk.rglob("*") if p.is_file()}
+    (small_disk / "filler").write_bytes(b"x" * shutil.disk_usage(small_disk).free)
+    code, _, err = finish(start(*call))
+    assert code == 70
+    assert "the disk is full; make room" in err
+    assert "internal error" not in err
+    assert {p: p.read_bytes() for p in before} == before

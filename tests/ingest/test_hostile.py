@@ -144,9 +144,9 @@ def test_pipes_sockets_devices_and_loops_are_named_and_passed_over(tmp_path):
     assert told.pop("itself.json", "").startswith("cannot be read")
     assert told == {
         "a.json": None,
-        "device.json": "cannot be read: it is a device, no file",
-        "pipe.json": "cannot be read: it is a pipe, no file",
-        "socket.json": "cannot be read: it is a socket, no file",
+        "device.json": "cannot be read: it is a device, not a file",
+        "pipe.json": "cannot be read: it is a pipe, not a file",
+        "socket.json": "cannot be read: it is a socket, not a file",
     }
     assert ingested.n_loaded == 1
 

@@ -53,7 +53,7 @@ def test_a_subject_of_ones_own_is_used(call, tmp_path):
     ("arguments", "words"),
     [
         (("send", "--to", "a@example.com"), "mail_from (the sender), smtp_host (the"),
-        (("send", "--to", "nobody", "--dry-run"), "no mail address"),
+        (("send", "--to", "nobody", "--dry-run"), "not a mail address"),
         (("send", "--to", "a@b.cn", "--dry-run", "--attach", "link"), "report_url"),
     ],
 )

@@ -33,6 +33,7 @@ from ingest.reading.problems import Problem
 from ingest.reading.source import Source
 from promptlab.contracts.table_mapping import TableMapping
 from promptlab.errors import InputError
+from promptlab.paths import check_regular
 
 _ROWS = 1000
 
@@ -112,6 +113,7 @@ def _first_rows(path: Path) -> list[Row]:
     from datetime import UTC, datetime
 
     try:
+        check_regular(path)
         with path.open("rb") as file:
             head = file.read(1 << 20)
         form = form_of(head)

@@ -1,0 +1,152 @@
+"""A warehouse file from anybody: what its views and macros name is not read."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.database import copying
+from promptlab.warehouse import Warehouse
+from tests.faults.conftest import contents
+from tests.ingest.test_load import task as task_file
+from tests.ingest.test_load import write
+
+SECRET = "S3CRET-OF-THE-MACHINE"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    file = tmp_path / "elsewhere" / "secret.csv"
+    file.parent.mkdir()
+    file.write_text(SECRET)
+    return file
+
+
+def _views(secret: Path) -> dict[str, str]:
+    read = f"select content from read_text('{secret}')"
+    macro = "create macro marts.reads(p) as table select content from read_text(p); "
+    return {
+        "a mart more": f"create view marts.leak as {read}",
+        "a raw table more": f"create view raw.leak as {read}",
+        "a view of CSV": f"create view marts.leak as from read_csv('{secret}', header=false)",
+        "a view of a path": f"create view marts.leak as from '{secret}'",
+        "a folder": f"create view marts.leak as from glob('{secret.parent}/*')",
+        "a macro of tables": f"{macro}create view marts.leak as from marts.reads('{secret}')",
+        "rejects": "alter table raw.rejects rename to kept; create view raw.rejects as"
+        f" select * replace (({read}) as message) from raw.kept",
+        "tasks": "alter table raw.tasks rename to kept; create view raw.tasks as"
+        f" select * replace (({read}) as title) from raw.kept",
+        "summaries": "alter table marts.dim_tasks rename to kept; create view"
+        f" marts.dim_tasks as select * replace (({read}) as title) from marts.kept",
+        "a function of ours": f"create macro main.lower(x) as ({read})",
+        "another function": f"create macro main.coalesce(x, y) as ({read})",
+        "a sum": f"create macro main.strftime(x, y) as ({read})",
+    }  # fmt: skip
+
+
+KINDS = list(_views(Path("x")))
+
+READERS = [
+    ("export", "--parquet", "out", "--schema", "marts", "--schema", "raw"),
+    ("export", "--parquet", "out-of-marts"),
+    ("export", "--every-eval-ever", "out-evals"),
+    ("publish", "out.duckdb"),
+    ("report", "--all", "--out", "out-reports"),
+    ("doctor", "--wide"),
+    ("runs",),
+    ("gate", "latest"),
+    ("query", "from raw.rejects"),
+    ("purge", "--task", "{task}"),
+    ("docs", "--out", "out-docs"),
+]
+WRITERS = [
+    ("purge", "--task", "{task}", "--yes"),
+    ("build", "--full-refresh"),
+    ("run", "in", "--out", "out"),
+    ("baseline", "set", "{task}"),
+]
+
+
+CALLS = [(kind, READERS) for kind in KINDS] + [
+    (kind, [writer])
+    for kind in ("rejects", "tasks", "summaries", "a function of ours")
+    for writer in WRITERS
+]
+
+
+@pytest.mark.parametrize(("kind", "commands"), CALLS)
+def test_no_command_reads_another_file_for_a_warehouse(
+    kind, commands, writable_example_db, secret, tmp_path, monkeypatch, capfd
+):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    db = shutil.move(writable_example_db, folder / "w.duckdb")
+    write(folder / "in" / "a.json", task_file("new"))
+    with duckdb.connect(str(db)) as con:
+        (task,) = con.execute("select min(task_id) from marts.dim_tasks").fetchone()
+        con.execute(_views(secret)[kind])
+    for command in commands:
+        run_cli([*(part.format(task=task) for part in command), "--db", str(db)])
+    told = "".join(capfd.readouterr())
+    assert SECRET not in told
+    assert "Traceback" not in told
+    for file in folder.rglob("*"):
+        if file.is_file() and file.suffix not in (".duckdb", ".parquet"):
+            assert SECRET.encode() not in file.read_bytes(), file
+    for made in folder.rglob("*.parquet"):
+        assert SECRET not in repr(pl.read_parquet(made).to_dicts()), made
+    for made in folder.rglob("*.duckdb"):
+        assert SECRET not in repr(_tables(made)), made
+
+
+def _tables(db: Path) -> list[object]:
+    """Every row of every table that is stored; blocks of the file are compressed."""
+    with duckdb.connect(str(db), read_only=True) as con:
+        return [
+            con.execute(f"from {table.sql}").fetchall()
+            for table in copying.tables_of(con)
+        ]
+
+
+def test_an_export_names_the_view_that_reads_another_file(
+    writable_example_db, secret, tmp_path, capsys
+):
+    with duckdb.connect(str(writable_example_db)) as con:
+        con.execute(_views(secret)["a mart more"])
+    out = tmp_path / "out"
+    call = ["export", "--parquet", str(out), "--db", str(writable_example_db)]
+    assert run_cli(call) == 2
+    assert "marts.leak: is a view that reads other files" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_views_among_our_own_marts_are_exported(example_db, tmp_path):
+    out = tmp_path / "it's [an] export"
+    call = ["export", "--parquet", str(out), "--db", str(example_db)]
+    assert run_cli(call) == 0
+    with duckdb.connect(str(example_db), read_only=True) as con:
+        views = con.execute(
+            "select view_name from duckdb_views() where schema_name = 'marts'"
+        ).fetchall()
+        assert views
+        for (view,) in views:
+            path = str(out / "marts" / view / "**" / "*.parquet").replace("'", "''")
+            path = path.replace("[an]", "[[]an[]]")
+            stored = con.execute(f"select count(*) from marts.{view}").fetchone()
+            assert con.execute(f"select count(*) from '{path}'").fetchone() == stored
+
+
+def test_a_purge_and_a_copy_of_a_clean_warehouse_need_no_more(
+    writable_example_db, tmp_path
+):
+    warehouse = Warehouse(writable_example_db)
+    before = contents(writable_example_db)
+    call = ["publish", str(tmp_path / "c.duckdb"), "--db", str(warehouse.settings.db)]
+    assert run_cli(call) == 0
+    assert contents(tmp_path / "c.duckdb") == before
