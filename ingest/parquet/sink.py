@@ -142,7 +142,7 @@ def _commit(
         keys = one.reading.keys
         replaced = live.keys() & set(keys)
         columns = load_columns(
-            [(load_id, one)], [one.reading], replaced, ingest_version
+            [(load_id, one)], [one.reading], replaced, ingest_version, written[0][0]
         )
         loads.append(frame_of("loads", columns))
         live.update(dict.fromkeys(keys, load_id))

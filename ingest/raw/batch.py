@@ -110,6 +110,7 @@ def load_columns(
     readings: Sequence[Reading],
     replaced: set[Key],
     ingest_version: str,
+    ingest_id: int,
 ) -> Columns:
     """Rows of ``raw.loads``, one per file.
 
@@ -118,6 +119,7 @@ def load_columns(
         readings: keys and counts of each whole file.
         replaced: objects that had live rows before.
         ingest_version: of promptlab.
+        ingest_id: first load of this call.
     """
 
     def ids(keys: Iterable[Key]) -> str:
@@ -148,4 +150,5 @@ def load_columns(
             else None
             for one in files
         ],
+        "ingest_id": [ingest_id] * len(files),
     }

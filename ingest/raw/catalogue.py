@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 # 1  first version
 # 2  requested comparisons, what was built, what each load brought, purged loads
 # 3  runs of other tools: their verdicts, assertions, scores and totals
 # 4  golden answers that are compared as JSON are flattened
+# 5  which files one call read
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids looked for in it."""

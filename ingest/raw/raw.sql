@@ -52,7 +52,8 @@ create table if not exists raw.loads (
     ingest_version varchar not null,    -- Version of promptlab that read it
     read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
     objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
-    runs json                           -- files of other tools: task → hash, equal for copies of one run; else null
+    runs json,                          -- files of other tools: task → hash, equal for copies of one run; else null
+    ingest_id bigint                    -- first load of the call that read it; null: loaded by an earlier schema version
 );
 
 -- One problem of one record; they outlive the replacement of their file.

@@ -42,6 +42,7 @@ class Writer:
         self._con = con
         self._ingest_version = ingest_version
         self._first_load_id = 0
+        self._ingest_id: int | None = None
         self._before: Reading | None = None  # batches of an open file, without rows
         self._replaced: set[Key] = set()
         self._written: dict[Path, tuple[int, str]] = {}
@@ -81,7 +82,11 @@ class Writer:
             self._before = added(self._before, batch[-1].reading)
             return
         totals = [added(self._before, one.reading) for one in batch]
-        loads = load_columns(numbered, totals, self._replaced, self._ingest_version)
+        if self._ingest_id is None:
+            self._ingest_id = self._first_load_id
+        loads = load_columns(
+            numbered, totals, self._replaced, self._ingest_version, self._ingest_id
+        )
         if self._replaced:
             _mark_replaced(self._con)
         raw.append(self._con, "loads", [loads])

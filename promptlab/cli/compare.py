@@ -44,13 +44,6 @@ if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
     from reports.edition import Edition
 
-EXIT_CODES = {
-    "improved": 0,
-    "no_reliable_change": 0,
-    "regressed": 1,
-    "inconclusive": 4,
-    "not_comparable": 4,
-}
 SHOWN = 20
 
 _SOURCES = {
@@ -92,11 +85,11 @@ def command(
     prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
-    Exits 1 if the overall score regressed or a must-have was lost, 4 if nothing can be
-    concluded.
+    Exits as `gate` does: 1 if the policy says not to ship, 4 if it cannot tell.
     """
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import compare
+    from promptlab.history.gate import exit_code
     from reports.gate.verdict import gate_result
 
     if len(tasks) > 2:
@@ -124,8 +117,7 @@ def command(
     _print(comparison, gate, call)
     if page is not None:
         call.say(f"written: {page}")
-    code = 1 if comparison.counts.must_have_lost else EXIT_CODES[comparison.verdict]
-    return 0 if code == 4 and allow_inconclusive else code
+    return exit_code([gate], allow_inconclusive=allow_inconclusive)
 
 
 def _write(

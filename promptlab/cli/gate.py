@@ -1,7 +1,8 @@
-"""``promptlab gate``: a task against a policy; the exit code tells."""
+"""``promptlab gate``: tasks against a policy; the exit code is the answer."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from promptlab.cli.output import (
     Table,
     print_headline,
     print_objects,
+    print_rows,
     print_text,
 )
 from promptlab.cli.report import policy_option
@@ -23,7 +25,6 @@ from promptlab.cli.report import policy_option
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
 
-EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4}
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
 _COLUMNS = ("rule", "value", "limit", "verdict", "note")
@@ -49,68 +50,97 @@ def command(
     init: bool,
     allow_inconclusive: bool,
 ) -> int:
-    """Hold a task against a policy, rule by rule.
+    """Hold tasks against a policy, rule by rule.
 
-    TASK is an id, a unique prefix of one, `latest` or `previous`. Exits 0 if every rule
-    passes, 1 if one fails, 4 if one could not be judged. Where GITHUB_STEP_SUMMARY
-    names a file, the result is appended to it as Markdown. The first run of a title has
-    nothing to compare with and passes, unless the policy says `require_baseline`.
+    TASK is an id, a unique prefix of one, `previous`, or `latest`: every task that the
+    newest load brought, of each title and model the newest. Exits 0 if every rule
+    passes, 1 if one fails, 4 if one could not be judged; of several tasks the worst.
+    Where GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
+    The first run of a title has nothing to compare with and passes, unless the policy
+    says `require_baseline`.
     """
-    from promptlab.history.gate import judge
+    from promptlab.history.gate import exit_code, judge
     from reports.gate.policy import default_policy, load_policy
 
     if init:
         click.echo(default_policy(), nl=False)
         return 0
-    result = judge(
+    results = judge(
         call.warehouse(),
         task,
         load_policy(call.settings.policy),
         lang=call.settings.lang,
     )
-    _print(result, call)
-    _append_summary(result)
-    code = EXIT_CODES[result.verdict]
-    return 0 if code == 4 and allow_inconclusive else code
+    _print(results, call)
+    _append_summary(results)
+    return exit_code(results, allow_inconclusive=allow_inconclusive)
 
 
-def _print(result: GateResult, call: Call) -> None:
+def _print(results: list[GateResult], call: Call) -> None:
     from reports.formats.comparisons import gate_junit, gate_markdown
 
     form = call.format
     if form == "json":
-        click.echo(result.model_dump_json(indent=2))
+        if len(results) == 1:
+            click.echo(results[0].model_dump_json(indent=2))
+        else:
+            objects = [result.model_dump(mode="json") for result in results]
+            click.echo(json.dumps(objects, ensure_ascii=False, indent=2))
     elif form == "csv":
-        print_objects(result.rules, _COLUMNS, "csv")
+        print_rows(
+            ("task_id", *_COLUMNS),
+            [
+                (result.task_id, *(getattr(rule, name) for name in _COLUMNS))
+                for result in results
+                for rule in result.rules
+            ],
+            "csv",
+        )
     elif form == "md":
-        click.echo(gate_markdown(result), nl=False)
+        click.echo("\n".join(map(gate_markdown, results)), nl=False)
     elif form == "junit":
-        click.echo(gate_junit(result), nl=False)
+        click.echo(gate_junit(results), nl=False)
+    elif len(results) == 1:
+        _print_one(results[0], call)
     else:
-        print_headline(result)
-        against = spoken(
-            "against {baseline}; policy: {policy}",
-            baseline=result.baseline_task_id or spoken("no baseline"),
-            policy=spoken(result.policy),
-        )
-        print_text(
-            f"{result.title}  {result.task_id}  {result.prompt_version}  {result.model}"
-            f"  {against}"
-        )
+        _print_lines(results, call)
+
+
+def _print_one(result: GateResult, call: Call) -> None:
+    print_headline(result)
+    against = spoken(
+        "against {baseline}; policy: {policy}",
+        baseline=result.baseline_task_id or spoken("no baseline"),
+        policy=spoken(result.policy),
+    )
+    print_text(
+        f"{result.title}  {result.task_id}  {result.prompt_version}  {result.model}"
+        f"  {against}"
+    )
+    click.echo()
+    print_objects(result.rules, _COLUMNS, "table", _TABLE)
+    told = [
+        (rule.rule, rule.note)
+        for rule in result.rules
+        if rule.note and (call.wide or rule.verdict in ("fail", "inconclusive"))
+    ]
+    if told:
         click.echo()
-        print_objects(result.rules, _COLUMNS, "table", _TABLE)
-        told = [
-            (rule.rule, rule.note)
-            for rule in result.rules
-            if rule.note and (call.wide or rule.verdict in ("fail", "inconclusive"))
-        ]
-        if told:
-            click.echo()
-        for rule, note in told:
-            print_text(f"{rule}: {note}", lead="  ")
+    for rule, note in told:
+        print_text(f"{rule}: {note}", lead="  ")
 
 
-def _append_summary(result: GateResult) -> None:
+def _print_lines(results: list[GateResult], call: Call) -> None:
+    """A decision per task, the worst first; the rules are those of `gate TASK`."""
+    order = ("fail", "inconclusive", "pass")
+    for result in sorted(results, key=lambda each: order.index(each.verdict)):
+        print_headline(result)
+        print_text(f"{result.title}  {result.model}  {result.task_id}", lead="  ")
+        if call.wide:
+            print_objects(result.rules, _COLUMNS, "table", _TABLE)
+
+
+def _append_summary(results: list[GateResult]) -> None:
     from promptlab.errors import SettingsError
     from reports.formats.comparisons import gate_markdown
 
@@ -119,7 +149,7 @@ def _append_summary(result: GateResult) -> None:
         return
     try:
         with Path(target).open("a", encoding="utf-8") as file:
-            file.write(gate_markdown(result))
+            file.write("\n".join(map(gate_markdown, results)))
     except OSError as error:
         raise SettingsError(
             f"{SUMMARY}: {target}: cannot be written: {error}"

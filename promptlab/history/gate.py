@@ -1,4 +1,4 @@
-"""The gate of one task, where the comparison it needs may have to be built first."""
+"""The gate of tasks, where the comparisons it needs may have to be built first."""
 
 from __future__ import annotations
 
@@ -11,8 +11,36 @@ from reports.gate.policy import Policy
 from reports.gate.verdict import gate_result
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import duckdb
+
     from promptlab.contracts.gate import GateResult
     from promptlab.warehouse_file import WarehouseFile
+
+EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4}
+
+# Of several runs of one title and model that came together, the newest is judged.
+_NEWEST_LOAD = """
+with loaded as (
+
+    select tasks.*, coalesce(loads.ingest_id, loads.load_id) as ingest_id
+    from marts.dim_tasks as tasks
+    inner join raw.loads as loads using (load_id)
+
+)
+
+select
+    task_id,
+    title,
+    row_number() over (
+        partition by title, model order by created_at desc, task_id desc
+    ) as newness
+from loaded
+where ingest_id = (select max(ingest_id) from loaded)
+qualify newness = 1
+order by title, task_id
+"""
 
 
 def judge(
@@ -21,21 +49,37 @@ def judge(
     policy: Policy,
     *,
     lang: str,
-) -> GateResult:
-    """Hold a task against a policy.
+) -> list[GateResult]:
+    """Hold a task, or all tasks that were loaded last, against a policy.
 
     Args:
         warehouse: the warehouse of the task.
-        task: an id, a unique prefix, ``latest`` or ``previous``.
+        task: an id, a unique prefix, ``previous``; ``latest``: every task that the
+            newest load brought, of each title and model the newest.
         policy: the rules, and where they come from.
         lang: language of the notes, ``zh`` or ``en``.
+
+    Returns:
+        A result per task.
 
     Raises:
         UsageError: no such task, or the policy asks for nothing.
         NothingToDo: nothing is built.
     """
     with warehouse.built() as con:
-        task_id = resolve_task(con, task)
+        task_ids = _newest(con) if task == "latest" else [resolve_task(con, task)]
+    return [_judged(warehouse, task_id, policy, lang=lang) for task_id in task_ids]
+
+
+def _newest(con: duckdb.DuckDBPyConnection) -> list[str]:
+    found = [str(row[0]) for row in con.execute(_NEWEST_LOAD).fetchall()]
+    return found or [resolve_task(con, "latest")]
+
+
+def _judged(
+    warehouse: WarehouseFile, task_id: str, policy: Policy, *, lang: str
+) -> GateResult:
+    with warehouse.built() as con:
         result = gate_result(con, task_id, policy, lang=lang)
     if result.baseline_task_id is not None:
         return result
@@ -46,3 +90,21 @@ def judge(
         return result
     with warehouse.built() as con:
         return gate_result(con, task_id, policy, lang=lang)
+
+
+def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:
+    """Return the worst exit code: 1 before 4 before 0.
+
+    Args:
+        results: Of the gate.
+        allow_inconclusive: Take 4 for 0, but only where something was compared: that
+            no case could be is never a pass.
+    """
+    codes = set()
+    for result in results:
+        code = EXIT_CODES[result.verdict]
+        before, missing = result.n_cases_before, result.not_compared.n
+        if code == 4 and allow_inconclusive and before > missing:
+            code = 0
+        codes.add(code)
+    return next(code for code in (1, 4, 0) if code in codes)

@@ -101,12 +101,20 @@ from touched_titles where title not in (
     select title from raw.tasks anti join purged_tasks using (task_id)
 );
 
--- One task that is left of each touched title is built again, and the title with it.
+-- Files that lose some of their tasks: what they claim of all no longer says anything.
+create or replace temp table thinned_runs as
+select distinct load_id from raw.tasks semi join purged_tasks using (task_id);
+
+-- One task that is left of each touched title is built again, and the title with it; so
+-- are the tasks of a file that loses others.
 create or replace temp table tasks_to_build as
-from purged_tasks union all
+from purged_tasks union
 select min(task_id) from raw.tasks anti join purged_tasks using (task_id)
 where title in (from touched_titles)
-group by title;
+group by title
+union
+select task_id from raw.tasks anti join purged_tasks using (task_id)
+where load_id in (from thinned_runs);
 """
 
 
@@ -176,13 +184,18 @@ _REJECT_GOES = """
 """
 
 
+# Totals over all tasks of a run, held by one of them.
+_TOTAL_GOES = "scope = 'run' and load_id in (from thinned_runs)"
+
+
 def _is_purged(table: StoredTable) -> str:
     """The condition under which a row is purged."""
     if is_step(table):
         return "true"
     if str(table) == "raw.rejects":
         return _REJECT_GOES
-    return _goes((rule_of(table) or STAYS).owners)
+    goes = _goes((rule_of(table) or STAYS).owners)
+    return f"{goes} or {_TOTAL_GOES}" if str(table) == "raw.reported_totals" else goes
 
 
 # What stays of a purged load is its hash: the file is known when it comes again.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from promptlab.contracts.comparison import Comparison
@@ -54,22 +55,29 @@ def gate_markdown(result: GateResult, *, templates: Path | None = None) -> str:
     return render(environment(result.lang, templates), "gate.md.j2", result=result)
 
 
-def gate_junit(result: GateResult, *, templates: Path | None = None) -> str:
-    """Return *result* as JUnit XML: a test per rule.
+def gate_junit(results: Sequence[GateResult], *, templates: Path | None = None) -> str:
+    """Return *results* as JUnit XML: a suite per task, a test per rule.
 
     A rule that could not be judged is an error, for a CI must not show it as green.
 
     Args:
-        result: What the gate said.
+        results: What the gate said, of one task at least.
         templates: Folder whose files replace the built-in ones of the same name.
     """
-    counts = {
-        verdict: sum(rule.verdict == verdict for rule in result.rules)
-        for verdict in ("fail", "inconclusive", "skipped")
-    }
     return render(
-        environment(result.lang, templates),
+        environment(results[0].lang, templates),
         "gate.junit.xml.j2",
-        result=result,
-        counts=counts,
+        suites=[(result, _counts([result])) for result in results],
+        counts=_counts(results),
     )
+
+
+def _counts(results: Sequence[GateResult]) -> dict[str, int]:
+    rules = [rule for result in results for rule in result.rules]
+    return {
+        "all": len(rules),
+        **{
+            verdict: sum(rule.verdict == verdict for rule in rules)
+            for verdict in ("fail", "inconclusive", "skipped")
+        },
+    }

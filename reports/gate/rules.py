@@ -53,6 +53,7 @@ class Gate:
         policy = self.policy
         for row in self.numbers.partial:
             yield self._partial(row)
+        yield from self._yardstick()
         for name in ("min_score", "min_pass_rate"):
             yield from self._at_least(name, getattr(policy, name), _MEASURES[name])
         yield from self._coverage(policy.min_coverage)
@@ -94,6 +95,23 @@ class Gate:
             total=row["n_total"],
         )
         return _rule("all_rows", None, None, "inconclusive", note)
+
+    def _yardstick(self) -> Iterator[GateRule]:
+        """What judged the baseline has to judge the task; else a break goes unseen."""
+        changes = self.numbers.changes
+        for gap in changes.gaps if changes else ():
+            before, now = gap["n_before"], gap["n_now"]
+            limit = self.policy.regression.min_coverage
+            share = now / before
+            # a few rounds or scores less may be tolerated, nothing else
+            tolerated = limit if gap["gap"] in _IN_PARTS else None
+            verdict: RuleVerdict = "inconclusive"
+            if tolerated is not None and share >= tolerated:
+                verdict = "pass"
+            note = self.texts.text(
+                f"gate_note.{gap['gap']}", name=gap["name"] or "", n=now, total=before
+            )
+            yield _rule("same_yardstick", share, tolerated, verdict, note)
 
     def _at_least(
         self, rule: str, limit: float | None, measure: str
@@ -292,6 +310,9 @@ class Gate:
         note = self.texts.text("gate_note.not_significant", conclusion=score.conclusion)
         return _rule(rule, drop, limit, "inconclusive", note)
 
+
+_IN_PARTS = frozenset({"dimension_unscored", "rounds_missing"})
+"""Gaps that may be small: the policy's ``min_coverage`` is their limit."""
 
 _MEASURES = {
     "min_score": "overall_score",

@@ -33,9 +33,20 @@ if TYPE_CHECKING:
     import duckdb
 
 _BASELINES = """
-select task_id, baseline_task_id, baseline_source
-from marts.dim_task_baselines
-where task_id in (select unnest($tasks))
+select
+    baselines.task_id,
+    baselines.baseline_task_id,
+    baselines.baseline_source,
+    exists (
+        select 1 from marts.dim_tasks as earlier
+        where
+            earlier.title = tasks.title
+            and (earlier.created_at, earlier.task_id)
+            < (tasks.created_at, tasks.task_id)
+    ) as has_earlier
+from marts.dim_task_baselines as baselines
+inner join marts.dim_tasks as tasks using (task_id)
+where baselines.task_id in (select unnest($tasks))
 """
 
 _OURS = ("analysis", "results")
@@ -141,7 +152,9 @@ def _of_history(
     filters: Filters,
 ) -> tuple[dict[str, str], dict[str, str]]:
     column = "baseline_task_id" if wanted == "baseline" else "previous_task_id"
-    sql = _BASELINES.replace("baseline_task_id", f"{column} as baseline_task_id")
+    sql = _BASELINES.replace(
+        "baselines.baseline_task_id", f"baselines.{column} as baseline_task_id"
+    )
     listed = {row["task_id"]: row for row in rows(con, sql, {"tasks": list(task_ids)})}
     found, why_not = {}, {}
     for task_id in task_ids:
@@ -150,6 +163,8 @@ def _of_history(
             why_not[task_id] = filters.catalogue.text("gate_note.baseline_gone")
         elif row["baseline_task_id"] is not None:
             found[task_id] = row["baseline_task_id"]
+        elif row["has_earlier"]:
+            why_not[task_id] = filters.catalogue.text("gate_note.earlier_partial")
     return found, why_not
 
 

@@ -52,7 +52,7 @@ where task_id in (select unnest($tasks))
 order by weight_used desc, dimension_position, dimension_id
 """
 
-# The task's cases, and those of the baseline that it does not have.
+# The task's cases, and those of the baseline that it does not have with this tag.
 _TAGGED = """
 with asked as (
 
@@ -77,7 +77,12 @@ from marts.fct_case_changes as changes
 inner join asked using (candidate_task_id, baseline_task_id)
 inner join marts.dim_case_tags as tags
     on changes.baseline_task_id = tags.task_id and changes.case_id = tags.case_id
-where changes.change = 'removed' and tags.tag in (select unnest($tags))
+anti join marts.dim_case_tags as kept
+    on
+        changes.candidate_task_id = kept.task_id
+        and changes.case_id = kept.case_id
+        and tags.tag = kept.tag
+where tags.tag in (select unnest($tags))
 
 order by tag, case_id
 """
@@ -109,10 +114,14 @@ where is_partial
 
 union all
 
-select task_id, 'rejected', n_cases, cast(facts ->> 'n_total' as bigint)
+select
+    task_id,
+    case code when 'rejected_case' then 'rejected' else code end,
+    n_cases,
+    cast(facts ->> 'n_total' as bigint)
 from marts.fct_alerts
 semi join asked using (task_id)
-where code = 'rejected_case'
+where code in ('rejected_case', 'duplicate_round')
 """
 
 _JUDGED_BEFORE = """(
@@ -121,10 +130,11 @@ _JUDGED_BEFORE = """(
 )"""
 
 # What broke is a passing case that does not pass any more, or a must-have lost: one
-# list, so that no count of ours differs from the cases that are named beside it. A case
-# that was judged or scored in the baseline is not compared where it is gone, has no
-# verdict and no score in the task, or was asked or expected something else.
-_CHANGES = f"""
+# list, so that no count of ours differs from the cases that are named next to it. A
+# case that was judged or scored in the baseline is not compared if it is gone, has lost
+# its verdict (whatever still scores it) or its score, or was asked or expected something
+# else.
+_CHANGES = """
 with asked as (
 
     select
@@ -159,9 +169,12 @@ changes as (
                 when 'newly_failing' then changes.status_change = 'newly_failing'
                 when 'not_compared'
                     then
-                        {_JUDGED_BEFORE}
-                        and changes.delta is null
-                        and changes.status_change is null
+                        changes.status_change is null
+                        and (
+                            changes.baseline_status in ('pass', 'fail', 'error')
+                            or changes.baseline_score is not null
+                            and changes.delta is null
+                        )
                 else changes.must_have_lost or changes.status_change = 'newly_failing'
             end
 
@@ -203,6 +216,22 @@ group by candidate_task_id
 """
 
 
+_GAPS = """
+with asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+)
+
+select candidate_task_id as task_id, gap, subject, name, n_before, n_now
+from marts.fct_yardstick_gaps
+inner join asked using (candidate_task_id, baseline_task_id)
+order by gap, subject
+"""
+
+
 @dataclass(frozen=True)
 class TagCases:
     """The cases of a task with one tag, by how they ended."""
@@ -227,6 +256,9 @@ class Changes:
     """By :data:`KINDS`."""
     n_cases: int
     """Cases of the baseline that have a verdict or a score there."""
+    gaps: list[Row]
+    """What judged the baseline and does not judge the task: ``gap``, ``subject``,
+    ``name``, ``n_before``, ``n_now`` of ``fct_yardstick_gaps``."""
 
 
 @dataclass(frozen=True)
@@ -305,6 +337,7 @@ def gate_numbers(
         ("alerts", _ALERTS, True),
         ("changes", _CHANGES, bool(pairs)),
         ("baseline", _CASES_OF_BASELINES, bool(pairs)),
+        ("gaps", _GAPS, bool(pairs)),
     ):
         for row in rows(con, sql, values) if wanted else []:
             found[row["task_id"]][name].append(row)
@@ -362,13 +395,27 @@ def _numbers(
         missed_targets=[d["name"] for i, d in dimensions.items() if i in missed],
         changes=None
         if baseline is None or not scores
-        else _changes(found, baseline, scores),
+        else _changes(found, baseline, scores, speech),
         partial=partial,
     )
 
 
+_OF_DIMENSIONS = frozenset(
+    {
+        "dimension_removed",
+        "dimension_unscored",
+        "dimension_unweighted",
+        "verdict_removed",
+    }
+)
+"""Gaps whose subject is a dimension."""
+
+
 def _changes(
-    found: _TaskRows, baseline: str, scores: Sequence[ScoreComparison]
+    found: _TaskRows,
+    baseline: str,
+    scores: Sequence[ScoreComparison],
+    speech: Speech,
 ) -> Changes:
     cases: dict[str, list[Row]] = defaultdict(list)
     for row in found["changes"]:
@@ -385,6 +432,12 @@ def _changes(
             for kind in KINDS
         },
         n_cases=sum(row["n"] for row in found["baseline"]),
+        gaps=[
+            row | {"name": speech.dimension(row["subject"], row["name"])}
+            if row["gap"] in _OF_DIMENSIONS
+            else row
+            for row in found["gaps"]
+        ],
     )
 
 

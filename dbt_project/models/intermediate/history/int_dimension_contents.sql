@@ -52,7 +52,8 @@ described as (
         dimensions.weight_configured,
 
         ---------- booleans
-        dimensions.is_share
+        dimensions.is_share,
+        dimensions.has_verdict
 
     from dimensions
     left join judges_joined using (task_id, dimension_id)

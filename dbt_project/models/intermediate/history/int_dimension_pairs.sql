@@ -62,7 +62,11 @@ paired as (
         coalesce(of_candidates.dimension_position, 1000 + of_baselines.dimension_position)
             as dimension_position,
         coalesce(of_candidates.weight_configured, 0) as weight,
-        of_baselines.weight_configured as baseline_weight
+        of_baselines.weight_configured as baseline_weight,
+
+        ---------- booleans
+        coalesce(of_candidates.has_verdict, false) as has_verdict,
+        coalesce(of_baselines.has_verdict, false) as baseline_has_verdict
 
     from of_candidates
     full outer join of_baselines using (baseline_task_id, candidate_task_id, dimension_id)

@@ -1,0 +1,197 @@
+{{ config(unique_key='candidate_task_id', meta={'batch': 'comparisons'}) }}
+
+-- What judged the baseline has to judge the candidate; otherwise no case can break there.
+with
+
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+cases as (select * from {{ ref('int_case_pairs') }} where present_in = 'both'),
+dimensions as (select * from {{ ref('int_dimension_pairs') }}),
+tasks as (select * from {{ ref('int_tasks_resolved') }}),
+testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
+case_scores as (
+    select * from {{ ref('int_case_scores') }}
+    where
+        score is not null
+        and (
+            task_id in (select pairs.baseline_task_id from pairs)
+            or task_id in (select pairs.candidate_task_id from pairs)
+        )
+),
+case_results as (
+    select * from {{ ref('int_case_results') }}
+    where
+        task_id in (select pairs.baseline_task_id from pairs)
+        or task_id in (select pairs.candidate_task_id from pairs)
+),
+matches as (
+    select * from {{ ref('fct_match_results') }}
+    where task_id in (select pairs.candidate_task_id from pairs)
+),
+
+scored_dimensions as (
+
+    select
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        of_baselines.dimension_id,
+        count(*) as n_before,
+        count(of_candidates.score) as n_now
+
+    from cases
+    inner join case_scores as of_baselines
+        on
+            cases.baseline_task_id = of_baselines.task_id
+            and cases.case_id = of_baselines.case_id
+    left join case_scores as of_candidates
+        on
+            cases.candidate_task_id = of_candidates.task_id
+            and cases.case_id = of_candidates.case_id
+            and of_baselines.dimension_id = of_candidates.dimension_id
+    group by cases.baseline_task_id, cases.candidate_task_id, of_baselines.dimension_id
+
+),
+
+of_dimensions as (
+
+    select
+        dimensions.baseline_task_id,
+        dimensions.candidate_task_id,
+        case
+            when dimensions.reason = 'dimension_removed' then 'dimension_removed'
+            when dimensions.baseline_weight > 0 and dimensions.weight = 0
+                then 'dimension_unweighted'
+            when dimensions.baseline_has_verdict and not dimensions.has_verdict
+                then 'verdict_removed'
+            when scored_dimensions.n_now < scored_dimensions.n_before
+                then 'dimension_unscored'
+        end as gap,
+        dimensions.dimension_id as subject,
+        dimensions.name,
+        scored_dimensions.n_before,
+        case
+            when dimensions.reason = 'dimension_removed' then 0
+            else scored_dimensions.n_now
+        end as n_now
+
+    from dimensions
+    inner join scored_dimensions using (baseline_task_id, candidate_task_id, dimension_id)
+    where dimensions.baseline_weight > 0 or dimensions.baseline_has_verdict
+
+),
+
+of_rounds as (
+
+    select
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        'rounds_missing' as gap,
+        'rounds' as subject,
+        cast(null as string) as name,
+        cast(sum(of_baselines.n_rounds) as bigint) as n_before,
+        cast(sum(least(of_baselines.n_rounds, of_candidates.n_rounds)) as bigint) as n_now
+
+    from cases
+    inner join case_results as of_baselines
+        on
+            cases.baseline_task_id = of_baselines.task_id
+            and cases.case_id = of_baselines.case_id
+    inner join case_results as of_candidates
+        on
+            cases.candidate_task_id = of_candidates.task_id
+            and cases.case_id = of_candidates.case_id
+    group by cases.baseline_task_id, cases.candidate_task_id
+    having n_now < n_before
+
+),
+
+of_testsets as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        'testset_rejected' as gap,
+        testsets.testset_id as subject,
+        testsets.testset_id as name,
+        testsets.cases + loads.rows_rejected as n_before,
+        testsets.cases as n_now
+
+    from pairs
+    inner join tasks on pairs.candidate_task_id = tasks.task_id
+    inner join testsets using (testset_id)
+    inner join loads on testsets.load_id = loads.load_id
+    where loads.rows_rejected > 0
+
+),
+
+expected_cases as (
+
+    select
+        task_id,
+        case_id,
+        bool_or(status = 'unevaluated') as is_unjudged
+
+    from matches
+    group by task_id, case_id
+
+),
+
+of_expectations as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        'expectations_unjudged' as gap,
+        'expectations' as subject,
+        cast(null as string) as name,
+        count(*) as n_before,
+        count(*) filter (where not expected_cases.is_unjudged) as n_now
+
+    from pairs
+    inner join expected_cases on pairs.candidate_task_id = expected_cases.task_id
+    group by pairs.baseline_task_id, pairs.candidate_task_id
+    having n_now < n_before
+
+),
+
+gaps as (
+
+    select * from of_dimensions
+    where gap is not null
+
+    union all
+
+    select * from of_rounds
+
+    union all
+
+    select * from of_testsets
+
+    union all
+
+    select * from of_expectations
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        baseline_task_id,
+        candidate_task_id,
+
+        ---------- strings
+        gap,
+        subject,
+        name,
+
+        ---------- numerics
+        cast(n_before as bigint) as n_before,
+        cast(n_now as bigint) as n_now
+
+    from gaps
+
+)
+
+select * from final
