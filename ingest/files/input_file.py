@@ -27,7 +27,6 @@ class InputFile:
         self.path = path
         status = path.stat()
         self.size = status.st_size
-        self.modified = status.st_mtime
         self._state = _state(status)
 
     def whole(self) -> bytes:

@@ -109,8 +109,6 @@ def guess(path: Path) -> tuple[TableMapping, list[str]]:
 
 
 def _first_rows(path: Path) -> list[Row]:
-    from datetime import UTC, datetime
-
     try:
         with path.open("rb") as file:
             head = file.read(1 << 20)
@@ -121,8 +119,8 @@ def _first_rows(path: Path) -> list[Row]:
             raise InputError(
                 f"{path}: is no table: expected CSV, TSV, JSONL, Parquet or XLSX"
             )
-        now, size = datetime.now(UTC), path.stat().st_size
-        source = Source(b"", path.stem, path, str(path), now, size=size, form=form)
+        size = path.stat().st_size
+        source = Source(b"", path.stem, path, str(path), size=size, form=form)
         found = (r for r in rows_of(source, form) if not isinstance(r, Problem))
         return [row for _, row in islice(found, _ROWS)]
     except OSError as error:
