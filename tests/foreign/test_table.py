@@ -192,14 +192,14 @@ def test_words_for_pass_and_fail() -> None:
 
 
 def test_the_guess_says_what_the_columns_seem_to_mean(tmp_path: Path) -> None:
-    mapping, columns = guess(_written(tmp_path, PLAIN))
+    mapping, columns, _ = guess(_written(tmp_path, PLAIN))
     assert mapping == MAPPING
     assert len(columns) == 8
 
 
 def test_what_lies_on_no_known_scale_is_guessed_as_a_value(tmp_path: Path) -> None:
     rows = "question,answer,rating,cost\nNile?,sea,5,0.1\nOb?,sea,3,7\n"
-    mapping, _ = guess(_written(tmp_path, rows))
+    mapping, _, _ = guess(_written(tmp_path, rows))
     assert mapping.values == ("rating", "cost")
     assert mapping.lower_is_better == ("cost",)
     assert not mapping.scores
@@ -327,5 +327,5 @@ def test_the_guess_does_not_mind_a_few_odd_cells_nor_a_header_in_the_middle(
     tmp_path: Path,
 ) -> None:
     odd = "009,Ob?,sea,sea,Error,Error: rate limit,Error,x\n"
-    mapping, _ = guess(_written(tmp_path, PLAIN * 4 + odd))
+    mapping, _, _ = guess(_written(tmp_path, PLAIN * 4 + odd))
     assert mapping == MAPPING

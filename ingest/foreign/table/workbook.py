@@ -1,0 +1,272 @@
+"""XLSX, cell by cell: each keeps its own type, whatever is above and below it.
+
+A workbook is an archive of XML files. It is read as a stream with the standard library:
+libraries that give a column a type lose cells of other types, and those that lay out a
+whole sheet in memory can be made to allocate all of it by one cell in its last corner.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+from xml.parsers import expat
+
+from ingest.foreign.documents import Refused
+from ingest.reading.limits import Limits, in_mb
+from ingest.reading.problems import Problem
+
+_BLOCK = 1 << 18
+_CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_NO_DATE = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|General|E[+-]', re.I)
+_DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
+"""Built-in number formats that show a date or a time."""
+_LAST_DAY = 2_958_466
+"""Days from 1900 to 10000."""
+
+
+Cells = dict[int, Any]
+"""Column, from 1 → cell; empty cells are left out."""
+
+
+class CellError(NamedTuple):
+    """A cell whose formula failed."""
+
+    code: str
+    """``#N/A``, ``#DIV/0!``, …"""
+
+
+class Workbook:
+    """A workbook whose cells are read one after the other.
+
+    Raises:
+        Refused: It is no workbook, or unpacks to more than ``max_file_mb``.
+    """
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        try:
+            self._archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise _refused(str(error)) from None
+        members = self._archive.infolist()
+        size = sum(each.file_size for each in members)
+        if size > limits.max_file:
+            raise Refused(limits.unpacks_to(size))
+        self._names = {each.filename.lstrip("/").lower(): each for each in members}
+        self._size = limits.max_file
+        self._strings: list[str] = []
+        self._is_date: list[bool] = []
+        self._epoch = datetime(1899, 12, 30)
+
+    def rows(self) -> Iterator[tuple[int, Cells]]:
+        """Read the rows of the first sheet that has two, each after its number."""
+        try:
+            sheets = self._sheets()
+            self._read_strings()
+            self._read_styles()
+            for sheet in sheets:
+                rows = self._rows(sheet)
+                first, second = next(rows, None), next(rows, None)
+                if first is not None and second is not None:
+                    yield from (first, second)
+                    yield from rows
+                    return
+        except (zipfile.BadZipFile, expat.ExpatError, ValueError, EOFError) as error:
+            raise _refused(str(error)) from None
+        except (NotImplementedError, RuntimeError, IndexError, KeyError) as error:
+            raise _refused(str(error)) from None
+        raise _refused("no sheet of it has rows")
+
+    def _sheets(self) -> list[str]:
+        """The files of the sheets, in the order of the workbook."""
+        if "xl/workbook.xml" not in self._names:
+            raise _refused("it has no xl/workbook.xml; save it as .xlsx")
+        files: dict[str, str] = {}
+        for name, attributes, _ in self._elements("xl/_rels/workbook.xml.rels"):
+            if name == "Relationship":
+                target = attributes.get("Target", "").lower()
+                is_whole = target.startswith("/")
+                files[attributes.get("Id", "")] = (
+                    target.lstrip("/") if is_whole else f"xl/{target}"
+                )
+        found = []
+        for name, attributes, _ in self._elements("xl/workbook.xml"):
+            if name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
+                self._epoch = datetime(1904, 1, 1)
+            if name == "sheet":
+                found.append(files.get(attributes.get("id", ""), ""))
+        return [each for each in found if "worksheets/" in each]
+
+    def _read_strings(self) -> None:
+        if "xl/sharedstrings.xml" not in self._names:
+            return
+        parts: list[str] = []
+        is_phonetic = False
+        for name, _, text in self._elements("xl/sharedStrings.xml"):
+            if name == "rPh":
+                is_phonetic = text is None
+            elif name == "t" and text is not None and not is_phonetic:
+                parts.append(text)
+            elif name == "si" and text is not None:
+                self._strings.append(_unescaped("".join(parts)))
+                parts = []
+
+    def _read_styles(self) -> None:
+        if "xl/styles.xml" not in self._names:
+            return
+        dates = set(_DATES)
+        is_cell = False
+        for name, attributes, text in self._elements("xl/styles.xml"):
+            if text is None and name == "numFmt":
+                number, code = int(attributes["numFmtId"]), attributes["formatCode"]
+                shown = _NO_DATE.sub("", code.partition(";")[0])
+                if re.search(r"[dmyhs]", shown, re.I):
+                    dates.add(number)
+                else:
+                    dates.discard(number)
+            elif name == "cellXfs":
+                is_cell = text is None
+            elif name == "xf" and text is None and is_cell:
+                self._is_date.append(int(attributes.get("numFmtId", "0")) in dates)
+
+    def _rows(self, sheet: str) -> Iterator[tuple[int, Cells]]:
+        number = column = 0
+        cells: Cells = {}
+        kind = style = ""
+        value: str | None = None
+        parts: list[str] = []
+        is_phonetic = False
+        for name, attributes, text in self._elements(sheet):
+            if text is None:
+                if name == "c":
+                    place = _CELL.fullmatch(attributes.get("r", ""))
+                    column = _column(place[1]) if place else column + 1
+                    kind, style = attributes.get("t", "n"), attributes.get("s", "0")
+                    value, parts = None, []
+                elif name == "row":
+                    number = int(attributes.get("r", number + 1))
+                    cells, column = {}, 0
+                elif name == "rPh":
+                    is_phonetic = True
+            elif name == "v":
+                value = text
+            elif name == "t" and not is_phonetic:
+                parts.append(text)
+            elif name == "rPh":
+                is_phonetic = False
+            elif name == "c":
+                cell = self._cell(kind, style, value, parts)
+                if cell is not None:
+                    cells[column] = cell
+            elif name == "row" and cells:
+                yield number, cells
+
+    def _cell(self, kind: str, style: str, value: str | None, parts: list[str]) -> Any:
+        if kind == "inlineStr":
+            return _unescaped("".join(parts)) or None
+        if value is None or (value == "" and kind != "str"):
+            return None
+        if kind == "s":
+            return self._strings[int(value)] or None
+        if kind == "b":
+            return value.strip() in ("1", "true")
+        if kind == "e":
+            return CellError(value)
+        if kind != "n":  # the text of a formula, or a date in ISO 8601
+            return _unescaped(value) or None
+        number = _number(value)
+        place = int(style) if style.isdecimal() else 0
+        if place < len(self._is_date) and self._is_date[place]:
+            return _shown(number, self._epoch)
+        return number
+
+    def _elements(self, name: str) -> Iterator[tuple[str, dict[str, str], str | None]]:
+        """Each element as it opens (text ``None``) and as it closes, with its text."""
+        found: list[tuple[str, dict[str, str], str | None]] = []
+        texts: list[str] = []
+
+        def opens(tag: str, attributes: dict[str, str]) -> None:
+            texts.clear()
+            plain = {key.rpartition(" ")[2]: each for key, each in attributes.items()}
+            found.append((tag.rpartition(" ")[2], plain, None))
+
+        def closes(tag: str) -> None:
+            found.append((tag.rpartition(" ")[2], {}, "".join(texts)))
+            texts.clear()
+
+        def refuses(*_: Any) -> None:
+            raise ValueError("its XML declares entities")
+
+        parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler = opens
+        parser.EndElementHandler = closes
+        parser.CharacterDataHandler = texts.append
+        parser.EntityDeclHandler = refuses
+        with self._archive.open(self._names[name.lower()]) as file:
+            yield from self._parsed(file, parser, found)
+
+    def _parsed(
+        self,
+        file: IO[bytes],
+        parser: expat.XMLParserType,
+        found: list[tuple[str, dict[str, str], str | None]],
+    ) -> Iterator[tuple[str, dict[str, str], str | None]]:
+        size = 0
+        while block := file.read(_BLOCK):
+            size += len(block)
+            if size > self._size:  # whatever the archive says of it
+                raise ValueError(f"a part of it is larger than {in_mb(self._size)}")
+            parser.Parse(block, False)
+            yield from found
+            found.clear()
+        parser.Parse(b"", True)
+        yield from found
+
+
+def _refused(why: str) -> Refused:
+    return Refused(Problem("unexpected_shape", f"cannot be read as xlsx: {why}"))
+
+
+def _unescaped(text: str) -> str:
+    """Characters that XML cannot hold are written as ``_x000D_``."""
+    if "_x" not in text:
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - 64
+    return number
+
+
+def _number(written: str) -> Any:
+    """Excel knows no whole numbers: 7 and 7.0 are one."""
+    try:
+        return int(written)
+    except ValueError:
+        pass
+    value = float(written)
+    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
+
+
+def _shown(days: float, epoch: datetime) -> Any:
+    """A number that is formatted as a date or a time, in ISO 8601."""
+    if not 0 <= days < _LAST_DAY:
+        return days
+    if 0 < days < 60 and epoch.year == 1899:
+        days += 1  # Excel believes in the 29th of February 1900
+    whole = int(days)
+    moment = epoch + timedelta(
+        days=whole, milliseconds=round((days - whole) * 86_400_000)
+    )
+    if days < 1:
+        return moment.time().isoformat()
+    is_day = moment.time() == datetime.min.time()
+    return moment.date().isoformat() if is_day else moment.isoformat()
