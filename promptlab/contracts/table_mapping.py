@@ -13,7 +13,7 @@ Fixed = Literal["title", "model", "prompt_version", "prompt"]
 
 
 def steps_of(path: str) -> list[str]:
-    """Return the keys of a path: ``label.value``, or as JSON Pointer ``/label/value``."""
+    """Return the keys of a path: ``label.value``, as JSON Pointer ``/label/value``."""
     if path.startswith("/"):
         steps = path[1:].split("/")
         return [step.replace("~1", "/").replace("~0", "~") for step in steps]
@@ -130,16 +130,15 @@ class TableMapping(BaseModel):
     def numbers(self) -> frozenset[str]:
         """The columns that it says hold numbers."""
         one = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
-        return frozenset(
-            {*one, self.output_tokens, *self.scores, *self.values} - {None}
-        )
+        one |= {self.output_tokens, *self.scores, *self.values}
+        return frozenset(filter(None, one))
 
     @property
     def texts(self) -> frozenset[str]:
         """The columns that it says hold texts."""
         one = {self.case, self.output, self.expected, self.title, self.model}
-        two = {self.prompt_version, self.tags, self.error}
-        return frozenset({*one, *two, *self.inputs} - {None})
+        one |= {self.prompt_version, self.tags, self.error, *self.inputs}
+        return frozenset(filter(None, one))
 
     @property
     def paths(self) -> list[str]:

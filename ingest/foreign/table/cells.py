@@ -39,6 +39,8 @@ _NO_ERROR |= {
     "没有",
     "否",
 }
+_LONGEST_NUMBER = 64
+"""Characters of a text that may be a number or a word for nothing."""
 _LONGEST_LITERAL = 1_000_000
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*%?\s*")
 _SECONDS = re.compile(r"(\d{10}|\d{13}|\d{16})(\.\d+)?")
@@ -106,17 +108,21 @@ def number_of(cell: Any) -> float | None:
     """A cell as a number: digits, a percentage, true and false."""
     if not isinstance(cell, str):
         return number(cell)
-    word = cell.strip().lower()
-    if word in _TRUTH:
-        return _TRUTH[word]
-    if "_" in word:  # Python reads 1_0 as ten
+    if len(cell) > _LONGEST_NUMBER:
         return None
     try:
-        if word.endswith("%"):
-            return number(float(word[:-1]) / 100)
-        return number(float(word))
+        value = float(cell)
     except ValueError:
+        word = cell.strip().lower()
+        if word in _TRUTH:
+            return _TRUTH[word]
+        if word[-1:] != "%" or word[-2:-1] == "%":
+            return None
+        share = number_of(word[:-1])
+        return None if share is None or word[:-1] in _TRUTH else share / 100
+    if "_" in cell:  # Python reads 1_0 as ten
         return None
+    return value if math.isfinite(value) else None
 
 
 def is_infinite(cell: Any) -> bool:
@@ -212,6 +218,8 @@ def content(cell: Any) -> Any:
 
 def text_alike(cell: Any) -> str:
     """Equal for cells that hold the same text, or the same list, in two formats."""
+    if isinstance(cell, str) and cell[:1] not in ("[", "{"):
+        return cell
     held = content(cell)
     if isinstance(held, list | dict):
         return msgspec.json.encode(held, enc_hook=str, order="deterministic").decode()
@@ -220,11 +228,12 @@ def text_alike(cell: Any) -> str:
 
 def same(cell: Any) -> str:
     """Equal for cells that say the same in two formats: numbers, empty cells, lists."""
-    if is_nothing(cell):
-        return ""
-    as_number = number_of(cell)
-    if as_number is not None:
-        return repr(round(as_number, _DIGITS))
+    if not isinstance(cell, str) or len(cell) <= _LONGEST_NUMBER:
+        if is_nothing(cell):
+            return ""
+        as_number = number_of(cell)
+        if as_number is not None:
+            return repr(round(as_number, _DIGITS))
     held = content(cell)
     if isinstance(held, str):
         return held

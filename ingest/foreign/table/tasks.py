@@ -115,14 +115,23 @@ class Tasks:
     def __init__(
         self, title: str, mapping: TableMapping, source: Source, kind: str = "table"
     ) -> None:
-        self._title = title
         self._mapping = mapping
         self._source = source
         self._kind = kind
         self._columns = (*mapping.scores, *mapping.values)
         self._graded = mapping.scores
         self._named = mapping.columns
-        self._texts = mapping.texts
+        self._alike: dict[str, Callable[[Any], str]] = dict.fromkeys(
+            mapping.texts, text_alike
+        )
+        if mapping.time is not None:
+            self._alike[mapping.time] = _time_alike
+        fixed = mapping.fixed
+        self._names = (
+            (mapping.title, fixed.get("title", title)),
+            (mapping.model, fixed.get("model", "unknown")),
+            (mapping.prompt_version, fixed.get("prompt_version", source.path.stem)),
+        )
         self._odd: dict[tuple[str, str], _OddCells] = {}
 
     def read(
@@ -136,11 +145,12 @@ class Tasks:
         same_run = SameRun(self._kind)
         found: dict[_Name, None] = {}
         off_scale: dict[str, float] = {}
+        alike = self._alike.get
         for found_row in rows:
             if not isinstance(found_row, Problem):
                 _, row = found_row
                 # names too: two formats may order the columns in two ways
-                same_run.add(*(f"{k}\x1e{self._alike(k, row[k])}" for k in sorted(row)))
+                same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
                 for column in self._mapping.scores:
                     value = number_of(row.get(column))
@@ -171,14 +181,6 @@ class Tasks:
             self._close(name, task, run_id, same_run.hash())
             yield from task.written()
 
-    def _alike(self, column: str, cell: Any) -> str:
-        """Equal for cells that two formats of one table hold."""
-        if column in self._texts:
-            return text_alike(cell)
-        if column == self._mapping.time:
-            return str(moment(cell) or text_alike(cell))
-        return same(cell)
-
     def _share(self, column: str, value: float | None) -> float | None:
         worst, best = self._mapping.scales.get(column, (0.0, 1.0))
         return None if value is None else _share((value - worst) / (best - worst))
@@ -190,13 +192,11 @@ class Tasks:
         return task
 
     def _name(self, row: Row) -> _Name:
-        mapping, stem = self._mapping, self._source.path.stem
-        return (
-            self._cell(row, mapping.title) or mapping.fixed.get("title", self._title),
-            self._cell(row, mapping.model) or mapping.fixed.get("model", "unknown"),
-            self._cell(row, mapping.prompt_version)
-            or mapping.fixed.get("prompt_version", stem),
+        title, model, version = (
+            other if column is None else self._cell(row, column) or other
+            for column, other in self._names
         )
+        return title, model, version
 
     @staticmethod
     def _cell(row: Row, column: str | None) -> str | None:
@@ -331,6 +331,10 @@ class Tasks:
             {each: self._direction(each) for each in self._columns},
             numbers=self._columns,
         )
+
+
+def _time_alike(cell: Any) -> str:
+    return str(moment(cell) or text_alike(cell))
 
 
 def _duration(cell: Any) -> float | None:
