@@ -212,6 +212,7 @@ class Tasks:
                     "no_case",
                     f"`{mapping.case}` is empty, and no `inputs` are mapped that would"
                     " tell what the row asks",
+                    line=task.line,
                     raw_text=text({k: said(v) for k, v in row.items()}),
                 )
             )
