@@ -222,8 +222,16 @@ class TaskWriter:
 
     def warn(self, code: str, message: str, case_id: str | None = None) -> None:
         """Say something of the task as a whole, or of a case."""
-        of = case_id or self.task_id
-        self.write(Problem(code, message, severity="warning", record_id=of))
+        line = None if case_id is None else self.line
+        self.write(
+            Problem(
+                code,
+                message,
+                severity="warning",
+                line=line,
+                record_id=case_id or self.task_id,
+            )
+        )
 
 
 class _OddScores(msgspec.Struct):

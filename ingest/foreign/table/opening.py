@@ -76,7 +76,7 @@ def columns_of(path: Path, form: str) -> list[str] | None:
             columns, rows = parquet_head(path, 20)
             return list(dict.fromkeys([*columns, *_all_nested(rows)]))
         if form == "xlsx":
-            return _header_of(Workbook(path, Limits(max_file=1 << 40)).rows())[1]
+            return _header_of(Workbook(path, Limits(), is_whole=False).rows())
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except (OSError, Refused):
@@ -199,9 +199,9 @@ def _is_repeated(written: bytes, key: str) -> bool:
     return sum(name == key for name, _ in pairs) > 1
 
 
-def _header_of(rows: Iterator[tuple[int, dict[int, Any]]]) -> tuple[int, list[str]]:
-    line, header = next(rows)
-    return line, list(_names(header).values())
+def _header_of(rows: Iterator[tuple[int, dict[int, Any]]]) -> list[str]:
+    _, header = next(rows)
+    return list(_names(header).values())
 
 
 def _names(header: dict[int, Any]) -> dict[int, str]:

@@ -11,6 +11,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 from xml.parsers import expat
@@ -43,22 +44,28 @@ class CellError(NamedTuple):
 class Workbook:
     """A workbook whose cells are read one after the other.
 
+    Args:
+        path: The file.
+        limits: How much it may unpack to.
+        is_whole: All of it is to be read; else each part counts by itself.
+
     Raises:
         Refused: It is no workbook, or unpacks to more than ``max_file_mb``.
     """
 
-    def __init__(self, path: Path, limits: Limits) -> None:
+    def __init__(self, path: Path, limits: Limits, *, is_whole: bool = True) -> None:
         try:
             self._archive = zipfile.ZipFile(path)
         except zipfile.BadZipFile as error:
             raise _refused(str(error)) from None
         members = self._archive.infolist()
         size = sum(each.file_size for each in members)
-        if size > limits.max_file:
+        if is_whole and size > limits.max_file:
             raise Refused(limits.unpacks_to(size))
         self._names = {each.filename.lstrip("/").lower(): each for each in members}
         self._size = limits.max_file
         self._strings: list[str] = []
+        self._more_strings = self._shared_strings()
         self._is_date: list[bool] = []
         self._epoch = datetime(1899, 12, 30)
 
@@ -66,7 +73,6 @@ class Workbook:
         """Read the rows of the first sheet that has two, each after its number."""
         try:
             sheets = self._sheets()
-            self._read_strings()
             self._read_styles()
             for sheet in sheets:
                 rows = self._rows(sheet)
@@ -77,8 +83,10 @@ class Workbook:
                     return
         except (zipfile.BadZipFile, expat.ExpatError, ValueError, EOFError) as error:
             raise _refused(str(error)) from None
-        except (NotImplementedError, RuntimeError, IndexError, KeyError) as error:
+        except (NotImplementedError, RuntimeError) as error:  # packed in an unknown way
             raise _refused(str(error)) from None
+        except (IndexError, KeyError):
+            raise _refused("a cell refers to a part that is not there") from None
         raise _refused("no sheet of it has rows")
 
     def _sheets(self) -> list[str]:
@@ -101,7 +109,8 @@ class Workbook:
                 found.append(files.get(attributes.get("id", ""), ""))
         return [each for each in found if "worksheets/" in each]
 
-    def _read_strings(self) -> None:
+    def _shared_strings(self) -> Iterator[str]:
+        """Yield the texts that cells refer to by their place."""
         if "xl/sharedstrings.xml" not in self._names:
             return
         parts: list[str] = []
@@ -112,7 +121,7 @@ class Workbook:
             elif name == "t" and text is not None and not is_phonetic:
                 parts.append(text)
             elif name == "si" and text is not None:
-                self._strings.append(_unescaped("".join(parts)))
+                yield _unescaped("".join(parts))
                 parts = []
 
     def _read_styles(self) -> None:
@@ -171,7 +180,7 @@ class Workbook:
         if value is None or (value == "" and kind != "str"):
             return None
         if kind == "s":
-            return self._strings[int(value)] or None
+            return self._string(int(value)) or None
         if kind == "b":
             return value.strip() in ("1", "true")
         if kind == "e":
@@ -183,6 +192,12 @@ class Workbook:
         if place < len(self._is_date) and self._is_date[place]:
             return _shown(number, self._epoch)
         return number
+
+    def _string(self, place: int) -> str:
+        """Return a shared text; those before it are read first, the others not yet."""
+        missing = place + 1 - len(self._strings)
+        self._strings += islice(self._more_strings, max(missing, 0))
+        return self._strings[place]
 
     def _elements(self, name: str) -> Iterator[tuple[str, dict[str, str], str | None]]:
         """Each element as it opens (text ``None``) and as it closes, with its text."""
@@ -248,11 +263,9 @@ def _column(letters: str) -> int:
 
 def _number(written: str) -> Any:
     """Excel knows no whole numbers: 7 and 7.0 are one."""
-    try:
-        return int(written)
-    except ValueError:
-        pass
     value = float(written)
+    if written.lstrip("-").isdecimal() and abs(value) < 1 << 63:
+        return int(written)
     return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
 
 
