@@ -34,7 +34,7 @@ _NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class CsvHead:
     """The first two lines of a CSV file: columns, a row, and what separates cells."""
 
     names: list[str]
@@ -53,7 +53,7 @@ class Head:
         return len(self.names) > 1 and not self.first and all(map(_is_name, self.names))
 
 
-def head_of(data: bytes) -> Head:
+def head_of(data: bytes) -> CsvHead:
     """Return the first two lines of a file, or of its first bytes."""
     text, _ = decoded(data[:HEAD_BYTES])
     if "\0" in text[:4096]:
@@ -61,9 +61,9 @@ def head_of(data: bytes) -> Head:
     separator, text = _separator(text)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     try:
-        return Head(next(rows, []), next(rows, []), separator)
+        return CsvHead(next(rows, []), next(rows, []), separator)
     except csv.Error:
-        return Head([], [], separator)
+        return CsvHead([], [], separator)
 
 
 def _is_name(cell: str) -> bool:
@@ -161,10 +161,10 @@ def csv_rows(
             severity="warning",
             line=odd[0],
         )
-    yield from _Rows(text, source, numbers).read()
+    yield from _CsvRows(text, source, numbers).read()
 
 
-class _Rows:
+class _CsvRows:
     """The rows of one CSV text."""
 
     def __init__(
