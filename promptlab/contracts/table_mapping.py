@@ -107,6 +107,11 @@ class TableMapping(BaseModel):
         odd = set(self.lower_is_better) - set(self.values)
         if odd:
             raise ValueError(f"lower_is_better names `{odd.pop()}`, which is no value")
+        twice = set(self.scores) & set(self.values)
+        if twice:
+            raise ValueError(
+                f"`{twice.pop()}` is in `scores` and in `values`: name it once"
+            )
         for name, (worst, best) in self.scales.items():
             if name not in self.scores:
                 raise ValueError(f"scales names `{name}`, which is not in `scores`")

@@ -349,6 +349,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"output": "a"}, "needs `case` or `inputs`"),
     ({"case": "a"}, "needs `output`"),
     ({"case": "a", "output": "b", "lower_is_better": ["c"]}, "no value"),
+    ({"case": "a", "scores": ["b"], "values": ["b"]}, "once"),
     ({"case": "a", "output": "b", "model": "c", "fixed": {"model": "x"}}, "once"),
 ]  # fmt: skip
 

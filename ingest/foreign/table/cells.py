@@ -164,7 +164,7 @@ def moment(cell: Any) -> datetime | None:
 
 
 def error_of(cell: Any) -> str | None:
-    """Why there is no answer; ``None`` for a cell that says there was no error."""
+    """Return the error of a round; ``None`` if the cell says that there was none."""
     text = said(cell)
     if text is None or says_nothing(text):
         return None

@@ -74,7 +74,7 @@ def _opened() -> duckdb.DuckDBPyConnection:
 
 
 def _names(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
-    """The names as they are written: DuckDB tells `a` and `A` apart by a number."""
+    """Return the names as they are written: DuckDB renames `A` next to `a`."""
     tree = con.execute(
         "select name, coalesce(num_children, 0) from parquet_schema($1)", [str(path)]
     ).fetchall()

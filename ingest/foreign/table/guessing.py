@@ -84,7 +84,7 @@ _PARAMETER = re.compile(
     r"\b(temperature|top p|top k|seed|index|idx|row|rank|position|turn|turns|step|steps"
     r"|length|count|threshold|weight|year|month|day|cached|stream)\b|^(n|num) "
 )
-"""Names of what is set or counted, and is no result."""
+"""Names of parameters and counts."""
 _BEST_AT_1 = re.compile(
     r"(?<!\w)(score|scores|accura\w*|acc|correct\w*|faithful\w*|relevan\w*|precision"
     r"|recall|f1|f score|bleu\w*|rouge\w*|meteor|bertscore|chrf\w*|similarity|match\w*"
@@ -116,7 +116,7 @@ def guess(path: Path) -> Guess:
 
     Raises:
         NoGuess: None of its columns is understood; the message has lines to start from.
-        InputError: It is no table.
+        InputError: It is not a table.
     """
     rows = _first_rows(path)
     cells = _cells(rows)
@@ -226,7 +226,7 @@ def _guess_numbers(
             if _on_scale(column):
                 notes.append(
                     f"{name}: less seems better, so it is compared and not graded; to"
-                    f' grade it write scores = ["{name}"],'
+                    " grade it move it to scores and write"
                     f' scales = {{ "{name}" = [1, 0] }}'
                 )
         elif _PARAMETER.search(plain):
@@ -239,12 +239,12 @@ def _guess_numbers(
             values.append(name)
             if _on_scale(column):
                 notes.append(
-                    f"{name}: is 1 the best? Then name it under scores to grade it"
+                    f"{name}: is 1 the best? Then move it to scores to grade it"
                 )
             elif _BEST_AT_1.search(plain):
                 notes.append(
-                    f'{name}: to grade it write scores = ["{name}"], scales ='
-                    f' {{ "{name}" = [worst, best] }}'
+                    f"{name}: to grade it move it to scores and write"
+                    f' scales = {{ "{name}" = [worst, best] }}'
                 )
     settings["scores"] = tuple(scores)
     settings["values"] = tuple(values)

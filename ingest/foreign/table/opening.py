@@ -116,8 +116,8 @@ def rows_of(
 ) -> Iterator[tuple[int, Row] | Problem]:
     """Each row, redacted, in the order of the file, after the line where it begins.
 
-    What is no text has no lines: its rows are counted, a header as the first. Rows
-    without any cell are left out.
+    Rows of binary formats are counted, the header as the first. Rows without any cell
+    are left out.
 
     Args:
         source: The file.

@@ -50,7 +50,7 @@ class Workbook:
         is_whole: All of it is to be read; else each part counts by itself.
 
     Raises:
-        Refused: It is no workbook, or unpacks to more than ``max_file_mb``.
+        Refused: It is not a workbook, or unpacks to more than ``max_file_mb``.
     """
 
     def __init__(self, path: Path, limits: Limits, *, is_whole: bool = True) -> None:
