@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 from xml.parsers import expat
 
 from ingest.foreign.documents import Refused
 from ingest.reading.limits import Limits, in_mb
 from ingest.reading.problems import Problem
+
+T = TypeVar("T")
 
 _BLOCK = 1 << 18
 _CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})")
@@ -143,36 +146,9 @@ class Workbook:
                 self._is_date.append(int(attributes.get("numFmtId", "0")) in dates)
 
     def _rows(self, sheet: str) -> Iterator[tuple[int, Cells]]:
-        number = column = 0
-        cells: Cells = {}
-        kind = style = ""
-        value: str | None = None
-        parts: list[str] = []
-        is_phonetic = False
-        for name, attributes, text in self._elements(sheet):
-            if text is None:
-                if name == "c":
-                    place = _CELL.fullmatch(attributes.get("r", ""))
-                    column = _column(place[1]) if place else column + 1
-                    kind, style = attributes.get("t", "n"), attributes.get("s", "0")
-                    value, parts = None, []
-                elif name == "row":
-                    number = int(attributes.get("r", number + 1))
-                    cells, column = {}, 0
-                elif name == "rPh":
-                    is_phonetic = True
-            elif name == "v":
-                value = text
-            elif name == "t" and not is_phonetic:
-                parts.append(text)
-            elif name == "rPh":
-                is_phonetic = False
-            elif name == "c":
-                cell = self._cell(kind, style, value, parts)
-                if cell is not None:
-                    cells[column] = cell
-            elif name == "row" and cells:
-                yield number, cells
+        parser = _SheetParser(self._cell)
+        with self._archive.open(self._names[sheet]) as file:
+            yield from self._parsed(file, parser.expat, parser.rows)
 
     def _cell(self, kind: str, style: str, value: str | None, parts: list[str]) -> Any:
         if kind == "inlineStr":
@@ -213,24 +189,13 @@ class Workbook:
             found.append((tag.rpartition(" ")[2], {}, "".join(texts)))
             texts.clear()
 
-        def refuses(*_: Any) -> None:
-            raise ValueError("its XML declares entities")
-
-        parser = expat.ParserCreate(namespace_separator=" ")
-        parser.buffer_text = True
-        parser.StartElementHandler = opens
-        parser.EndElementHandler = closes
-        parser.CharacterDataHandler = texts.append
-        parser.EntityDeclHandler = refuses
+        parser = _parser(opens, closes, texts.append)
         with self._archive.open(self._names[name.lower()]) as file:
             yield from self._parsed(file, parser, found)
 
     def _parsed(
-        self,
-        file: IO[bytes],
-        parser: expat.XMLParserType,
-        found: list[tuple[str, dict[str, str], str | None]],
-    ) -> Iterator[tuple[str, dict[str, str], str | None]]:
+        self, file: IO[bytes], parser: expat.XMLParserType, found: list[T]
+    ) -> Iterator[T]:
         size = 0
         while block := file.read(_BLOCK):
             size += len(block)
@@ -241,6 +206,78 @@ class Workbook:
             found.clear()
         parser.Parse(b"", True)
         yield from found
+
+
+class _SheetParser:
+    """Collects the rows of a sheet while its XML is parsed.
+
+    Args:
+        read: Makes a cell of its type, its style, its value and its inline texts.
+    """
+
+    def __init__(self, read: Callable[[str, str, str | None, list[str]], Any]) -> None:
+        self.rows: list[tuple[int, Cells]] = []
+        self._read = read
+        self._names: dict[str, str] = {}
+        self._texts: list[str] = []
+        self._number = self._column = 0
+        self._cells: Cells = {}
+        self._kind = self._style = ""
+        self._value: str | None = None
+        self._parts: list[str] = []
+        self._is_phonetic = False
+        self.expat = _parser(self._opens, self._closes, self._texts.append)
+
+    def _opens(self, tag: str, attributes: dict[str, str]) -> None:
+        self._texts.clear()
+        name = self._names.get(tag)
+        if name is None:
+            name = self._names[tag] = tag.rpartition(" ")[2]
+        if name == "c":
+            place = _CELL.fullmatch(attributes.get("r", ""))
+            self._column = _column(place[1]) if place else self._column + 1
+            self._kind = attributes.get("t", "n")
+            self._style = attributes.get("s", "0")
+            self._value = None
+            self._parts.clear()
+        elif name == "row":
+            self._number = int(attributes.get("r", self._number + 1))
+            self._cells, self._column = {}, 0
+        elif name == "rPh":
+            self._is_phonetic = True
+
+    def _closes(self, tag: str) -> None:
+        name = self._names[tag]
+        if name == "c":
+            cell = self._read(self._kind, self._style, self._value, self._parts)
+            if cell is not None:
+                self._cells[self._column] = cell
+        elif name == "v":
+            self._value = "".join(self._texts)
+        elif name == "t" and not self._is_phonetic:
+            self._parts.append("".join(self._texts))
+        elif name == "rPh":
+            self._is_phonetic = False
+        elif name == "row" and self._cells:
+            self.rows.append((self._number, self._cells))
+        self._texts.clear()
+
+
+def _parser(
+    opens: Callable[[str, dict[str, str]], None],
+    closes: Callable[[str], None],
+    text: Callable[[str], None],
+) -> expat.XMLParserType:
+    def refuses(*_: Any) -> None:
+        raise ValueError("its XML declares entities")
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartElementHandler = opens
+    parser.EndElementHandler = closes
+    parser.CharacterDataHandler = text
+    parser.EntityDeclHandler = refuses
+    return parser
 
 
 def _refused(why: str) -> Refused:
@@ -254,6 +291,7 @@ def _unescaped(text: str) -> str:
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
+@cache
 def _column(letters: str) -> int:
     number = 0
     for letter in letters:
