@@ -7,6 +7,7 @@ from those below it (``make check`` proves it)::
     file_reader, plan     each file read in batches; which files, in which order
     closing, same_ids,    what shows only when all files are read
     references
+    undated               the time of runs whose files hold none
     formats, kinds        the reader of each kind; the kind of a file from its content
     foreign/              one module per format of another tool
     testsets/ pipelines analysis/ results/ scores memory/      one per format of ours

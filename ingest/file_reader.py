@@ -30,6 +30,7 @@ from ingest.raw.rows import Reading
 from ingest.reading.limits import LIMIT_CODES, Limits
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
+from ingest.undated import LoadOrder, date_runs, undated_problem
 
 if TYPE_CHECKING:
     from ingest.files.redaction_rules import Mode
@@ -74,6 +75,8 @@ class FileReader:
         self.testset = testset
         self.limits = limits
         self.redact = redact
+        self.next_start: Callable[[], datetime] = LoadOrder(known.last_start).next
+        """When the load of a file begins, later than every load before."""
 
     def read_all(
         self,
@@ -126,8 +129,9 @@ class _Attempt:
         self._reader = reader
         self._found = found
         self._kind = kind
-        self._started_at = datetime.now(UTC)
+        self._started_at = reader.next_start()
         self._redactor = Redactor(reader.redact, yaml=kind == "pipeline")
+        self._undated: list[str] = []
         self._sha256 = ""  # of a file that cannot be read
         self._load = FileLoad(found.path, kind or "unknown")
         if reader.loads and reader.loads[-1].path == found.path:
@@ -209,6 +213,10 @@ class _Attempt:
                     load.records_loaded = load.records_rejected = 0
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
+            moment = self._reader.known.undated.get(self._sha256, self._started_at)
+            self._undated += date_runs(reading, moment)
+            if is_last and self._undated and not reading.rejected and reading.rows:
+                reading.problems.append(undated_problem(load.kind, self._undated))
             load.add(reading)
             self._reader.pipelines += _pipelines_in(reading)
             exceeds = any(each.code in LIMIT_CODES for each in load.problems)
@@ -304,13 +312,11 @@ class _Attempt:
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
-        modified = file.modified if file else 0
         return Source(
             data=data,
             name=self._found.name,
             path=self._found.path,
             uri=self._found.uri,
-            modified_at=datetime.fromtimestamp(modified, UTC),
             pipelines=self._reader.pipelines,
             size=file.size if file else 0,
             limits=self._reader.limits,

@@ -54,9 +54,7 @@ def _analysis(source: Source) -> Iterable[Reading]:
 def _results(source: Source) -> Iterable[Reading]:
     from ingest.results.reader import result_batches
 
-    return result_batches(
-        source.in_blocks, source.name, source.modified_at, limits=source.limits
-    )
+    return result_batches(source.in_blocks, source.name, limits=source.limits)
 
 
 def _scores(source: Source) -> Iterable[Reading]:

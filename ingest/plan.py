@@ -11,7 +11,8 @@ from ingest.files.finding import FoundFile, find_files
 from ingest.foreign.gathering import gathered
 from ingest.foreign.registry import TOOLS, order_of
 from ingest.foreign.registry import recognise as recognise_foreign
-from ingest.foreign.table.opening import columns_of, form_of, no_mapping
+from ingest.foreign.table.guessing import no_mapping
+from ingest.foreign.table.opening import columns_of, form_of
 from ingest.formats import KINDS
 from ingest.kinds import HEAD_BYTES, recognise
 from promptlab.errors import InputError, UsageError

@@ -80,7 +80,8 @@ class Settings(BaseModel):
     secrets and personal data."""
 
     max_file_mb: int = Field(default=512, ge=1)
-    """Largest file that is one JSON document, in MB; JSONL may have any size."""
+    """Largest JSON document, or table once it is unpacked, in MB; JSONL may have any
+    size."""
 
     max_record_mb: int = Field(default=64, ge=1)
     """Largest record of a JSONL file, in MB."""

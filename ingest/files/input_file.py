@@ -28,7 +28,6 @@ class InputFile:
         self.path = path
         status = check_regular(path)
         self.size = status.st_size
-        self.modified = status.st_mtime
         self._state = _state(status)
 
     def whole(self) -> bytes:

@@ -67,7 +67,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         _write(row, task)
         yield from task.written()
     if task is not None:
-        task.describe(created_at=_born(run))
+        task.describe()
         task.grade()
         yield from (*task.written(), *ids.problems())
 

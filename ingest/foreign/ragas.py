@@ -17,7 +17,8 @@ from ingest.foreign.documents import Refused
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
 from ingest.foreign.table.cells import is_few, is_infinite, is_nothing, number_of
-from ingest.foreign.table.opening import is_nameless, rows_of
+from ingest.foreign.table.dialect import is_nameless
+from ingest.foreign.table.opening import Rows
 from ingest.foreign.table.tasks import Tasks
 from ingest.reading.problems import Problem
 
@@ -79,18 +80,19 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The rows as a table whose columns are known."""
     form = source.form or "csv"
-    mapping = _mapping(source, form)
+    rows = Rows(source, form)
+    mapping = _mapping(rows)
     if mapping is not None:
         tasks = Tasks(_title(source), mapping, source, kind="ragas")
-        yield from tasks.read(lambda: rows_of(source, form))
+        yield from tasks.read(rows)
 
 
-def _mapping(source: Source, form: str) -> TableMapping | None:
+def _mapping(rows: Rows) -> TableMapping | None:
     """What the columns mean; ``None`` where there is no row."""
     from promptlab.contracts.table_mapping import TableMapping
 
     columns: dict[str, _CellsSeen] = {}
-    for row in rows_of(source, form):
+    for row in rows:
         if isinstance(row, Problem):
             continue
         for name, cell in row[1].items():

@@ -55,7 +55,8 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     title: str
     prompt_version: str
     model: str
-    created_at: datetime
+    created_at: datetime | None
+    """When the run was made; ``None``: the file does not say it."""
     run_id: str
     """What the tool calls the run; all tasks of one run share it."""
     run_hash: str

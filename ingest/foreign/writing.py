@@ -75,6 +75,8 @@ class TaskWriter:
         self._source = source
         self.line: int | None = None
         """Where the row stands that is being read, where its reader knows it."""
+        self.earliest: datetime | None = None
+        """When the first of its rounds was answered."""
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its rounds so far."""
@@ -141,7 +143,11 @@ class TaskWriter:
         env: str = "{}",
         extras: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the task itself; a title or time that is not known is its file's."""
+        """Write the task itself.
+
+        Without a title it has that of its file, without a time that of its earliest
+        round.
+        """
         self.write(
             Task(
                 task_id=self.task_id,
@@ -149,7 +155,7 @@ class TaskWriter:
                 title=title or self._source.path.name.split(".", 1)[0],
                 prompt_version=prompt_version or "unknown",
                 model=model or "unknown",
-                created_at=created_at or self._source.modified_at,
+                created_at=created_at or self.earliest,
                 run_id=run_id or self.task_id,
                 run_hash=run_hash or self.same_run.hash(),
                 tool_version=tool_version,
@@ -216,8 +222,16 @@ class TaskWriter:
 
     def warn(self, code: str, message: str, case_id: str | None = None) -> None:
         """Say something of the task as a whole, or of a case."""
-        of = case_id or self.task_id
-        self.write(Problem(code, message, severity="warning", record_id=of))
+        line = None if case_id is None else self.line
+        self.write(
+            Problem(
+                code,
+                message,
+                severity="warning",
+                line=line,
+                record_id=case_id or self.task_id,
+            )
+        )
 
 
 class _OddScores(msgspec.Struct):
@@ -269,6 +283,8 @@ class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
         """
         task, case_id = self.task, self.id
         task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1
+        if executed_at is not None:
+            task.earliest = min(executed_at, task.earliest or executed_at)
         n = so_far if n is None else n
         raw_output, parsed_output = answer(output)
         round_id = f"{case_id}-{n if name is None else name}"

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
 
 from ingest.file_reader import FileReader
 from ingest.files.finding import FoundFile
@@ -51,6 +53,9 @@ class Shard:
     testset: str | None
     limits: Limits
     redact: Mode
+    began: datetime
+    """When the ingest began. Each load begins its id in microseconds later, because
+    workers have separate clocks."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,8 @@ def flatten(shard: Shard) -> Flattened:
     written: list[tuple[int, ReadBatch]] = []
     for file in shard.files:
         reader.loads.append(FileLoad(file.found.path, file.kind or "unknown"))
+        start = shard.began + timedelta(microseconds=file.load_id)
+        reader.next_start = partial(_same, start)
         before: Reading | None = None
         part = 0
         for one in reader.read(file.found, file.kind):
@@ -114,6 +121,10 @@ def flatten(shard: Shard) -> Flattened:
                 whole = replace(one, reading=before, source=source)
                 written.append((file.load_id, whole))
     return Flattened(reader.loads, written, reader.pipelines, references)
+
+
+def _same(start: datetime) -> datetime:
+    return start
 
 
 def _write(layer: ParquetLayer, load_id: int, part: int, one: ReadBatch) -> None:

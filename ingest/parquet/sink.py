@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from ingest.closing import asks_for_names, told_at_the_end
@@ -20,6 +21,7 @@ from ingest.raw.batch import ReadBatch, load_columns, problem_columns
 from ingest.raw.load_log import known_files, known_pipelines
 from ingest.reading.limits import DEFAULT, Limits
 from ingest.references import References
+from ingest.undated import LoadOrder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,9 +84,11 @@ def ingest_parquet(
         first = layer.give_out(len(planned))
         files = [ShardFile(n, *one) for n, one in enumerate(planned, first)]
         groups = list(shards_of(files))
+        start = LoadOrder(known.last_start).next()
+        began = start - timedelta(microseconds=first)
 
         def shard(group: Sequence[ShardFile]) -> Shard:
-            return Shard(layer, group, known, pipelines, testset, limits, redact)
+            return Shard(layer, group, known, pipelines, testset, limits, redact, began)
 
         def keep(result: Flattened) -> None:
             waiting.extend(result.written)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +31,7 @@ file is ingested again."""
 # other files mean the same wherever they lie.
 _MEANT_BY_NAME = {"testset", "results"}
 _MEANT_BY_PATH = {"memory", "unknown"}  # the folders above a memory file name its run
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WITHOUT_TASKS = {"testset", "pipeline", "scores", "memory", "unknown"}
 
 
@@ -81,6 +83,10 @@ class Known:
     """SHA-256 of purged files, which are not loaded again."""
     runs: dict[str, KnownRun] = field(default_factory=dict)
     """Task → the run of another tool that it was loaded from."""
+    undated: dict[str, datetime] = field(default_factory=dict)
+    """SHA-256 of files whose runs have no time → when they were first loaded."""
+    last_start: datetime | None = None
+    """When the last load began."""
     _tasks: dict[str, list[str]] = field(default_factory=dict)
     """Hash of a run → tasks that were loaded from it; some may have been replaced."""
 
@@ -213,7 +219,22 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         if is_last:
             version = Version(kind, f"path:{uri}", sha256, testset, settings)
             known.add((version,), outcome)
+    _know_starts(con, known)
     return known
+
+
+def _know_starts(con: duckdb.DuckDBPyConnection, known: Known) -> None:
+    """Read when loads began: the order of runs that have no time of their own."""
+    for sha256, is_undated, first, last in con.execute(
+        "select sha256, bool_or(load_id in"
+        " (select load_id from raw.rejects where code = 'time_missing')),"
+        " min(epoch_us(started_at)), max(epoch_us(started_at))"
+        " from raw.loads group by sha256"
+    ).fetchall():
+        start = _EPOCH + timedelta(microseconds=last)
+        known.last_start = max(start, known.last_start or start)
+        if is_undated:
+            known.undated[sha256] = _EPOCH + timedelta(microseconds=first)
 
 
 def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:

@@ -128,6 +128,15 @@ class Limits:
         )
         return Problem("file_too_large", message)
 
+    def unpacks_to(self, size: int) -> Problem:
+        """The reject of a packed file that holds *size* bytes or more."""
+        message = (
+            f"the file unpacks to {in_mb(size)} or more; the limit is"
+            f" {in_mb(self.max_file)} (setting max_file_mb). Split it, or raise the"
+            " setting. Nothing of the file was loaded."
+        )
+        return Problem("file_too_large", message)
+
 
 DEFAULT = Limits()
 

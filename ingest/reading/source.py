@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +26,6 @@ class Source:
     path: Path
     uri: str
     """Absolute path, as it is kept in the warehouse."""
-    modified_at: datetime
-    """When the file was last written; UTC."""
     pipelines: Sequence[Pipeline] = ()
     """Pipelines read before this file: testsets are checked against their steps."""
     blocks: Iterable[Block] | None = None

@@ -7,7 +7,6 @@ order. Their dimensions are the same for all and come from a seed, so none are h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from difflib import get_close_matches
 from functools import lru_cache, partial
 from typing import Any, cast
@@ -21,7 +20,6 @@ from ingest.reading.contract_faults import Fault
 from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.json_messages import shown
 from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.problems import Problem
 from ingest.reading.struct_records import StructRecords, record_batches
 from ingest.reading.structs import Members
 from ingest.reading.unknown_keys import UnknownKeys
@@ -33,7 +31,6 @@ from promptlab.contracts.evaluation import EvaluationRecord
 def result_batches(
     blocks: Iterable[Block],
     name: str,
-    modified_at: datetime,
     *,
     limits: Limits = DEFAULT,
 ) -> Iterator[Reading]:
@@ -44,8 +41,6 @@ def result_batches(
             list; UTF-8.
         name: Path below the ingested folder; its last part up to the first dot is in
             the id of tasks without ``run_id``.
-        modified_at: When the file was last written, UTC: the time of a task where
-            none of its results has any.
         limits: How large a record may be.
 
     Yields:
@@ -59,15 +54,13 @@ def result_batches(
     for records in record_batches(EvaluationRecord, "sample_id", blocks, limits):
         with no_garbage_collection():
             unknown.count(records)
-            reading = _read_batch(records, stem, so_far, modified_at)
+            reading = _read_batch(records, stem, so_far)
             if records.is_last:
                 reading.problems += unknown.problems()
         yield reading
 
 
-def _read_batch(
-    records: StructRecords, stem: str, so_far: ResultsSoFar, modified_at: datetime
-) -> Reading:
+def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Reading:
     def build() -> ResultRows:
         return records.build(lambda good: ResultRows(good, stem, so_far))
 
@@ -82,11 +75,11 @@ def _read_batch(
     known_before = set(so_far.tasks)
     _note_zoneless(records, rows, so_far)
     for task in tasks.iter_rows(named=True):
-        _add_task(records, task, so_far, modified_at)
+        _add_task(records, task, so_far)
     rows.remember(rounds["round_id"])
     tables = {"rounds": rounds}
     if records.is_last:
-        tables["tasks"] = task_columns(so_far, modified_at)
+        tables["tasks"] = task_columns(so_far)
         tables["cases"] = case_columns(so_far)
         records.problems += so_far.closing_problems()
     return Reading(
@@ -156,10 +149,7 @@ def _note_zoneless(
 
 
 def _add_task(
-    records: StructRecords,
-    task: dict[str, Any],
-    so_far: ResultsSoFar,
-    modified_at: datetime,
+    records: StructRecords, task: dict[str, Any], so_far: ResultsSoFar
 ) -> None:
     """Add what a batch says of one task to what is known of it; warn of slips."""
     known = so_far.tasks.get(task["task_id"])
@@ -168,7 +158,6 @@ def _add_task(
             {name: task[name] for name in TASK_FIELDS},
             task["created_at"],
             task["executed_at"],
-            _time_missing(records, task, modified_at),
         )
     if known.testset is None and task["testset"] is not None:
         place = Fault(("testset",), "unknown_testset", "")
@@ -191,15 +180,3 @@ def _add_task(
                 " run_id"
             )
             records.note(row, Fault((name,), "task_field_differs", message))
-
-
-def _time_missing(
-    records: StructRecords, task: dict[str, Any], modified_at: datetime
-) -> Problem | None:
-    if task["created_at"] or task["executed_at"]:
-        return None
-    message = (
-        f"task {shown(task['task_id'])} has neither created_at nor"
-        f" executed_at: the file's own time, {modified_at.isoformat()}, is used"
-    )
-    return records.problem(task["row"], Fault((), "time_missing", message))

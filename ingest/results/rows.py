@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from itertools import count
 from typing import Any
 
@@ -234,8 +233,8 @@ def case_columns(so_far: ResultsSoFar) -> Table:
     }
 
 
-def task_columns(so_far: ResultsSoFar, modified_at: datetime) -> Table:
-    """Return the rows of ``tasks``; *modified_at* is the time of those without any."""
+def task_columns(so_far: ResultsSoFar) -> Table:
+    """Return the rows of ``tasks``; one without a time has no ``created_at``."""
     tasks = pl.DataFrame(
         {
             "task_id": texts(list(so_far.tasks)),
@@ -259,7 +258,7 @@ def task_columns(so_far: ResultsSoFar, modified_at: datetime) -> Table:
         model=pl.coalesce("model", unknown),
         triggered_by=pl.coalesce("triggered_by", unknown),
         env=pl.lit("{}"),
-        created_at=pl.col("created_at").fill_null(modified_at),
+        created_at=pl.col("created_at"),
         testset_ref="testset",
         pipeline_ref=pl.coalesce("pipeline", pl.when(is_pipeline).then("entity_id")),
     ).to_dict()

@@ -24,8 +24,6 @@ class TaskSoFar:
     fields: dict[str, str | None]
     created_at: datetime | None
     executed_at: datetime | None
-    time_missing: Problem | None
-    """A warning at the task's first result, unless a time turns up in a later one."""
     testset: Problem | None = None
     """Where a testset is named first."""
     warned: set[str] = field(default_factory=set)
@@ -80,11 +78,4 @@ class ResultsSoFar:
 
     def closing_problems(self) -> list[Problem]:
         """Problems that are known only at the end of the file."""
-        return [
-            *self.zoneless.problems(),
-            *(
-                each.time_missing
-                for each in self.tasks.values()
-                if each.time_missing and not (each.created_at or each.executed_at)
-            ),
-        ]
+        return list(self.zoneless.problems())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -105,13 +104,14 @@ def _refuse_to_overwrite(*paths: Path) -> None:
 
 
 def _write_mapping(call: Call, folder: Path, table: Path) -> int:
+    from ingest.foreign.table.config_lines import mapping_as_toml, mapping_name
     from ingest.foreign.table.guessing import guess
     from promptlab.cli.output import print_rows
     from promptlab.errors import UsageError
     from promptlab.settings import load_settings
 
-    mapping, columns = guess(table)
-    name = re.sub(r"[^a-z0-9]+", "_", table.stem.lower()).strip("_") or "table"
+    mapping, columns, notes = guess(table)
+    name = mapping_name(table)
     own, shared = folder / "promptlab.toml", folder / "pyproject.toml"
     is_shared = not own.exists() and _has_settings(shared)
     config = shared if is_shared else own
@@ -122,11 +122,14 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
         before = config.read_text("utf-8")
     folder.mkdir(parents=True, exist_ok=True)
     prefix = "tool.promptlab." if is_shared else ""
-    section = mapping_as_toml(f"{prefix}tables.{name}", mapping)
+    section = mapping_as_toml(f"{prefix}tables.{name}", mapping, notes)
     config.write_text(f"{before.rstrip()}\n\n{section}", "utf-8")
     meanings = _meanings(mapping)
-    rows = [(each, meanings.get(each, "kept beside")) for each in columns]
+    named = dict.fromkeys([*columns, *meanings])
+    rows = [(each, meanings.get(each, "kept with each row")) for each in named]
     print_rows(("column", "is"), rows, call.format)
+    for note in notes:
+        call.say(note)
     call.say(
         f"guessed, and written to {config} as [tables.{name}]: correct it there, then"
         f" promptlab run {table}"
@@ -136,35 +139,6 @@ def _write_mapping(call: Call, folder: Path, table: Path) -> int:
 
 def _has_settings(pyproject: Path) -> bool:
     return pyproject.is_file() and "[tool.promptlab" in pyproject.read_text("utf-8")
-
-
-def mapping_as_toml(header: str, mapping: TableMapping) -> str:
-    """The section of a config that says a mapping, with what it leaves open."""
-    from promptlab.contracts.table_mapping import TableMapping
-
-    lines = [f"[{header}]  # what the columns mean; guessed, correct it"]
-    for name in TableMapping.model_fields:
-        value = getattr(mapping, name)
-        if name == "fixed" or not value:
-            continue
-        shown = _toml(value) if isinstance(value, str) else _toml_list(value)
-        lines.append(f"{name} = {shown}")
-    missing = [n for n in ("model", "prompt_version") if getattr(mapping, n) is None]
-    said = ", ".join(f'{name} = "…"' for name in missing)
-    if missing:
-        lines.append(f"# fixed = {{ {said} }}  # the same for the whole table")
-    return "\n".join(lines) + "\n"
-
-
-def _toml_list(values: tuple[str, ...]) -> str:
-    return f"[{', '.join(map(_toml, values))}]"
-
-
-def _toml(value: str) -> str:
-    # a JSON string is a TOML string, but for the one control character it may hold
-    import json
-
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _meanings(mapping: TableMapping) -> dict[str, str]:

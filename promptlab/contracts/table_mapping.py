@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Collection
 from typing import Literal
 
@@ -11,11 +12,20 @@ from pydantic import BaseModel, ConfigDict, model_validator
 Fixed = Literal["title", "model", "prompt_version", "prompt"]
 
 
+def steps_of(path: str) -> list[str]:
+    """Return the keys of a path: ``label.value``, as JSON Pointer ``/label/value``."""
+    if path.startswith("/"):
+        steps = path[1:].split("/")
+        return [step.replace("~1", "/").replace("~0", "~") for step in steps]
+    return path.split(".")
+
+
 class TableMapping(BaseModel):
     """The meaning of a table's columns: ``[tables.<name>]`` of the config.
 
     It fits every table that has all the columns it names, whatever the file is called.
-    Columns that it does not name are kept with each row.
+    Columns that it does not name are kept with each row. A field inside an object is
+    named by its path: ``label.value`` or ``/label/value``.
     """
 
     model_config = ConfigDict(
@@ -55,6 +65,9 @@ class TableMapping(BaseModel):
     scores: tuple[str, ...] = ()
     """Columns of numbers from 0 to 1, 1 best, or of true and false."""
 
+    scales: dict[str, tuple[float, float]] = {}
+    """Columns of ``scores`` on another scale, as [worst, best]: ``[0, 10]``."""
+
     values: tuple[str, ...] = ()
     """Columns of other numbers: compared on their own scale, and never graded."""
 
@@ -77,7 +90,7 @@ class TableMapping(BaseModel):
     """Column with tags, commas between."""
 
     time: str | None = None
-    """Column with when the row was made, ISO 8601."""
+    """Column with when the row was made: ISO 8601, or seconds or ms since 1970."""
 
     fixed: dict[Fixed, str] = {}
     """What is the same for the whole table and stands in no column."""
@@ -94,20 +107,60 @@ class TableMapping(BaseModel):
         odd = set(self.lower_is_better) - set(self.values)
         if odd:
             raise ValueError(f"lower_is_better names `{odd.pop()}`, which is no value")
+        twice = set(self.scores) & set(self.values)
+        if twice:
+            raise ValueError(
+                f"`{twice.pop()}` is in `scores` and in `values`: name it once"
+            )
+        for name, (worst, best) in self.scales.items():
+            if name not in self.scores:
+                raise ValueError(f"scales names `{name}`, which is not in `scores`")
+            if not (math.isfinite(worst) and math.isfinite(best)) or worst == best:
+                raise ValueError(
+                    f"the scale of `{name}` must be two different numbers, the worst"
+                    f" and the best, got [{worst:g}, {best:g}]; write [0, 10]"
+                )
         return self
 
     @property
     def columns(self) -> frozenset[str]:
         """Every column that it names."""
         named: set[str] = set()
-        for name in self.model_fields_set - {"fixed"}:
+        for name in self.model_fields_set - {"fixed", "scales"}:
             value = getattr(self, name)
             named.update([value] if isinstance(value, str) else value or ())
         return frozenset(named)
 
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The columns that it says hold numbers."""
+        one = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
+        one |= {self.output_tokens, *self.scores, *self.values}
+        return frozenset(filter(None, one))
+
+    @property
+    def texts(self) -> frozenset[str]:
+        """The columns that it says hold texts."""
+        one = {self.case, self.output, self.expected, self.title, self.model}
+        one |= {self.prompt_version, self.tags, self.error, *self.inputs}
+        return frozenset(filter(None, one))
+
+    @property
+    def paths(self) -> list[str]:
+        """The columns that may be fields inside of objects."""
+        return sorted(name for name in self.columns if "." in name or name[:1] == "/")
+
     def fits(self, columns: Collection[str]) -> bool:
-        """Whether a table has all the columns that it names."""
-        return self.columns <= set(columns)
+        """Whether a table has all the columns that it names.
+
+        Args:
+            columns: Of the table, fields inside of objects as dotted paths.
+        """
+        there = set(columns)
+        return all(
+            name in there or (name[:1] == "/" and ".".join(steps_of(name)) in there)
+            for name in self.columns
+        )
 
     def digest(self) -> str:
         """Equal for mappings that say the same."""

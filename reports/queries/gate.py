@@ -131,9 +131,9 @@ _JUDGED_BEFORE = """(
 
 # What broke is a passing case that does not pass any more, or a must-have lost: one
 # list, so that no count of ours differs from the cases that are named next to it. A
-# case that was judged or scored in the baseline is not compared if it is gone, has lost
-# its verdict (whatever still scores it) or its score, or was asked or expected something
-# else.
+# case that was judged or scored in the baseline is not compared if it is gone, has
+# lost its verdict (whatever still scores it) or its score, or was asked or expected
+# something else.
 _CHANGES = """
 with asked as (
 

@@ -12,7 +12,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -143,7 +142,7 @@ def test_every_example_of_a_file_is_read_without_a_word(block):
     data = block.text.encode()
     kind = recognise(data)
     assert kind is not None
-    source = Source(data, "example", Path("example"), "example", datetime.now(UTC))
+    source = Source(data, "example", Path("example"), "example")
     found = read_file(kind, source)
     assert not found.problems
     assert found.records_loaded

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -29,7 +28,6 @@ def reading_of(path: Path, tables: Mapping[str, TableMapping] | None = None) -> 
         found.name,
         found.path,
         found.uri,
-        datetime.now(UTC),
         size=found.size,
         form=found.form,
         companions=found.companions,

@@ -71,7 +71,8 @@ def test_three_copies_of_a_run_are_loaded_once_and_each_is_named(
     assert [load.status for load in loads] == ["loaded", "skipped"]
     named = {problem.message for load in loads for problem in load.problems}
     assert {problem.code for load in loads for problem in load.problems} == {
-        "copy_of_run"
+        "copy_of_run",
+        "time_missing",
     }
     for copy in (".latest_test_run.json", ".temp_test_run_data.json"):
         assert any(copy in message for message in named)
@@ -87,7 +88,11 @@ def test_what_was_written_of_another_run_is_loaded_too(tmp_path: Path) -> None:
     assert len([kind for _, kind in plan([folder]) if kind]) == 2
     warehouse = Warehouse(tmp_path / "w.duckdb")
     problems = [p for load in warehouse.ingest(folder).files for p in load.problems]
-    assert sorted(p.code for p in problems) == ["copy_of_run", "run_incomplete"]
+    assert sorted(p.code for p in problems) == [
+        "copy_of_run",
+        "run_incomplete",
+        "time_missing",
+    ]
     assert warehouse.sql("select count(*) from raw.tasks").item() == 2
 
 

@@ -184,6 +184,7 @@ def test_what_is_longer_than_a_text_may_be_is_left_out_and_its_round_kept(
     assert {(each.code, each.severity, each.pointer) for each in load.problems} == {
         ("string_too_long", "warning", "/raw_output"),
         ("string_too_long", "warning", "/metadata"),
+        ("time_missing", "warning", None),
     }
     rounds = _rows(warehouse, "select raw_output, metadata from raw.rounds")
     assert rounds == [(None, "{}")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -200,7 +199,7 @@ def test_two_exports_of_other_columns_in_one_file_are_refused(tmp_path: Path) ->
 def test_a_table_that_asks_nothing_is_rejected_in_words(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(b"\x01\nNa")
-    source = Source(b"", "a", path, "a", datetime.now(UTC), size=4)
+    source = Source(b"", "a", path, "a", size=4)
     reading = joined(foreign_batches("ragas", source))
     assert reading.rejected
     assert "no column is `user_input`" in reading.problems[0].message

@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from ingest.foreign.table.cells import number_of, same, verdict_of
-from ingest.foreign.table.guessing import guess
+from ingest.foreign.table.guessing import NoGuess, guess
 from ingest.foreign.table.opening import form_of
 from ingest.plan import plan
 from ingest.raw.rows import Reading
@@ -124,14 +124,15 @@ def test_models_and_versions_in_columns_are_tasks_of_one_run(tmp_path: Path) -> 
     assert tasks["run_id"].n_unique() == 1
 
 
-def test_a_row_with_too_many_cells_rejects_the_file_and_names_the_line(
+def test_a_row_with_too_many_cells_is_rejected_and_names_the_line(
     tmp_path: Path,
 ) -> None:
-    path = _written(tmp_path, "a,b\n1,2\n1,2,3\n")
+    path = _written(tmp_path, "a,b\n1,2\n1,2,3\n3,4,,\n")
     reading = read(path, TableMapping(case="a", output="b"))
-    assert reading.rejected
+    assert not reading.rejected
+    assert table(reading, "rounds")["raw_output"].to_list() == ["2", "4"]
     (problem,) = reading.problems
-    assert problem.line == 3
+    assert (problem.line, problem.severity) == (3, "reject")
     assert "3 cells below 2 columns" in problem.message
 
 
@@ -192,14 +193,14 @@ def test_words_for_pass_and_fail() -> None:
 
 
 def test_the_guess_says_what_the_columns_seem_to_mean(tmp_path: Path) -> None:
-    mapping, columns = guess(_written(tmp_path, PLAIN))
+    mapping, columns, _ = guess(_written(tmp_path, PLAIN))
     assert mapping == MAPPING
     assert len(columns) == 8
 
 
 def test_what_lies_on_no_known_scale_is_guessed_as_a_value(tmp_path: Path) -> None:
     rows = "question,answer,rating,cost\nNile?,sea,5,0.1\nOb?,sea,3,7\n"
-    mapping, _ = guess(_written(tmp_path, rows))
+    mapping, _, _ = guess(_written(tmp_path, rows))
     assert mapping.values == ("rating", "cost")
     assert mapping.lower_is_better == ("cost",)
     assert not mapping.scores
@@ -226,15 +227,129 @@ def test_columns_without_rows_cannot_be_guessed(tmp_path: Path) -> None:
         guess(_written(tmp_path, "id,question\n"))
 
 
-def test_a_table_that_says_nothing_cannot_be_guessed(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="write it by hand"):
-        guess(_written(tmp_path, "x,y\nfoo,bar\n"))
+UNKNOWN = [
+    "x,y\nfoo,bar\nbaz,qux\n",
+    "x,y\nfoo,bar\nfoo,bar\n",
+    "ref no,who,what was said\n1,me,hello there\n1,you,good bye\n",
+    'zeile 1,"wert, 2"\na,b\nc,d\n',
+    "x,n\nfoo,17\nbar,18\n",
+]
+
+
+@pytest.mark.parametrize("rows", UNKNOWN)
+def test_what_cannot_be_guessed_names_lines_that_work_when_they_are_copied(
+    rows: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = _written(tmp_path, rows, "My file.csv")
+    try:
+        guess(path)
+    except NoGuess as error:
+        told = [str(error)]
+        with pytest.raises(InputError) as refused:
+            plan([path])
+        told.append(str(refused.value))
+    else:
+        pytest.fail("guessed")
+    for message in told:
+        assert "init --table" not in message
+        lines = message[message.index("[tables.my_file]") :]
+        config = _written(tmp_path, lines, "promptlab.toml")
+        settings = load_settings({}, config=config, environ={})
+        ((_, kind),) = plan([path], tables=settings.tables)
+        assert kind == "table"
+        assert reading_of(path, settings.tables).records_loaded == rows.count("\n") - 1
+
+
+DIRECTIONS: list[tuple[str, tuple[str, str], str]] = [
+    *((name, ("0", "1"), "lower_is_better") for name in (
+        "failed", "is_wrong", "hallucination", "toxicity", "wer", "loss", "cost_usd",
+        "error_rate", "isHarmful", "bias_score", "edit_distance", "attack_success",
+    )),
+    *((name, ("0.2", "1"), "values") for name in ("refused", "confidence", "mood")),
+    *((name, ("True", "False"), "lower_is_better") for name in ("failed", "unsafe")),
+    *((name, ("0.1", "1"), "none") for name in ("temperature", "top_p", "seed", "n_shots")),
+    *((name, ("0.5", "1"), "scores") for name in (
+        "faithfulness", "answer_relevancy", "rougeL", "f1", "judge score", "ExactMatch",
+    )),
+    ("judge_score", ("3", "10"), "values"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "cells", "expected"), DIRECTIONS)
+def test_only_a_number_whose_name_says_that_one_is_best_is_guessed_as_a_score(
+    name: str, cells: tuple[str, str], expected: str, tmp_path: Path
+) -> None:
+    rows = f"id,answer,{name}\n1,a,{cells[0]}\n2,b,{cells[1]}\n"
+    mapping, _, notes = guess(_written(tmp_path, rows))
+    found = {
+        setting
+        for setting in ("scores", "values", "lower_is_better")
+        if name in getattr(mapping, setting)
+    }
+    assert found - ({"values"} if expected == "lower_is_better" else set()) == (
+        set() if expected == "none" else {expected}
+    )
+    assert mapping.verdict is None
+    assert expected == "scores" or any(name in note for note in notes)
+
+
+UNITS = [
+    ("200", "300", "latency_ms"),
+    ("0.8", "2.5", "latency_s"),
+    ("12", "30", "latency_s"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "setting"), UNITS)
+@pytest.mark.parametrize("name", ["latency", "duration", "elapsed"])
+def test_the_unit_of_a_latency_is_guessed_by_its_size_and_named(
+    name: str, first: str, second: str, setting: str, tmp_path: Path
+) -> None:
+    rows = f"id,answer,{name}\n1,a,{first}\n2,b,{second}\n"
+    mapping, _, notes = guess(_written(tmp_path, rows))
+    assert getattr(mapping, setting) == name
+    assert any(name in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [("human_label", "pass fail"), ("label", "correct incorrect"), ("x", "✓ ✗")],
+)
+def test_a_column_of_words_for_pass_and_fail_is_the_verdict(
+    name: str, cells: str, tmp_path: Path
+) -> None:
+    first, second = cells.split()
+    rows = f"id,answer,{name}\n1,a,{first}\n2,b,{second}\n3,c,\n"
+    mapping, _, _ = guess(_written(tmp_path, rows))
+    assert mapping.verdict == name
+
+
+@pytest.mark.parametrize("cells", [("yes", "no"), ("1", "0"), ("a", "b"), ("", "")])
+def test_a_column_of_other_words_is_no_verdict(
+    cells: tuple[str, str], tmp_path: Path
+) -> None:
+    rows = f"id,answer,x\n1,a,{cells[0]}\n2,b,{cells[1]}\n"
+    assert guess(_written(tmp_path, rows)).mapping.verdict is None
+
+
+def test_the_files_of_long_mem_eval_are_guessed(tmp_path: Path) -> None:
+    rows = [
+        {"question_id": f"q{n}", "hypothesis": "x", "autoeval_label": {"label": n > 0}}
+        for n in range(2)
+    ]
+    path = _written(tmp_path, "\n".join(map(json.dumps, rows)), "h.jsonl")
+    mapping = guess(path).mapping
+    assert (mapping.case, mapping.output) == ("question_id", "hypothesis")
+    assert mapping.verdict == "autoeval_label.label"
+    statuses = table(read(path, mapping), "rounds")["reported_status"].to_list()
+    assert statuses == ["fail", "pass"]
 
 
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"output": "a"}, "needs `case` or `inputs`"),
     ({"case": "a"}, "needs `output`"),
     ({"case": "a", "output": "b", "lower_is_better": ["c"]}, "no value"),
+    ({"case": "a", "scores": ["b"], "values": ["b"]}, "once"),
     ({"case": "a", "output": "b", "model": "c", "fixed": {"model": "x"}}, "once"),
 ]  # fmt: skip
 
@@ -327,5 +442,5 @@ def test_the_guess_does_not_mind_a_few_odd_cells_nor_a_header_in_the_middle(
     tmp_path: Path,
 ) -> None:
     odd = "009,Ob?,sea,sea,Error,Error: rate limit,Error,x\n"
-    mapping, _ = guess(_written(tmp_path, PLAIN * 4 + odd))
+    mapping, _, _ = guess(_written(tmp_path, PLAIN * 4 + odd))
     assert mapping == MAPPING

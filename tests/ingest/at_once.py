@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from itertools import chain
 from typing import Any
 
@@ -42,11 +41,9 @@ def read_testset(
     )
 
 
-def read_results(
-    data: bytes, name: str, modified_at: datetime, *, limits: Limits = DEFAULT
-) -> Reading:
+def read_results(data: bytes, name: str, *, limits: Limits = DEFAULT) -> Reading:
     """Read a file of evaluation results at once, as `result_batches` does."""
-    return joined(result_batches([data], name, modified_at, limits=limits))
+    return joined(result_batches([data], name, limits=limits))
 
 
 def read_scores(data: bytes, name: str, *, limits: Limits = DEFAULT) -> Reading:

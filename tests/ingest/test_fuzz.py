@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,7 +25,6 @@ SEEDS = [
     if file.is_file() and file.suffix in {".json", ".jsonl", ".yaml"}
     and file.stat().st_size < 20_000
 ]  # fmt: skip
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @st.composite
@@ -56,7 +54,7 @@ FOLDER = TemporaryDirectory()
 def source(data: bytes) -> Source:
     path = Path(FOLDER.name) / "name"  # some readers open the file once more
     path.write_bytes(data)
-    return Source(data, "name", path, "name", NOW, size=len(data))
+    return Source(data, "name", path, "name", size=len(data))
 
 
 @pytest.mark.parametrize("kind", KINDS)

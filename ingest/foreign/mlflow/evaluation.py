@@ -55,7 +55,6 @@ def run_records(
         prompt_version=setting(settings, "prompt version", "prompt"),
         model=next((trace.model for trace in traces if trace.model), None)
         or setting(settings, "model", "llm", "model name"),
-        created_at=_time(traces[0]),
         env=env_of(settings),
         extras=prompts.about(prompts.in_settings(settings)),
     )

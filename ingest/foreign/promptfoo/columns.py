@@ -48,7 +48,7 @@ class RunHead:
 
     run_id: str | None
     title: str
-    created_at: datetime
+    created_at: datetime | None
     version: str | None
     prompts: Sequence[Prompt]
 
@@ -57,7 +57,7 @@ class RunHead:
         """From the file's head; a JSONL file has none."""
         stem = source.path.name.split(".", 1)[0]
         if export is None:
-            return cls(None, stem, source.modified_at, None, [])
+            return cls(None, stem, None, None, [])
         results, about = export.results, export.metadata
         table = results.table
         prompts = results.prompts or (
@@ -68,7 +68,7 @@ class RunHead:
         return cls(
             export.evalId,
             first_line(described, 120) or stem,
-            time(results.timestamp) or source.modified_at,
+            time(results.timestamp),
             about.promptfooVersion if about else None,
             decode(source.redact(text(prompts).encode()), list[HeadPrompt]),
         )

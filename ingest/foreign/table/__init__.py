@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from ingest.foreign.documents import Refused
 from ingest.foreign.heads import Head
 from ingest.foreign.records import Record
-from ingest.foreign.table.opening import FORMS, no_mapping, rows_of
+from ingest.foreign.table.guessing import no_mapping
+from ingest.foreign.table.opening import FORMS, Rows
 from ingest.foreign.table.tasks import Tasks
 from ingest.reading.problems import Problem
 
@@ -41,4 +42,4 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         raise Refused(Problem("no_mapping", message, severity="warning"))
     name, mapping = source.mapping
     tasks = Tasks(name, mapping, source)
-    yield from tasks.read(lambda: rows_of(source, form))
+    yield from tasks.read(Rows(source, form))

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import base64
 import math
+import re
 from collections.abc import Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from typing import Any
 
 import msgspec
 
+from ingest.foreign import documents
 from ingest.foreign.documents import decode, number, says_nothing
 from ingest.foreign.records import Status
 
@@ -22,10 +27,63 @@ _VERDICTS: dict[str, Status] = {
     **dict.fromkeys(("error", "errored"), "error"),
     **dict.fromkeys(("skipped", "unevaluated", "unscored"), "unevaluated"),
 }
+_TRUTH_OR_NOT = frozenset(("1", "1.0", "0", "0.0", "y", "n", "t", "f", *_TRUTH))
+_NO_ERROR = frozenset(("false", "0", "0.0", "no", "n", "-", "--", "–", "—", "[]", "{}"))
+_NO_ERROR |= {
+    "ok",
+    "no error",
+    "no errors",
+    "without error",
+    "success",
+    "无",
+    "没有",
+    "否",
+}
+_LONGEST_NUMBER = 64
+"""Characters of a text that may be a number or a word for nothing."""
 _LONGEST_LITERAL = 1_000_000
+_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*%?\s*")
+_SECONDS = re.compile(r"(\d{10}|\d{13}|\d{16})(\.\d+)?")
+"""Seconds, milliseconds or microseconds since 1970, from 2001 on."""
 _DIGITS = 9
 _FEW = 4
 """One odd cell in so many."""
+
+
+def plain(value: Any) -> Any:
+    """A typed cell as JSON can hold it, so that redaction changes no other cell.
+
+    Decimals keep their digits, times become ISO 8601, bytes text; NaN is empty.
+    """
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return None if math.isnan(value) else str(value)
+    if isinstance(value, dict):
+        return {str(name): plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if isinstance(value, bytes):
+        return text_of(value)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        value = value.astimezone(UTC)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, Decimal):
+        return f"{value:f}" if value.is_finite() else plain(float(value))
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return str(value)
+
+
+def text_of(data: bytes) -> str:
+    """Bytes as text: UTF-8, else Base64."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(data).decode()
 
 
 def said(cell: Any) -> str | None:
@@ -41,19 +99,30 @@ def said(cell: Any) -> str | None:
     return msgspec.json.encode(cell, enc_hook=str).decode().strip('"')
 
 
+def with_point(cell: str) -> str:
+    """A number written with a decimal comma, with a point instead."""
+    return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
+
+
 def number_of(cell: Any) -> float | None:
     """A cell as a number: digits, a percentage, true and false."""
     if not isinstance(cell, str):
         return number(cell)
-    word = cell.strip().lower()
-    if word in _TRUTH:
-        return _TRUTH[word]
-    try:
-        if word.endswith("%"):
-            return number(float(word[:-1]) / 100)
-        return number(float(word))
-    except ValueError:
+    if len(cell) > _LONGEST_NUMBER:
         return None
+    try:
+        value = float(cell)
+    except ValueError:
+        word = cell.strip().lower()
+        if word in _TRUTH:
+            return _TRUTH[word]
+        if word[-1:] != "%" or word[-2:-1] == "%":
+            return None
+        share = number_of(word[:-1])
+        return None if share is None or word[:-1] in _TRUTH else share / 100
+    if "_" in cell:  # Python reads 1_0 as ten
+        return None
+    return value if math.isfinite(value) else None
 
 
 def is_infinite(cell: Any) -> bool:
@@ -68,6 +137,38 @@ def is_nothing(cell: Any) -> bool:
     """Whether a cell that should hold a number says that there is none."""
     text = said(cell)
     return text is None or says_nothing(text)
+
+
+def count_of(cell: Any) -> int | None:
+    """A cell as a whole number from 0 to 2^63; ``None`` for any other."""
+    value = number_of(cell)
+    if value is None or not 0 <= value < 2**63 or not value.is_integer():
+        return None
+    text = said(cell)
+    # a double has no more than 53 bits
+    return (
+        int(text)
+        if text is not None and text.isascii() and text.isdecimal()
+        else int(value)
+    )
+
+
+def moment(cell: Any) -> datetime | None:
+    """A cell as a time: ISO 8601, or seconds, ms or µs since 1970."""
+    text = (said(cell) or "").strip()
+    since_1970 = _SECONDS.fullmatch(text)
+    if since_1970 is not None:
+        digits = len(since_1970[1])
+        return documents.time(float(text) / 10 ** (digits - 10))
+    return documents.time(text)
+
+
+def error_of(cell: Any) -> str | None:
+    """Return the error of a round; ``None`` if the cell says that there was none."""
+    text = said(cell)
+    if text is None or says_nothing(text):
+        return None
+    return None if text.strip().lower().rstrip(".") in _NO_ERROR else text
 
 
 def is_few(odd: int, of: int) -> bool:
@@ -90,6 +191,12 @@ def verdict_of(cell: Any) -> Status | None:
     return _VERDICTS.get(text.strip().lower())
 
 
+def is_verdict_word(cell: Any) -> bool:
+    """Whether a cell is a word for pass or fail in any column: not yes, no, 0 or 1."""
+    is_word = isinstance(cell, str) and cell.strip().lower() not in _TRUTH_OR_NOT
+    return is_word and verdict_of(cell) is not None
+
+
 def content(cell: Any) -> Any:
     """What a cell holds: lists and objects that were written as text are read.
 
@@ -109,13 +216,24 @@ def content(cell: Any) -> Any:
         return cell
 
 
+def text_alike(cell: Any) -> str:
+    """Equal for cells that hold the same text, or the same list, in two formats."""
+    if isinstance(cell, str) and cell[:1] not in ("[", "{"):
+        return cell
+    held = content(cell)
+    if isinstance(held, list | dict):
+        return msgspec.json.encode(held, enc_hook=str, order="deterministic").decode()
+    return said(held) or ""
+
+
 def same(cell: Any) -> str:
     """Equal for cells that say the same in two formats: numbers, empty cells, lists."""
-    if is_nothing(cell):
-        return ""
-    as_number = number_of(cell)
-    if as_number is not None:
-        return repr(round(as_number, _DIGITS))
+    if not isinstance(cell, str) or len(cell) <= _LONGEST_NUMBER:
+        if is_nothing(cell):
+            return ""
+        as_number = number_of(cell)
+        if as_number is not None:
+            return repr(round(as_number, _DIGITS))
     held = content(cell)
     if isinstance(held, str):
         return held

@@ -1,16 +1,18 @@
 """What the columns of an unknown table probably mean: a mapping to correct.
 
 Names decide, in the words that people use for them; the cells of the first rows confirm
-what should be a number or a verdict.
+what should be a number or a verdict. A number is guessed as a score only where its name
+says that 1 is best.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -18,17 +20,16 @@ from ingest.foreign.documents import Refused
 from ingest.foreign.table.cells import (
     is_few,
     is_nothing,
+    is_verdict_word,
     mostly_numbers,
     number_of,
+    said,
     verdict_of,
 )
-from ingest.foreign.table.opening import (
-    Row,
-    form_of,
-    is_header_alone,
-    is_nameless,
-    rows_of,
-)
+from ingest.foreign.table.config_lines import mapping_as_toml, mapping_name
+from ingest.foreign.table.dialect import Row, head_of, is_nameless
+from ingest.foreign.table.opening import columns_of, form_of, rows_of
+from ingest.foreign.table.paths import nested_names, with_nested
 from ingest.reading.problems import Problem
 from ingest.reading.source import Source
 from promptlab.contracts.table_mapping import TableMapping
@@ -42,14 +43,15 @@ _NAMES: dict[str, str] = {
     "inputs": "question|input|inputs|query|user input|prompt|instruction|user|问题"
     "|输入",
     "output": "answer|output|response|completion|prediction|actual|actual output|model"
-    " answer|model output|generated|generation|回答|输出",
+    " answer|model output|generated|generation|hypothesis|回答|输出",
     "expected": "expected|expected output|reference|ground truth|golden|golden answer"
     "|gold|target|label|truth|correct answer|ideal|标准答案|期望",
     "round": "round|run|repeat|attempt|epoch|trial|repetition|轮次",
     "title": "title|dataset|task|benchmark|suite|数据集",
     "model": "model|model name|model id|llm|provider|engine|模型",
     "prompt_version": "prompt version|version|prompt name|variant|prompt id|版本",
-    "verdict": "pass|passed|verdict|status|result|success|correct|is correct|结果|通过",
+    "verdict": "pass|passed|verdict|status|result|success|correct|is correct"
+    "|autoeval label label|human label|judge label|结果|通过",
     "error": "error|exception|error message|错误",
     "latency_ms": "latency ms|duration ms|time ms|elapsed ms|耗时ms",
     "latency_s": "latency|latency s|duration|duration s|seconds|elapsed|time s"
@@ -62,76 +64,255 @@ _NAMES: dict[str, str] = {
 """Setting → names of columns, the likeliest first; underscores are blanks."""
 _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
 _NUMBERS = frozenset({"latency_ms", "latency_s", "input_tokens", "output_tokens"})
-_LOWER = re.compile(r"\b(latency|cost|price|error|loss|perplexity|toxicity|seconds)\b")
+_NO_UNIT = frozenset(_WORDS["latency_s"]) - {
+    "latency s",
+    "duration s",
+    "seconds",
+    "time s",
+}
+_MS_FROM = 100
+"""A typical latency from here on is in milliseconds, where its name has no unit."""
+_LOWER = re.compile(
+    r"\b(latency|duration|cost|costs|price|usd|fees?|errors?|loss|perplexity|ppl|seconds"
+    r"|fail|fails|failed|failure|failures|wrong|incorrect|mistakes?|missed|missing"
+    r"|hallucinat\w*|toxic\w*|bias\w*|harm\w*|unsafe|offensive\w*|insult\w*|profan\w*"
+    r"|violat\w*|violence|jailbr\w*|leak\w*|attack\w*|spam\w*|contradict\w*|invalid"
+    r"|wer|cer|ter|mer|mae|mse|rmse|mape|brier|ece|distance|edits?|regrets?|penalty"
+    r"|noise\w*|tokens?|false positives?|false negatives?|fpr|fnr|timeouts?|retries)\b"
+)
+"""Names of which less is better."""
+_PARAMETER = re.compile(
+    r"\b(temperature|top p|top k|seed|index|idx|row|rank|position|turn|turns|step|steps"
+    r"|length|count|threshold|weight|year|month|day|cached|stream)\b|^(n|num) "
+)
+"""Names of parameters and counts."""
+_BEST_AT_1 = re.compile(
+    r"(?<!\w)(score|scores|accura\w*|acc|correct\w*|faithful\w*|relevan\w*|precision"
+    r"|recall|f1|f score|bleu\w*|rouge\w*|meteor|bertscore|chrf\w*|similarity|match\w*"
+    r"|em|quality|helpful\w*|coheren\w*|fluen\w*|consisten\w*|ground\w*|complete\w*"
+    r"|concis\w*|clarity|clear\w*|factual\w*|valid\w*|adheren\w*|coverage|agreement|ndcg"
+    r"|mrr|map|auc|hits?|pass\w*|success\w*|reward|win|wins|won|rating|grade|points|polite\w*"
+    r"|safe\w*|useful\w*|good|right|is right|usefulness|preference|comprehens\w*)(?!\w)"
+    r"|得分|分数|评分|准确|相关|忠实|一致"
+)
+"""Names of which 1 is best."""
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
 class NoGuess(InputError):
-    """Nothing of a table says what it means."""
+    """The names and cells of a table do not say what its columns mean."""
 
 
-def guess(path: Path) -> tuple[TableMapping, list[str]]:
-    """A mapping for a table, and the names of all of its columns.
+class Guess(NamedTuple):
+    """What the columns of a table seem to mean."""
+
+    mapping: TableMapping
+    columns: list[str]
+    notes: list[str]
+    """What is doubtful, and how to correct it."""
+
+
+def guess(path: Path) -> Guess:
+    """Guess the mapping of a table.
 
     Raises:
-        InputError: it is no table, or none of its columns is understood.
+        NoGuess: None of its columns is understood; the message has lines to start from.
+        InputError: It is not a table.
     """
     rows = _first_rows(path)
+    cells = _cells(rows)
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    cells = {name: [row.get(name) for row in rows] for name in columns}
-    plain = {name: _NOT_WORD.sub(" ", name.lower()).strip() for name in columns}
+    plain = {name: _plain_name(name) for name in cells}
     settings: dict[str, Any] = {}
+    notes: list[str] = []
     for setting, words in _WORDS.items():
         taken = set(settings.values())
-        by_word = (name for word in words for name in columns if plain[name] == word)
+        by_word = (name for word in words for name in cells if plain[name] == word)
         for name in by_word:
             if name not in taken and _suits(setting, cells[name]):
                 settings[setting] = name
                 break
+    _guess_unit(settings, cells, plain, notes)
+    if "verdict" not in settings:
+        free = (n for n in cells if n not in settings.values())
+        found = next((n for n in free if _are_verdicts(cells[n])), None)
+        settings |= {} if found is None else {"verdict": found}
     if "inputs" in settings:
         settings["inputs"] = (settings["inputs"],)
     taken = {*settings.values(), *settings.get("inputs", ())}
-    taken |= {name for name in columns if is_nameless(name)}
-    numeric = [n for n in columns if n not in taken and mostly_numbers(cells[n])]
-    settings["scores"] = tuple(n for n in numeric if _on_scale(cells[n]))
-    settings["values"] = tuple(n for n in numeric if n not in settings["scores"])
-    settings["lower_is_better"] = tuple(
-        n for n in settings["values"] if _LOWER.search(plain[n])
-    )
+    taken |= {name for name in cells if is_nameless(name) or "." in name}
+    _guess_numbers(settings, {n: c for n, c in cells.items() if n not in taken}, notes)
     settings = {name: value for name, value in settings.items() if value}
     try:
-        return TableMapping(**settings), columns
+        return Guess(TableMapping(**settings), columns, notes)
     except ValidationError as error:
         needed = error.errors()[0]["msg"].removeprefix("Value error, ")
+        name = mapping_name(path)
+        start = mapping_as_toml(f"tables.{name}", _start(cells, settings))
         raise NoGuess(
             f"{path}: no meaning could be guessed of {', '.join(columns)}: a mapping"
-            f" {needed}; write it by hand (docs/tools/table.md)"
+            f" {needed}. Write one by hand: put these lines at the end of"
+            " promptlab.toml, and exchange columns that mean something else"
+            f" (docs/tools/table.md has all settings):\n\n{start}"
         ) from None
 
 
-def _first_rows(path: Path) -> list[Row]:
-    from datetime import UTC, datetime
+def no_mapping(path: Path, form: str) -> str:
+    """Say that a table has no mapping, and how to get one."""
+    columns = columns_of(path, form) or []
+    shown = ", ".join(columns[:12]) + (", …" if columns[12:] else "")
+    found = (
+        f"{path.name} looks like a table ({form}: {shown}), and no mapping in the"
+        " config fits it: "
+    )
+    try:
+        guess(path)
+    except InputError as error:
+        return found + str(error).removeprefix(f"{path}: ")
+    return f"{found}`promptlab init --table {path.name}` guesses one"
 
+
+def _plain_name(name: str) -> str:
+    """Lower case, words apart: ``isWrong`` and ``is_wrong`` are ``is wrong``."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return _NOT_WORD.sub(" ", apart.lower()).strip()
+
+
+def _cells(rows: list[Row]) -> dict[str, list[Any]]:
+    """The cells of each column, and of each field inside of objects."""
+    nested = [[n for n in nested_names(row) if not n[-1].isdecimal()] for row in rows]
+    paths = list(dict.fromkeys(name for names in nested for name in names))
+    rows = [with_nested(row, paths) for row in rows]
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in columns}
+
+
+def _guess_unit(
+    settings: dict[str, Any],
+    cells: dict[str, list[Any]],
+    plain: dict[str, str],
+    notes: list[str],
+) -> None:
+    """Take a latency without a unit as milliseconds where its numbers are large."""
+    name = settings.get("latency_s")
+    if name is None or plain[name] not in _NO_UNIT:
+        return
+    numbers = [v for each in cells[name] if (v := number_of(each)) is not None]
+    if median(numbers) < _MS_FROM:
+        notes.append(f"{name}: read as seconds; if these are ms, write latency_ms")
+    elif "latency_ms" not in settings:
+        settings["latency_ms"] = settings.pop("latency_s")
+        notes.append(
+            f"{name}: its numbers are large, so they are read as ms; if these are"
+            " seconds, write latency_s"
+        )
+    else:
+        del settings["latency_s"]
+
+
+def _guess_numbers(
+    settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
+) -> None:
+    """Sort what holds numbers into scores, values and what is kept as it is."""
+    scores: list[str] = []
+    values: list[str] = []
+    lower: list[str] = []
+    for name, column in cells.items():
+        plain = _plain_name(name)
+        if not mostly_numbers(column):
+            continue
+        if _LOWER.search(plain):
+            values.append(name)
+            lower.append(name)
+            if _on_scale(column):
+                notes.append(
+                    f"{name}: less seems better, so it is compared and not graded; to"
+                    " grade it move it to scores and write"
+                    f' scales = {{ "{name}" = [1, 0] }}'
+                )
+        elif _PARAMETER.search(plain):
+            notes.append(
+                f"{name}: does not seem to be a result, and is kept with a row"
+            )
+        elif _on_scale(column) and _BEST_AT_1.search(plain):
+            scores.append(name)
+        else:
+            values.append(name)
+            if _on_scale(column):
+                notes.append(
+                    f"{name}: is 1 the best? Then move it to scores to grade it"
+                )
+            elif _BEST_AT_1.search(plain):
+                notes.append(
+                    f"{name}: to grade it move it to scores and write"
+                    f' scales = {{ "{name}" = [worst, best] }}'
+                )
+    settings["scores"] = tuple(scores)
+    settings["values"] = tuple(values)
+    settings["lower_is_better"] = tuple(lower)
+
+
+def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMapping:
+    """A mapping that can be used, of columns that were not understood."""
+    there = {n: [c for c in column if not is_nothing(c)] for n, column in cells.items()}
+    lengths = {
+        name: sum(len(said(cell) or "") for cell in column)
+        for name, column in there.items()
+        if name not in settings.values()
+    }
+    by_length = sorted(lengths, key=lambda name: -lengths[name])
+    case = settings.get("case") or next(
+        (
+            name
+            for name in cells
+            if len({str(cell) for cell in there[name]}) == len(cells[name])
+        ),
+        None,
+    )
+    others = [name for name in by_length if name != case]
+    found = {n: v for n, v in settings.items() if n in ("verdict", "scores", "values")}
+    if case is not None:
+        found["case"] = case
+    elif "inputs" in settings:
+        found["inputs"] = settings["inputs"]
+    else:
+        found["inputs"] = (others.pop() if len(others) > 1 else next(iter(cells)),)
+    output = settings.get("output") or next(iter(others), None)
+    if output is not None or not found.keys() & {"verdict", "scores", "values"}:
+        found["output"] = output or next(iter(cells))
+    return TableMapping(**found)
+
+
+def _first_rows(path: Path) -> list[Row]:
     try:
         check_regular(path)
         with path.open("rb") as file:
             head = file.read(1 << 20)
         form = form_of(head)
-        if form is None and is_header_alone(head):
+        if form is None and head_of(head).is_header_alone:
             raise InputError(f"{path}: holds no row below its columns")
         if form is None:
             raise InputError(
                 f"{path}: is no table: expected CSV, TSV, JSONL, Parquet or XLSX"
             )
-        now, size = datetime.now(UTC), path.stat().st_size
-        source = Source(b"", path.stem, path, str(path), now, size=size, form=form)
-        found = (r for r in rows_of(source, form) if not isinstance(r, Problem))
-        return [row for _, row in islice(found, _ROWS)]
+        size = path.stat().st_size
+        source = Source(b"", path.stem, path, str(path), size=size, form=form)
+        found = rows_of(source, form, numbers=None)
+        rows = [row for _, row in islice(_only_rows(found), _ROWS)]
+        if not rows:
+            raise InputError(f"{path}: holds no row below its columns")
+        return rows
     except OSError as error:
         why = error.strerror or error
         raise InputError(f"{path}: cannot be read: {why}") from None
     except Refused as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _only_rows(
+    found: Iterator[tuple[int, Row] | Problem],
+) -> Iterator[tuple[int, Row]]:
+    return (each for each in found if not isinstance(each, Problem))
 
 
 def _suits(setting: str, cells: list[Any]) -> bool:
@@ -140,11 +321,19 @@ def _suits(setting: str, cells: list[Any]) -> bool:
     if setting == "verdict":
         odd = sum(verdict_of(each) is None for each in cells)
         return is_few(odd, len(cells))
-    if setting in {"round"}:
+    if setting == "round":
         return _all_numbers(cells)
+    if setting == "expected":
+        return not _are_verdicts(cells)
     if setting == "case":
         return not any(is_nothing(each) for each in cells)
     return True
+
+
+def _are_verdicts(cells: list[Any]) -> bool:
+    """Whether all cells are words for pass and fail, and not yes and no."""
+    there = [each for each in cells if not is_nothing(each)]
+    return bool(there) and all(map(is_verdict_word, there))
 
 
 def _all_numbers(cells: Iterable[Any]) -> bool:

@@ -1,16 +1,15 @@
 """The bytes of a table as rows: which form it has, its columns, its cells.
 
-Cells of CSV and TSV stay texts, so that ``007`` stays an id; what a number is, the
-mapping knows. Redaction happens row by row, after the table is unpacked.
+Cells of CSV and TSV stay texts, so that ``007`` stays an id; those of other formats
+keep the type that the file gives them. What a number is, the mapping knows. Every cell
+becomes a value that JSON can hold before it is redacted, and each table is read once.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-import re
-from collections.abc import Callable, Iterator
-from functools import partial
+import tempfile
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,26 +19,28 @@ from ingest.foreign.copies import repeated_header
 from ingest.foreign.documents import Refused, decode
 from ingest.foreign.files import file_bytes, lines
 from ingest.foreign.heads import Head
+from ingest.foreign.table import dialect
+from ingest.foreign.table.cells import said
+from ingest.foreign.table.columnar import parquet_head, parquet_rows
+from ingest.foreign.table.dialect import HEAD_BYTES, Row, head_of
+from ingest.foreign.table.paths import nested_names, with_nested
+from ingest.foreign.table.workbook import CellError, Workbook
 from ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from ingest.reading.limits import Limits
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from ingest.reading.source import Source
 
 FORMS = ("parquet", "xlsx", "jsonl", "csv")
 
-Row = dict[str, Any]
-"""Column → cell."""
-
 _FILES = ToolFiles("a table", "JSONL")
-_SEPARATORS = ",;\t|"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ROWS_AT_ONCE = 2000
 _SHEET = b"xl/"
-_HEAD_BYTES = 1 << 20
-_NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
+_HELD_BYTES = 32 << 20
+_LINES_LOOKED_AT = 200
+
+_encode = msgspec.json.Encoder().encode
 
 
 def form_of(data: bytes) -> str | None:
@@ -51,7 +52,7 @@ def form_of(data: bytes) -> str | None:
         return "xlsx" if _SHEET in data or b"[Content_Types].xml" in data else None
     if head.data.lstrip()[:1] == b"{":
         return "jsonl" if _has_lines(head) else None
-    return "csv" if _header(data) is not None else None
+    return "csv" if head_of(data).is_table else None
 
 
 def _has_lines(head: Head) -> bool:
@@ -65,90 +66,19 @@ def _has_lines(head: Head) -> bool:
     return len(found) == 2 and bool(found[0].keys() & found[1].keys())
 
 
-def _header(data: bytes) -> tuple[list[str], str] | None:
-    """Names and separator of a CSV's columns, if what is below them fits."""
-    names, first, separator = _first_lines(data)
-    if len(names) < 2 or len(first) != len(names) or not all(map(_is_name, names)):
-        return None
-    return _told_apart(names), separator
-
-
-def _first_lines(data: bytes) -> tuple[list[str], list[str], str]:
-    """Cells of a CSV's first two lines, none where there is none; its separator."""
-    try:
-        text = _decoded(data)[0]
-    except UnicodeDecodeError:
-        text = ""
-    if "\0" in text[:4096]:
-        text = ""
-    separator, text = _separator(text)
-    rows = csv.reader(io.StringIO(text[:_HEAD_BYTES]), delimiter=separator)
-    try:
-        return next(rows, []), next(rows, []), separator
-    except csv.Error:
-        return [], [], separator
-
-
-def is_header_alone(data: bytes) -> bool:
-    """Whether it looks like the columns of a CSV without a row."""
-    names, first, _ = _first_lines(data)
-    return len(names) > 1 and not first and all(map(_is_name, names))
-
-
-def _is_name(cell: str) -> bool:
-    is_code = "{" in cell or ": " in cell  # a line of YAML has commas too
-    return len(cell) <= 200 and "\n" not in cell.strip() and not is_code
-
-
-def _told_apart(names: list[str]) -> list[str]:
-    """The names; one that is empty or taken gets a number."""
-    seen: dict[str, int] = {}
-    result = []
-    for place, name in enumerate(names, start=1):
-        name = name.strip() or f"column {place}"
-        seen[name] = seen.get(name, 0) + 1
-        result.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return result
-
-
-def is_nameless(column: str) -> bool:
-    """Whether a column has no name of its own, as the index that pandas writes."""
-    return _NAMELESS.fullmatch(column) is not None
-
-
-def _separator(text: str) -> tuple[str, str]:
-    """What stands between cells, and the text without Excel's line about it."""
-    if text[:4].lower() == "sep=" and len(text) > 4:
-        return text[4], text.partition("\n")[2]
-    # a separator inside quotes is text: count those of the header outside of them
-    line = text.partition("\n")[0]
-    outside = "".join(line.split('"')[::2])
-    return max(_SEPARATORS, key=outside.count), text
-
-
-def _decoded(data: bytes) -> tuple[str, str]:
-    """The text, and how it is encoded; Excel writes three ways."""
-    if data.startswith(_UTF16):
-        return data[: len(data) // 2 * 2].decode("utf-16"), "UTF-16"
-    try:
-        return data.decode("utf-8-sig"), "UTF-8"
-    except UnicodeDecodeError as error:
-        if error.start >= len(data) - 4:  # a head may end inside a character
-            return data[: error.start].decode("utf-8-sig"), "UTF-8"
-        return data.decode("cp1252"), "Windows-1252"
-
-
 def columns_of(path: Path, form: str) -> list[str] | None:
-    """The columns of a table; ``None`` where it cannot be opened."""
+    """The columns of a table; ``None`` where it cannot be opened.
+
+    Fields inside of objects are named too: ``label.value``.
+    """
     try:
         if form == "parquet":
-            import polars as pl
-
-            return list(pl.read_parquet_schema(path))
+            columns, rows = parquet_head(path, 20)
+            return list(dict.fromkeys([*columns, *_all_nested(rows)]))
         if form == "xlsx":
-            return _sheet(path, 1 << 40).columns
+            return _header_of(Workbook(path, Limits(), is_whole=False).rows())
         with path.open("rb") as file:
-            head = file.read(_HEAD_BYTES)
+            head = file.read(HEAD_BYTES)
     except (OSError, Refused):
         return None
     except Exception as error:  # each library has errors of its own
@@ -156,48 +86,159 @@ def columns_of(path: Path, form: str) -> list[str] | None:
             raise
         return None
     if form == "jsonl":
-        first = Head(head).data.split(b"\n", 1)[0]
-        return list(decode(first, dict[str, Any]))
-    found = _header(head)
-    return None if found is None else found[0]
+        return _keys(Head(head).data)
+    found = head_of(head)
+    return dialect.told_apart(found.names) if found.is_table else None
 
 
-def no_mapping(path: Path, form: str) -> str:
-    """Say that a table has no mapping, and how to get one."""
-    columns = columns_of(path, form) or []
-    shown = ", ".join(columns[:12]) + (", …" if columns[12:] else "")
-    return (
-        f"{path.name} looks like a table ({form}: {shown}), and no mapping in the"
-        f" config fits it: `promptlab init --table {path.name}` guesses one"
-    )
+def _keys(data: bytes) -> list[str]:
+    """Keys of the first lines: not every row has every key."""
+    names: dict[str, None] = {}
+    written = data.split(b"\n")[:_LINES_LOOKED_AT]
+    for line in written if len(data) < HEAD_BYTES or not written[1:] else written[:-1]:
+        if not line.strip():
+            continue
+        try:
+            row = decode(line, dict[str, Any])
+        except UNREADABLE:
+            continue
+        names |= dict.fromkeys(row)
+        names |= dict.fromkeys(nested_names(row))
+    return list(names)
 
 
-def rows_of(source: Source, form: str) -> Iterator[tuple[int, Row] | Problem]:
+def _all_nested(rows: Iterable[Row]) -> Iterator[str]:
+    return chain.from_iterable(map(nested_names, rows))
+
+
+def rows_of(
+    source: Source, form: str, numbers: Collection[str] | None = ()
+) -> Iterator[tuple[int, Row] | Problem]:
     """Each row, redacted, in the order of the file, after the line where it begins.
 
-    A frame has no lines: its rows are counted, a header as the first.
+    Rows of binary formats are counted, the header as the first. Rows without any cell
+    are left out.
+
+    Args:
+        source: The file.
+        form: One of `FORMS`.
+        numbers: Columns of a CSV file that may hold decimal commas; ``None``: all.
 
     Raises:
         Refused: It cannot be read as a table.
     """
+    mapping = source.mapping
+    paths = [] if mapping is None else mapping[1].paths
+    found = _unredacted(source, form, numbers)
+    # lines of JSON are redacted as they are read
+    rows = found if form == "jsonl" else _redacted(found, source)
+    for each in rows:
+        if isinstance(each, Problem):
+            yield each
+        elif any(cell not in (None, "") for cell in each[1].values()):
+            yield (each[0], with_nested(each[1], paths)) if paths else each
+
+
+def _unredacted(
+    source: Source, form: str, numbers: Collection[str] | None
+) -> Iterator[tuple[int, Row] | Problem]:
     if form == "jsonl":
-        for line, written in lines(source):
-            row = _FILES.record(written, dict[str, Any], line=line)
-            yield row if isinstance(row, Problem) else (line, row)
+        yield from _jsonl_rows(source)
         return
     if source.size > source.limits.max_file:
         raise Refused(source.limits.file_too_large(source.size))
     if form == "csv":
-        rows, encoding = _csv(source)
-        if encoding == "Windows-1252":
-            yield Problem(
-                "not_utf8",
-                f"{source.path.name} is not UTF-8 and is read as Windows-1252: save it"
-                ' as "CSV UTF-8" if letters look wrong',
-                severity="warning",
-            )
+        yield from dialect.csv_rows(file_bytes(source), source, numbers)
+    elif form == "xlsx":
+        yield from _sheet_rows(Workbook(source.path, source.limits).rows())
     else:
-        rows = _of_frame(_frame(source, form))
+        for each in parquet_rows(source.path, source.limits):
+            yield each if isinstance(each, Problem) else _once(*each)
+
+
+def _once(line: int, row: Row) -> tuple[int, Row] | Problem:
+    again = repeated_header(list(row.values()), list(row), f"row {line}")
+    return (line, row) if again is None else again
+
+
+def _jsonl_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
+    told: set[str] = set()
+    for line, written in lines(source):
+        row = _FILES.record(written, dict[str, Any], line=line)
+        if isinstance(row, Problem):
+            yield row
+            continue
+        yield line, row
+        twice = [key for key in row if written.count(b'"%b"' % key.encode()) > 1]
+        for key in told.symmetric_difference(twice) & set(twice):
+            if _is_repeated(written, key):
+                told.add(key)
+                yield Problem(
+                    "repeated_column",
+                    f"`{key}` is in one row several times: the last one counts. Give"
+                    " each value its own key",
+                    severity="warning",
+                    line=line,
+                )
+
+
+def _is_repeated(written: bytes, key: str) -> bool:
+    """Whether an object has a key twice, and not an object inside of it."""
+    import json
+
+    pairs: list[tuple[str, Any]] = []
+
+    def keep(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        pairs[:] = found  # the outermost object closes last
+        return {}
+
+    try:
+        json.loads(written, object_pairs_hook=keep)
+    except (ValueError, RecursionError):
+        return False
+    return sum(name == key for name, _ in pairs) > 1
+
+
+def _header_of(rows: Iterator[tuple[int, dict[int, Any]]]) -> list[str]:
+    _, header = next(rows)
+    return list(_names(header).values())
+
+
+def _names(header: dict[int, Any]) -> dict[int, str]:
+    """Column → its name; one without a name has its number."""
+    names = [
+        f"column {column}" if isinstance(cell, CellError) else said(cell) or ""
+        for column, cell in sorted(header.items())
+    ]
+    return dict(zip(sorted(header), dialect.told_apart(names), strict=True))
+
+
+def _sheet_rows(
+    rows: Iterator[tuple[int, dict[int, Any]]],
+) -> Iterator[tuple[int, Row] | Problem]:
+    _, header = next(rows)
+    yield from dialect.repeated_names([said(cell) or "" for cell in header.values()])
+    names = _names(header)
+    for line, cells in rows:
+        row: Row = dict.fromkeys(names.values())
+        for column, cell in cells.items():
+            name = names.get(column, f"column {column}")
+            if isinstance(cell, CellError):
+                yield Problem(
+                    "cell_error",
+                    f"row {line}: the cell below `{name}` is the error {cell.code}, and"
+                    " is read as empty",
+                    severity="warning",
+                    line=line,
+                )
+            else:
+                row[name] = cell
+        yield _once(line, row)
+
+
+def _redacted(
+    rows: Iterator[tuple[int, Row] | Problem], source: Source
+) -> Iterator[tuple[int, Row] | Problem]:
     batch: list[tuple[int, Row]] = []
     for each in rows:
         if isinstance(each, Problem):
@@ -205,132 +246,61 @@ def rows_of(source: Source, form: str) -> Iterator[tuple[int, Row] | Problem]:
             continue
         batch.append(each)
         if len(batch) >= _ROWS_AT_ONCE:
-            yield from _redacted(batch, source)
+            yield from _redacted_batch(batch, source)
             batch = []
-    yield from _redacted(batch, source)
+    yield from _redacted_batch(batch, source)
 
 
-def _redacted(rows: list[tuple[int, Row]], source: Source) -> list[tuple[int, Row]]:
+def _redacted_batch(
+    rows: list[tuple[int, Row]], source: Source
+) -> list[tuple[int, Row]]:
+    if not rows:
+        return []
     # as lines: what is redacted looks at a text line by line
-    encode = msgspec.json.Encoder(enc_hook=str).encode
-    written = b"\n".join(encode(row) for _, row in rows)
-    redacted = source.redact(written)
-    if redacted == written:
-        return rows
-    found = (decode(line, dict[str, Any]) for line in redacted.split(b"\n"))
-    return [(line, row) for (line, _), row in zip(rows, found, strict=True)]
+    written = [_encode(row) for _, row in rows]
+    redacted = source.redact(b"\n".join(written)).split(b"\n")
+    return [
+        (line, row) if before == after else (line, decode(after, dict[str, Any]))
+        for (line, row), before, after in zip(rows, written, redacted, strict=True)
+    ]
 
 
-def _csv(source: Source) -> tuple[Iterator[tuple[int, Row] | Problem], str]:
-    data = file_bytes(source)
-    names, _, separator = _first_lines(data)
-    text, encoding = _decoded(data)
-    table = _separator(text)[1]
-    above = int(table is not text)
-    return _cells(table, _told_apart(names), separator, source, above), encoding
+class Rows:
+    """The rows of a table, which are read and redacted once, and gone through again.
+
+    Args:
+        source: The file.
+        form: One of `FORMS`.
+    """
+
+    def __init__(self, source: Source, form: str) -> None:
+        self._source = source
+        self._form = form
+        self._kept = tempfile.SpooledTemporaryFile(_HELD_BYTES)  # noqa: SIM115
+        self._is_read = False
+
+    def __iter__(self) -> Iterator[tuple[int, Row] | Problem]:
+        if not self._is_read:
+            yield from self._first()
+            return
+        self._kept.seek(0)
+        for line in self._kept:
+            if line[:1] == b"[":
+                yield _decode_row(line)
+            else:
+                yield _decode_problem(line)
+
+    def _first(self) -> Iterator[tuple[int, Row] | Problem]:
+        mapping = self._source.mapping
+        numbers = () if mapping is None else mapping[1].numbers
+        self._kept.seek(0)
+        self._kept.truncate()
+        for each in rows_of(self._source, self._form, numbers):
+            self._kept.write(_encode(each))
+            self._kept.write(b"\n")
+            yield each
+        self._is_read = True
 
 
-def _cells(
-    text: str, names: list[str], separator: str, source: Source, above: int
-) -> Iterator[tuple[int, Row] | Problem]:
-    csv.field_size_limit(max(source.limits.max_record, 1 << 17))
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    decimal_comma = separator == ";"
-    header = next(reader, [])
-    short: list[int] = []
-    line = above + reader.line_num + 1
-    try:
-        for cells in reader:
-            begins, line = line, above + reader.line_num + 1
-            if not any(cells):
-                continue
-            again = repeated_header(cells, header, f"line {begins}", begins)
-            if again is not None:
-                yield again
-                continue
-            if len(cells) > len(names):
-                raise Refused(
-                    Problem(
-                        "ragged_row",
-                        f"a row of {len(cells)} cells below {len(names)} columns: a"
-                        f" cell that holds `{separator}` needs quotes around it",
-                        line=begins,
-                    )
-                )
-            if len(cells) < len(names):
-                short.append(begins)
-            row = dict(zip(names, cells, strict=False))
-            if decimal_comma:
-                row = {name: _comma(cell) for name, cell in row.items()}
-            yield begins, row
-    except csv.Error as error:
-        problem = Problem("unexpected_shape", str(error), line=above + reader.line_num)
-        raise Refused(problem) from None
-    if short:
-        rows = "1 row has" if len(short) == 1 else f"{len(short)} rows have"
-        yield Problem(
-            "short_row",
-            f"{rows} fewer cells than the {len(names)} columns, the first in line"
-            f" {short[0]}: the rest is read as empty. Does the file break off?",
-            severity="warning",
-            line=short[0],
-        )
-
-
-def _comma(cell: str) -> str:
-    """A number written with a decimal comma, with a point instead."""
-    whole, comma, part = cell.partition(",")
-    is_number = comma and part.isdigit() and whole.lstrip("-").isdigit()
-    return f"{whole}.{part}" if is_number else cell
-
-
-def _frame(source: Source, form: str) -> pl.DataFrame:
-    import polars as pl
-
-    read: dict[str, Callable[[], pl.DataFrame]] = {
-        "parquet": partial(pl.read_parquet, source.path),
-        "xlsx": partial(_sheet, source.path, source.limits.max_file),
-    }
-    try:
-        return read[form]()
-    except Exception as error:  # each library has errors of its own
-        if isinstance(error, OSError | MemoryError | Refused):
-            raise
-        why = str(error).splitlines()[0]
-        raise Refused(
-            Problem("unexpected_shape", f"cannot be read as {form}: {why}")
-        ) from None
-
-
-def _sheet(path: Path, largest: int) -> pl.DataFrame:
-    """The first sheet of a workbook that has rows."""
-    import zipfile
-
-    import polars as pl
-
-    with zipfile.ZipFile(path) as archive:
-        size = sum(each.file_size for each in archive.infolist())
-    if size > largest:
-        raise Refused(
-            Problem(
-                "file_too_large",
-                f"it unpacks to {size} bytes, more than max_file_mb allows",
-            )
-        )
-    sheets = pl.read_excel(path, sheet_id=0, engine="calamine", raise_if_empty=False)
-    frames = [frame for frame in sheets.values() if frame.height]
-    if not frames:
-        raise Refused(Problem("unexpected_shape", "no sheet of it has rows"))
-    frame = frames[0]
-    return frame.rename(
-        dict(zip(frame.columns, _told_apart(frame.columns), strict=True))
-    )
-
-
-def _of_frame(frame: pl.DataFrame) -> Iterator[tuple[int, Row] | Problem]:
-    line = 1
-    for slice_ in frame.iter_slices(_ROWS_AT_ONCE):
-        for row in slice_.to_dicts():
-            line += 1
-            again = repeated_header(list(row.values()), frame.columns, f"row {line}")
-            yield (line, row) if again is None else again
+_decode_row = msgspec.json.Decoder(tuple[int, Row]).decode
+_decode_problem = msgspec.json.Decoder(Problem).decode

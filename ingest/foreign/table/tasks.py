@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ingest.foreign import prompts
-from ingest.foreign.documents import integer, number, text, time
+from ingest.foreign.documents import first_line, number, text
 from ingest.foreign.identity import SameRun, content_id, first_text
 from ingest.foreign.records import Direction, Record, Status
 from ingest.foreign.table.cells import (
     content,
+    count_of,
+    error_of,
     is_nothing,
+    moment,
     number_of,
     said,
     same,
+    text_alike,
     verdict_of,
 )
-from ingest.foreign.table.opening import Row
+from ingest.foreign.table.dialect import Row
 from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from ingest.reading.problems import Problem
 
@@ -25,8 +30,7 @@ if TYPE_CHECKING:
     from ingest.reading.source import Source
     from promptlab.contracts.table_mapping import TableMapping
 
-Reader = Callable[[], Iterable[tuple[int, Row] | Problem]]
-"""Begins to read a table's rows, each with its line."""
+T = TypeVar("T")
 
 _DUST = 1e-9
 
@@ -42,13 +46,60 @@ def _share(value: float | None) -> float | None:
 
 
 def _off_scale(column: str, value: float, kind: str) -> Problem:
-    fix = ". Name it under `values`, or write shares" if kind == "table" else ""
+    fix = (
+        f". If it has a scale, write scales = {{ {_key(column)} = [worst, best] }};"
+        " else name it under `values`"
+        if kind == "table"
+        else ""
+    )
     return Problem(
         "off_scale",
         f"`{column}` holds {value:g}, and scores lie from 0 to 1: it is compared, but"
         f" not graded{fix}",
         severity="warning",
     )
+
+
+def _key(column: str) -> str:
+    """A column as a key of TOML."""
+    is_bare = column.isascii() and column.replace("_", "").replace("-", "").isalnum()
+    return column if is_bare else f'"{column}"'
+
+
+@dataclass
+class _OddCells:
+    """Cells of one column that do not fit its meaning."""
+
+    code: str
+    column: str
+    expected: str
+    lines: list[int] = field(default_factory=list)
+    first: str = ""
+    case_id: str = ""
+
+    def problem(self) -> Problem:
+        """One warning for all of them."""
+        shown = ", ".join(map(str, self.lines[:3])) + (", …" * bool(self.lines[3:]))
+        rows = f"row {shown}" if len(self.lines) == 1 else f"rows {shown}"
+        n = "" if len(self.lines) == 1 else f"{len(self.lines)} rows, "
+        return Problem(
+            self.code,
+            f"`{self.column}` is {first_line(self.first, 80)!r} in {n}{rows}, and that"
+            f" is not {self.expected}: it is left out there, and the rest of the row is"
+            " loaded",
+            severity="warning",
+            line=self.lines[0],
+            record_id=self.case_id,
+        )
+
+
+_COUNT = "a whole number from 0, such as 1200"
+_EXPECTED = {
+    "odd_latency": "a number from 0, such as 1.5",
+    "odd_tokens": _COUNT,
+    "odd_round": _COUNT,
+    "odd_time": "a time such as 2025-07-01T08:00:00Z",
+}
 
 
 class Tasks:
@@ -64,28 +115,46 @@ class Tasks:
     def __init__(
         self, title: str, mapping: TableMapping, source: Source, kind: str = "table"
     ) -> None:
-        self._title = title
         self._mapping = mapping
         self._source = source
         self._kind = kind
         self._columns = (*mapping.scores, *mapping.values)
         self._graded = mapping.scores
         self._named = mapping.columns
+        self._alike: dict[str, Callable[[Any], str]] = dict.fromkeys(
+            mapping.texts, text_alike
+        )
+        if mapping.time is not None:
+            self._alike[mapping.time] = _time_alike
+        fixed = mapping.fixed
+        self._names = (
+            (mapping.title, fixed.get("title", title)),
+            (mapping.model, fixed.get("model", "unknown")),
+            (mapping.prompt_version, fixed.get("prompt_version", source.path.stem)),
+        )
+        self._odd: dict[tuple[str, str], _OddCells] = {}
 
-    def read(self, rows: Reader) -> Iterator[Record | Problem]:
-        """Every task of the table; its rows are read twice, to know the run first."""
+    def read(
+        self, rows: Iterable[tuple[int, Row] | Problem]
+    ) -> Iterator[Record | Problem]:
+        """Every task of the table.
+
+        Args:
+            rows: Gone through twice, to know the run first.
+        """
         same_run = SameRun(self._kind)
         found: dict[_Name, None] = {}
         off_scale: dict[str, float] = {}
-        for found_row in rows():
+        alike = self._alike.get
+        for found_row in rows:
             if not isinstance(found_row, Problem):
                 _, row = found_row
                 # names too: two formats may order the columns in two ways
-                same_run.add(*(f"{k}\x1e{same(row[k])}" for k in sorted(row)))
+                same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
                 for column in self._mapping.scores:
                     value = number_of(row.get(column))
-                    if value is not None and _share(value) is None:
+                    if value is not None and self._share(column, value) is None:
                         off_scale.setdefault(column, value)
         # a part of a column's values is no score of its rows
         self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
@@ -98,7 +167,7 @@ class Tasks:
             )
             for name in found
         }
-        for found_row in rows():
+        for found_row in rows:
             if isinstance(found_row, Problem):
                 yield found_row
             else:
@@ -107,9 +176,14 @@ class Tasks:
                 task.line = line
                 self._write(row, task)
                 yield from task.written()
+        yield from (odd.problem() for odd in self._odd.values())
         for name, task in tasks.items():
             self._close(name, task, run_id, same_run.hash())
             yield from task.written()
+
+    def _share(self, column: str, value: float | None) -> float | None:
+        worst, best = self._mapping.scales.get(column, (0.0, 1.0))
+        return None if value is None else _share((value - worst) / (best - worst))
 
     def _opened(self, task_id: str) -> TaskWriter:
         task = TaskWriter(self._kind, task_id, self._source)
@@ -118,13 +192,11 @@ class Tasks:
         return task
 
     def _name(self, row: Row) -> _Name:
-        mapping, stem = self._mapping, self._source.path.stem
-        return (
-            self._cell(row, mapping.title) or mapping.fixed.get("title", self._title),
-            self._cell(row, mapping.model) or mapping.fixed.get("model", "unknown"),
-            self._cell(row, mapping.prompt_version)
-            or mapping.fixed.get("prompt_version", stem),
+        title, model, version = (
+            other if column is None else self._cell(row, column) or other
+            for column, other in self._names
         )
+        return title, model, version
 
     @staticmethod
     def _cell(row: Row, column: str | None) -> str | None:
@@ -140,12 +212,13 @@ class Tasks:
                     "no_case",
                     f"`{mapping.case}` is empty, and no `inputs` are mapped that would"
                     " tell what the row asks",
+                    line=task.line,
                     raw_text=text({k: said(v) for k, v in row.items()}),
                 )
             )
             return
         case = task.known(case_id) or self._case(case_id, row, inputs, task)
-        error = self._cell(row, mapping.error)
+        error = None if mapping.error is None else error_of(row.get(mapping.error))
         status = self._status(row, error)
         if status is None and mapping.verdict is not None:
             task.warn(
@@ -154,24 +227,26 @@ class Tasks:
                 " pass nor fail: the row is loaded without a verdict",
                 case_id,
             )
-        latency_ms = self._latency(row)
-        if latency_ms is not None and latency_ms < 0:
-            task.warn(
-                "odd_latency",
-                f"a latency of {latency_ms:g} ms is none: the row is loaded without it",
-                case_id,
-            )
-            latency_ms = None
+
+        def cell(
+            column: str | None, read: Callable[[Any], T | None], code: str
+        ) -> T | None:
+            return self._read(row, column, read, code, case_id, task.line)
+
         rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
         answer = case.round(
             self._cell(row, mapping.output),
-            n=self._integer(row, mapping.round),
+            n=cell(mapping.round, count_of, "odd_round"),
             name=task.n_rounds[case_id] + 1,
-            input_tokens=self._integer(row, mapping.input_tokens),
-            output_tokens=self._integer(row, mapping.output_tokens),
-            latency_ms=latency_ms,
+            input_tokens=cell(mapping.input_tokens, count_of, "odd_tokens"),
+            output_tokens=cell(mapping.output_tokens, count_of, "odd_tokens"),
+            latency_ms=(
+                cell(mapping.latency_ms, _duration, "odd_latency")
+                if mapping.latency_ms is not None
+                else cell(mapping.latency_s, _seconds, "odd_latency")
+            ),
             metadata={k: v for k, v in rest.items() if v not in (None, "")},
-            executed_at=time(self._cell(row, mapping.time)),
+            executed_at=cell(mapping.time, moment, "odd_time"),
             error=error,
             status=status,
         )
@@ -193,9 +268,32 @@ class Tasks:
         named = self._cell(row, self._mapping.case)
         if named is not None or not inputs:
             return named
-        same_inputs = {k: same(v) for k, v in inputs.items()}
+        same_inputs = {k: text_alike(v) for k, v in inputs.items()}
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
+
+    def _read(
+        self,
+        row: Row,
+        column: str | None,
+        read: Callable[[Any], T | None],
+        code: str,
+        case_id: str,
+        line: int | None,
+    ) -> T | None:
+        """Read a cell; note it if it does not fit what its column means."""
+        cell = None if column is None else row.get(column)
+        if column is None or cell is None:
+            return None
+        value = read(cell)
+        if value is None and not is_nothing(cell):
+            odd = self._odd.get((code, column))
+            if odd is None:
+                odd = _OddCells(code, column, _EXPECTED[code], [], said(cell) or "")
+                odd.case_id = case_id
+                self._odd[code, column] = odd
+            odd.lines.append(line or 0)
+        return value
 
     def _status(self, row: Row, error: str | None) -> Status | None:
         if error is not None:
@@ -203,29 +301,20 @@ class Tasks:
         column = self._mapping.verdict
         return None if column is None else verdict_of(row.get(column))
 
-    def _integer(self, row: Row, column: str | None) -> int | None:
-        return None if column is None else integer(number_of(row.get(column)))
-
-    def _latency(self, row: Row) -> float | None:
-        in_ms, in_s = self._mapping.latency_ms, self._mapping.latency_s
-        if in_ms is not None:
-            return number_of(row.get(in_ms))
-        seconds = None if in_s is None else number_of(row.get(in_s))
-        return None if seconds is None else number(seconds * 1000)
-
     def _write_score(self, name: str, cell: Any, answer: RoundWriter) -> None:
         value = number_of(cell)
         is_odd = value is None and not is_nothing(cell)
         answer.score(
             name,
             value,
-            _share(value) if name in self._graded else None,
+            self._share(name, value) if name in self._graded else None,
             payload={"given": said(cell)} if is_odd else None,
         )
 
     def _direction(self, name: str) -> Direction | None:
         if name in self._mapping.scores:
-            return "higher_better"
+            worst, best = self._mapping.scales.get(name, (0.0, 1.0))
+            return "higher_better" if worst < best else "lower_better"
         return "lower_better" if name in self._mapping.lower_is_better else None
 
     def _close(self, name: _Name, task: TaskWriter, run_id: str, run_hash: str) -> None:
@@ -243,6 +332,20 @@ class Tasks:
             {each: self._direction(each) for each in self._columns},
             numbers=self._columns,
         )
+
+
+def _time_alike(cell: Any) -> str:
+    return str(moment(cell) or text_alike(cell))
+
+
+def _duration(cell: Any) -> float | None:
+    value = number_of(cell)
+    return value if value is not None and value >= 0 else None
+
+
+def _seconds(cell: Any) -> float | None:
+    seconds = _duration(cell)
+    return None if seconds is None else number(seconds * 1000)
 
 
 def _plain(value: Any) -> Any:

@@ -1,0 +1,269 @@
+"""CSV and TSV in the dialects that Excel, pandas and databases write.
+
+Quotes are read strictly: a row whose quotes do not add up is rejected alone, and the
+line below is read next, so that a stray quote swallows no other row.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ingest.foreign.copies import repeated_header
+from ingest.foreign.table.cells import with_point
+from ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from ingest.reading.source import Source
+
+HEAD_BYTES = 1 << 20
+
+Row = dict[str, Any]
+"""Column → cell."""
+
+_SEPARATORS = ",;\t|"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_NO_CHARACTER = re.compile("[\ud800-\udfff]")
+"""Stands for bytes that mean nothing in the encoding of the file."""
+_LINE_END = re.compile(r"\r\n|\n|\r")
+_NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
+
+
+@dataclass(frozen=True, slots=True)
+class CsvHead:
+    """The first two lines of a CSV file: columns, a row, and what separates cells."""
+
+    names: list[str]
+    first: list[str]
+    separator: str
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the second line fits the columns."""
+        fits = len(self.names) > 1 and len(self.first) == len(self.names)
+        return fits and all(map(_is_name, self.names))
+
+    @property
+    def is_header_alone(self) -> bool:
+        """Whether there are columns and no row."""
+        return len(self.names) > 1 and not self.first and all(map(_is_name, self.names))
+
+
+def head_of(data: bytes) -> CsvHead:
+    """Return the first two lines of a file, or of its first bytes."""
+    text, _ = decoded(data[:HEAD_BYTES])
+    if "\0" in text[:4096]:
+        text = ""
+    separator, text = _separator(text)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    try:
+        return CsvHead(next(rows, []), next(rows, []), separator)
+    except csv.Error:
+        return CsvHead([], [], separator)
+
+
+def _is_name(cell: str) -> bool:
+    is_code = "{" in cell or ": " in cell  # a line of YAML has commas too
+    return len(cell) <= 200 and "\n" not in cell.strip() and not is_code
+
+
+def told_apart(names: Collection[Any]) -> list[str]:
+    """Return the names; one that is empty or taken gets a number."""
+    seen: dict[str, int] = {}
+    result = []
+    for place, name in enumerate(names, start=1):
+        name = str(name).strip() or f"column {place}"
+        seen[name] = seen.get(name, 0) + 1
+        result.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return result
+
+
+def repeated_names(names: Collection[Any]) -> Iterator[Problem]:
+    """Warn of each name that several columns have."""
+    named = [word for each in names if (word := str(each).strip())]
+    for name in dict.fromkeys(named):
+        if named.count(name) > 1:
+            yield repeated_name(name, f"the others are kept as `{name} 2` and so on", 1)
+
+
+def repeated_name(name: str, what: str, line: int | None) -> Problem:
+    """Warn that a table or a row has a name several times."""
+    return Problem(
+        "repeated_column",
+        f"`{name}` is the name of several columns: the first counts, {what}. Give each"
+        " column its own name",
+        severity="warning",
+        line=line,
+    )
+
+
+def is_nameless(column: str) -> bool:
+    """Whether a column has no name of its own, as the index that pandas writes."""
+    return _NAMELESS.fullmatch(column) is not None
+
+
+def _separator(text: str) -> tuple[str, str]:
+    """Return what separates cells, and the text without Excel's line about it."""
+    if text[:4].lower() == "sep=" and len(text) > 4:
+        end = _LINE_END.search(text)
+        return text[4], text[end.end() :] if end else ""
+    # a separator inside quotes is text: count those of the header outside of them
+    line = _LINE_END.split(text, maxsplit=1)[0]
+    outside = "".join(line.split('"')[::2])
+    return max(_SEPARATORS, key=outside.count), text
+
+
+def decoded(data: bytes) -> tuple[str, list[int]]:
+    """Return the text, and the lines of it that are not UTF-8.
+
+    Such a line is read as Windows-1252. What no encoding knows becomes a lone
+    surrogate, so that its row can be rejected.
+    """
+    if data.startswith(_UTF16):
+        whole = data[: len(data) // 2 * 2].decode("utf-16", "surrogatepass")
+        return whole + "\udcff" * (len(data) % 2), []
+    try:
+        return data.decode("utf-8-sig"), []
+    except UnicodeDecodeError:
+        pass
+    lines, odd = [], []
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        try:
+            lines.append(line.decode())
+        except UnicodeDecodeError:
+            lines.append(line.decode("cp1252", "surrogateescape"))
+            odd.append(number)
+    return "\n".join(lines), odd
+
+
+def csv_rows(
+    data: bytes, source: Source, numbers: Collection[str] | None
+) -> Iterator[tuple[int, Row] | Problem]:
+    """Read the rows of a CSV file, each after the line where it begins.
+
+    Args:
+        data: The whole file.
+        source: Its limits, and what redacts a rejected row.
+        numbers: Columns whose cells may have a decimal comma, where semicolons separate
+            cells; ``None``: all.
+    """
+    text, odd = decoded(data)
+    if odd:
+        more = f" and {len(odd) - 1} more are" if odd[1:] else " is"
+        yield Problem(
+            "not_utf8",
+            f"line {odd[0]}{more} not UTF-8 and read as Windows-1252: save"
+            f' {source.path.name} as "CSV UTF-8" if letters look wrong',
+            severity="warning",
+            line=odd[0],
+        )
+    yield from _CsvRows(text, source, numbers).read()
+
+
+class _CsvRows:
+    """The rows of one CSV text."""
+
+    def __init__(
+        self, text: str, source: Source, numbers: Collection[str] | None
+    ) -> None:
+        self._separator, table = _separator(text)
+        self._above = int(table is not text)
+        self._source = source
+        self._file = io.StringIO(table, newline="")
+        self._is_odd = _NO_CHARACTER.search(table) is not None
+        self._commas = numbers if self._separator == ";" else ()
+        self._short: list[int] = []
+        csv.field_size_limit(max(source.limits.max_record, 1 << 17))
+
+    def read(self) -> Iterator[tuple[int, Row] | Problem]:
+        """Read all rows; problems of the whole table come last."""
+        header = next(csv.reader(self._file, delimiter=self._separator), [])
+        names = told_apart(header)
+        yield from repeated_names(header)
+        begins = (
+            1 + self._above + self._file.getvalue()[: self._file.tell()].count("\n")
+        )
+        if self._commas is None:
+            self._commas = names
+        start: int | None = self._file.tell()
+        while start is not None:
+            self._file.seek(start)
+            start = None
+            reader = csv.reader(self._file, delimiter=self._separator, strict=True)
+            first = line = begins
+            place = self._file.tell()
+            try:
+                for cells in reader:
+                    if any(cells):
+                        yield from self._row(cells, header, names, line, place)
+                    line, place = first + reader.line_num, self._file.tell()
+            except csv.Error as error:
+                yield self._broken(str(error), line, place)
+                self._file.seek(place)
+                self._file.readline()
+                begins, start = line + 1, self._file.tell()
+        if self._short:
+            yield self._short_rows(len(names))
+
+    def _row(
+        self, cells: list[str], header: list[str], names: list[str], line: int, at: int
+    ) -> Iterator[tuple[int, Row] | Problem]:
+        again = repeated_header(cells, header, f"line {line}", line)
+        if again is not None:
+            yield again
+            return
+        if len(cells) > len(names) and any(cells[len(names) :]):
+            yield self._rejected(
+                "ragged_row",
+                f"a row of {len(cells)} cells below {len(names)} columns: a cell that"
+                f" holds `{self._separator}` needs quotes around it",
+                line,
+                at,
+            )
+            return
+        if self._is_odd and any(map(_NO_CHARACTER.search, cells)):
+            yield self._rejected(
+                "not_utf8",
+                "the row holds bytes that are neither UTF-8 nor Windows-1252: save"
+                f' {self._source.path.name} as "CSV UTF-8"',
+                line,
+                at,
+            )
+            return
+        if len(cells) < len(names):
+            self._short.append(line)
+        row: Row = dict(zip(names, cells, strict=False))
+        for name in self._commas or ():
+            if name in row:
+                row[name] = with_point(row[name])
+        yield line, row
+
+    def _broken(self, error: str, line: int, at: int) -> Problem:
+        return self._rejected(
+            "broken_quotes",
+            f"the quotes of this row do not add up ({error}): put quotes around the"
+            ' whole cell, and write a quote inside of it twice, as in "5"" disk"',
+            line,
+            at,
+        )
+
+    def _rejected(self, code: str, message: str, line: int, at: int) -> Problem:
+        end = _LINE_END.search(self._file.getvalue(), at)
+        raw = self._file.getvalue()[at : end.start() if end else None]
+        written = self._source.redact(raw.encode("utf-8", "replace"))
+        return Problem(code, message, line=line, raw_text=written.decode())
+
+    def _short_rows(self, n_columns: int) -> Problem:
+        short = self._short
+        rows = "1 row has" if len(short) == 1 else f"{len(short)} rows have"
+        return Problem(
+            "short_row",
+            f"{rows} fewer cells than the {n_columns} columns, the first in line"
+            f" {short[0]}: the rest is read as empty. Does the file break off?",
+            severity="warning",
+            line=short[0],
+        )

@@ -1,0 +1,323 @@
+"""XLSX, cell by cell: each keeps its own type, whatever is above and below it.
+
+A workbook is an archive of XML files. It is read as a stream with the standard library:
+libraries that give a column a type lose cells of other types, and those that lay out a
+whole sheet in memory can be made to allocate all of it by one cell in its last corner.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, NamedTuple, TypeVar
+from xml.parsers import expat
+
+from ingest.foreign.documents import Refused
+from ingest.reading.limits import Limits, in_mb
+from ingest.reading.problems import Problem
+
+T = TypeVar("T")
+
+_BLOCK = 1 << 18
+_CELL = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
+_NO_DATE = re.compile(r'"[^"]*"|\\.|_.|\*.|\[(?![hms]+\])[^\]]*\]|General|E[+-]', re.I)
+_DATES = frozenset((*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)))
+"""Built-in number formats that show a date or a time."""
+_LAST_DAY = 2_958_466
+"""Days from 1900 to 10000."""
+
+
+Cells = dict[int, Any]
+"""Column, from 1 → cell; empty cells are left out."""
+
+
+class CellError(NamedTuple):
+    """A cell whose formula failed."""
+
+    code: str
+    """``#N/A``, ``#DIV/0!``, …"""
+
+
+class Workbook:
+    """A workbook whose cells are read one after the other.
+
+    Args:
+        path: The file.
+        limits: How much it may unpack to.
+        is_whole: All of it is to be read; else each part counts by itself.
+
+    Raises:
+        Refused: It is not a workbook, or unpacks to more than ``max_file_mb``.
+    """
+
+    def __init__(self, path: Path, limits: Limits, *, is_whole: bool = True) -> None:
+        try:
+            self._archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise _refused(str(error)) from None
+        members = self._archive.infolist()
+        size = sum(each.file_size for each in members)
+        if is_whole and size > limits.max_file:
+            raise Refused(limits.unpacks_to(size))
+        self._names = {each.filename.lstrip("/").lower(): each for each in members}
+        self._size = limits.max_file
+        self._strings: list[str] = []
+        self._more_strings = self._shared_strings()
+        self._is_date: list[bool] = []
+        self._epoch = datetime(1899, 12, 30)
+
+    def rows(self) -> Iterator[tuple[int, Cells]]:
+        """Read the rows of the first sheet that has two, each after its number."""
+        try:
+            sheets = self._sheets()
+            self._read_styles()
+            for sheet in sheets:
+                rows = self._rows(sheet)
+                first, second = next(rows, None), next(rows, None)
+                if first is not None and second is not None:
+                    yield from (first, second)
+                    yield from rows
+                    return
+        except (zipfile.BadZipFile, expat.ExpatError, ValueError, EOFError) as error:
+            raise _refused(str(error)) from None
+        except (NotImplementedError, RuntimeError) as error:  # packed in an unknown way
+            raise _refused(str(error)) from None
+        except (IndexError, KeyError):
+            raise _refused("a cell refers to a part that is not there") from None
+        raise _refused("no sheet of it has rows")
+
+    def _sheets(self) -> list[str]:
+        """The files of the sheets, in the order of the workbook."""
+        if "xl/workbook.xml" not in self._names:
+            raise _refused("it has no xl/workbook.xml; save it as .xlsx")
+        files: dict[str, str] = {}
+        for name, attributes, _ in self._elements("xl/_rels/workbook.xml.rels"):
+            if name == "Relationship":
+                target = attributes.get("Target", "").lower()
+                is_whole = target.startswith("/")
+                files[attributes.get("Id", "")] = (
+                    target.lstrip("/") if is_whole else f"xl/{target}"
+                )
+        found = []
+        for name, attributes, _ in self._elements("xl/workbook.xml"):
+            if name == "workbookPr" and attributes.get("date1904") in ("1", "true"):
+                self._epoch = datetime(1904, 1, 1)
+            if name == "sheet":
+                found.append(files.get(attributes.get("id", ""), ""))
+        return [each for each in found if "worksheets/" in each]
+
+    def _shared_strings(self) -> Iterator[str]:
+        """Yield the texts that cells refer to by their place."""
+        if "xl/sharedstrings.xml" not in self._names:
+            return
+        parts: list[str] = []
+        is_phonetic = False
+        for name, _, text in self._elements("xl/sharedStrings.xml"):
+            if name == "rPh":
+                is_phonetic = text is None
+            elif name == "t" and text is not None and not is_phonetic:
+                parts.append(text)
+            elif name == "si" and text is not None:
+                yield _unescaped("".join(parts))
+                parts = []
+
+    def _read_styles(self) -> None:
+        if "xl/styles.xml" not in self._names:
+            return
+        dates = set(_DATES)
+        is_cell = False
+        for name, attributes, text in self._elements("xl/styles.xml"):
+            if text is None and name == "numFmt":
+                number, code = int(attributes["numFmtId"]), attributes["formatCode"]
+                shown = _NO_DATE.sub("", code.partition(";")[0])
+                if re.search(r"[dmyhs]", shown, re.I):
+                    dates.add(number)
+                else:
+                    dates.discard(number)
+            elif name == "cellXfs":
+                is_cell = text is None
+            elif name == "xf" and text is None and is_cell:
+                self._is_date.append(int(attributes.get("numFmtId", "0")) in dates)
+
+    def _rows(self, sheet: str) -> Iterator[tuple[int, Cells]]:
+        parser = _SheetParser(self._cell)
+        with self._archive.open(self._names[sheet]) as file:
+            yield from self._parsed(file, parser.expat, parser.rows)
+
+    def _cell(self, kind: str, style: str, value: str | None, parts: list[str]) -> Any:
+        if kind == "inlineStr":
+            return _unescaped("".join(parts)) or None
+        if value is None or (value == "" and kind != "str"):
+            return None
+        if kind == "s":
+            return self._string(int(value)) or None
+        if kind == "b":
+            return value.strip() in ("1", "true")
+        if kind == "e":
+            return CellError(value)
+        if kind != "n":  # the text of a formula, or a date in ISO 8601
+            return _unescaped(value) or None
+        number = _number(value)
+        place = int(style) if style.isdecimal() else 0
+        if place < len(self._is_date) and self._is_date[place]:
+            return _shown(number, self._epoch)
+        return number
+
+    def _string(self, place: int) -> str:
+        """Return a shared text; those before it are read first, the others not yet."""
+        missing = place + 1 - len(self._strings)
+        self._strings += islice(self._more_strings, max(missing, 0))
+        return self._strings[place]
+
+    def _elements(self, name: str) -> Iterator[tuple[str, dict[str, str], str | None]]:
+        """Each element as it opens (text ``None``) and as it closes, with its text."""
+        found: list[tuple[str, dict[str, str], str | None]] = []
+        texts: list[str] = []
+
+        def opens(tag: str, attributes: dict[str, str]) -> None:
+            texts.clear()
+            plain = {key.rpartition(" ")[2]: each for key, each in attributes.items()}
+            found.append((tag.rpartition(" ")[2], plain, None))
+
+        def closes(tag: str) -> None:
+            found.append((tag.rpartition(" ")[2], {}, "".join(texts)))
+            texts.clear()
+
+        parser = _parser(opens, closes, texts.append)
+        with self._archive.open(self._names[name.lower()]) as file:
+            yield from self._parsed(file, parser, found)
+
+    def _parsed(
+        self, file: IO[bytes], parser: expat.XMLParserType, found: list[T]
+    ) -> Iterator[T]:
+        size = 0
+        while block := file.read(_BLOCK):
+            size += len(block)
+            if size > self._size:  # whatever the archive says of it
+                raise ValueError(f"a part of it is larger than {in_mb(self._size)}")
+            parser.Parse(block, False)
+            yield from found
+            found.clear()
+        parser.Parse(b"", True)
+        yield from found
+
+
+class _SheetParser:
+    """Collects the rows of a sheet while its XML is parsed.
+
+    Args:
+        read: Makes a cell of its type, its style, its value and its inline texts.
+    """
+
+    def __init__(self, read: Callable[[str, str, str | None, list[str]], Any]) -> None:
+        self.rows: list[tuple[int, Cells]] = []
+        self._read = read
+        self._names: dict[str, str] = {}
+        self._texts: list[str] = []
+        self._number = self._column = 0
+        self._cells: Cells = {}
+        self._kind = self._style = ""
+        self._value: str | None = None
+        self._parts: list[str] = []
+        self._is_phonetic = False
+        self.expat = _parser(self._opens, self._closes, self._texts.append)
+
+    def _opens(self, tag: str, attributes: dict[str, str]) -> None:
+        self._texts.clear()
+        name = self._names.get(tag)
+        if name is None:
+            name = self._names[tag] = tag.rpartition(" ")[2]
+        if name == "c":
+            place = _CELL.fullmatch(attributes.get("r", ""))
+            self._column = _column(place[1]) if place else self._column + 1
+            self._kind = attributes.get("t", "n")
+            self._style = attributes.get("s", "0")
+            self._value = None
+            self._parts.clear()
+        elif name == "row":
+            self._number = int(attributes.get("r", self._number + 1))
+            self._cells, self._column = {}, 0
+        elif name == "rPh":
+            self._is_phonetic = True
+
+    def _closes(self, tag: str) -> None:
+        name = self._names[tag]
+        if name == "c":
+            cell = self._read(self._kind, self._style, self._value, self._parts)
+            if cell is not None:
+                self._cells[self._column] = cell
+        elif name == "v":
+            self._value = "".join(self._texts)
+        elif name == "t" and not self._is_phonetic:
+            self._parts.append("".join(self._texts))
+        elif name == "rPh":
+            self._is_phonetic = False
+        elif name == "row" and self._cells:
+            self.rows.append((self._number, self._cells))
+        self._texts.clear()
+
+
+def _parser(
+    opens: Callable[[str, dict[str, str]], None],
+    closes: Callable[[str], None],
+    text: Callable[[str], None],
+) -> expat.XMLParserType:
+    def refuses(*_: Any) -> None:
+        raise ValueError("its XML declares entities")
+
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.buffer_text = True
+    parser.StartElementHandler = opens
+    parser.EndElementHandler = closes
+    parser.CharacterDataHandler = text
+    parser.EntityDeclHandler = refuses
+    return parser
+
+
+def _refused(why: str) -> Refused:
+    return Refused(Problem("unexpected_shape", f"cannot be read as xlsx: {why}"))
+
+
+def _unescaped(text: str) -> str:
+    """Characters that XML cannot hold are written as ``_x000D_``."""
+    if "_x" not in text:
+        return text
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+@cache
+def _column(letters: str) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - 64
+    return number
+
+
+def _number(written: str) -> Any:
+    """Excel knows no whole numbers: 7 and 7.0 are one."""
+    value = float(written)
+    if written.lstrip("-").isdecimal() and abs(value) < 1 << 63:
+        return int(written)
+    return int(value) if value.is_integer() and abs(value) < 1 << 53 else value
+
+
+def _shown(days: float, epoch: datetime) -> Any:
+    """A number that is formatted as a date or a time, in ISO 8601."""
+    if not 0 <= days < _LAST_DAY:
+        return days
+    if 0 < days < 60 and epoch.year == 1899:
+        days += 1  # Excel believes in the 29th of February 1900
+    whole = int(days)
+    moment = epoch + timedelta(
+        days=whole, milliseconds=round((days - whole) * 86_400_000)
+    )
+    if days < 1:
+        return moment.time().isoformat()
+    is_day = moment.time() == datetime.min.time()
+    return moment.date().isoformat() if is_day else moment.isoformat()

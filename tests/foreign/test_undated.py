@@ -1,0 +1,155 @@
+"""Runs without a time: ordered by their own rows, else by loading, never by the disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from ingest import undated
+from ingest.undated import LoadOrder
+from promptlab.contracts.table_mapping import TableMapping
+from promptlab.settings import Settings
+from promptlab.warehouse import Warehouse
+from tests.foreign.reading_of import DATA, reading_of, table
+
+MAPPING = TableMapping(case="id", output="a", verdict="v", time="when")
+SETTINGS = Settings(tables={"t": MAPPING, "u": TableMapping(case="id", output="a")})
+
+
+def _table(path: Path, answer: str, *, when: str | None = None) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    if when is None:
+        path.write_text(f"id,a\n1,{answer}\n", "utf-8")
+    else:
+        path.write_text(f"id,a,v,when\n1,{answer},pass,{when}\n", "utf-8")
+    return path
+
+
+def _results(path: Path, answer: str) -> Path:
+    row = {"sample_id": "s", "entity_id": "e", "variant": "v", "final_output": answer}
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({**row, "run_id": answer}), "utf-8")
+    return path.rename(path.with_suffix(".jsonl"))
+
+
+def _ragas(path: Path, answer: str) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    (source,) = (DATA / "ragas").glob("early*.csv")
+    text = source.read_text("utf-8").replace("Nile", answer)
+    path.write_text(text, "utf-8")
+    return path
+
+
+def _history(warehouse: Warehouse) -> list[tuple[str, ...]]:
+    return warehouse.sql(
+        "select any_value(regexp_extract(file_uri, '[^/]*$')) from raw.tasks"
+        " join raw.loads using (load_id) group by task_id, created_at"
+        " order by created_at, task_id"
+    ).rows()
+
+
+def _touch(path: Path, year: int) -> None:
+    moment = datetime(year, 1, 1, tzinfo=UTC).timestamp()
+    os.utime(path, (moment, moment))
+
+
+def test_the_times_of_rows_date_a_run(tmp_path: Path) -> None:
+    path = tmp_path / "v.csv"
+    path.write_text(
+        "id,a,v,when\n1,x,pass,2025-06-02\n2,y,pass,2025-06-01 10:00\n3,z,fail,\n"
+    )
+    _touch(path, 2031)
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS)
+    (load,) = warehouse.ingest(path).files
+    assert not load.problems
+    created = warehouse.sql("select epoch_us(created_at) from raw.tasks").item()
+    assert created == datetime(2025, 6, 1, 10, tzinfo=UTC).timestamp() * 1e6
+
+
+@pytest.mark.parametrize("years", [(2030, 2020), (2020, 2030), (1990, 1990)])
+@pytest.mark.parametrize("write", [_table, _results, _ragas])
+def test_runs_without_a_time_are_in_the_order_of_loading_whatever_the_disk_says(
+    write: Callable[[Path, str], Path], years: tuple[int, int], tmp_path: Path
+) -> None:
+    first = write(tmp_path / "b" / "one.csv", "Lena")
+    second = write(tmp_path / "a" / "two.csv", "Volga")
+    for path, year in zip((first, second), years, strict=True):
+        _touch(path, year)
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS)
+    loads = [warehouse.ingest(path).files[0] for path in (first, second)]
+    assert _history(warehouse) == [(first.name,), (second.name,)]
+    for load in loads:
+        (problem,) = (p for p in load.problems if p.code == undated.CODE)
+        assert problem.severity == "warning"
+        assert "ordered as they are loaded" in problem.message
+    again = Warehouse(tmp_path / "again.duckdb", settings=SETTINGS)
+    for path in (first, second):
+        again.ingest(path)
+    assert _history(again) == _history(warehouse)
+    at_once = Warehouse(tmp_path / "once.duckdb", settings=SETTINGS)
+    at_once.ingest(first, second)
+    assert _history(at_once) == _history(warehouse)
+
+
+def test_the_same_bytes_read_again_keep_their_place(tmp_path: Path) -> None:
+    first = _table(tmp_path / "1.csv", "x")
+    second = _table(tmp_path / "2.csv", "y")
+    db = tmp_path / "w.duckdb"
+    Warehouse(db, settings=SETTINGS).ingest(first)
+    Warehouse(db, settings=SETTINGS).ingest(second)
+    other = Settings(tables={"new": TableMapping(case="id", output="a", title="id")})
+    warehouse = Warehouse(db, settings=other)
+    (load,) = warehouse.ingest(first).files
+    assert load.status == "loaded"
+    assert _history(warehouse) == [("1.csv",), ("2.csv",)]
+
+
+def test_new_content_of_a_file_is_newer(tmp_path: Path) -> None:
+    path, other = tmp_path / "r.json", tmp_path / "s.json"
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    row = {"sample_id": "s", "entity_id": "e", "variant": "v"}
+    path.write_text(json.dumps({**row, "final_output": "a"}))
+    other.write_text(json.dumps({**row, "final_output": "b"}))
+    warehouse.ingest(path, other)
+    path.write_text(json.dumps({**row, "final_output": "c"}))
+    warehouse.ingest(path)
+    assert _history(warehouse) == [("s.json",), ("r.json",)]
+
+
+def test_loads_begin_later_than_all_before_when_the_clock_goes_back() -> None:
+    ahead = datetime.now(UTC) + timedelta(days=1)
+    order = LoadOrder(ahead)
+    first, second = order.next(), order.next()
+    assert ahead < first < second
+
+
+def test_a_clock_that_goes_back_does_not_reorder_runs(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb", settings=SETTINGS)
+    for name in ("1.csv", "2.csv"):
+        warehouse.ingest(_table(tmp_path / name, name))
+        with duckdb.connect(tmp_path / "w.duckdb") as con:
+            con.execute("update raw.loads set started_at = started_at + interval 1 day")
+            con.execute("update raw.tasks set created_at = created_at + interval 1 day")
+    warehouse.ingest(_table(tmp_path / "0.csv", "z"))
+    assert _history(warehouse) == [("1.csv",), ("2.csv",), ("0.csv",)]
+
+
+def test_every_tool_is_read_alike_whatever_the_disk_says(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(DATA / "deepeval", tmp_path / "in"))
+    before = table(reading_of(folder / "early"), "tasks")
+    for path in folder.rglob("*"):
+        _touch(path, 1999)
+    assert table(reading_of(folder / "early"), "tasks").equals(before)
+
+
+def test_langsmith_is_dated_by_the_ids_of_its_rows() -> None:
+    reading = reading_of(DATA / "langsmith" / "early.jsonl")
+    times = table(reading, "rounds")["executed_at"]
+    assert table(reading, "tasks")["created_at"][0] == times.min()
