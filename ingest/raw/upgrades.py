@@ -50,7 +50,7 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "alter table if exists raw.dimension_configs add column direction varchar",
     ),
     4: (),
-    5: ("alter table if exists raw.loads add column ingest_id bigint",),
+    5: ("alter table if exists raw.loads add column if not exists ingest_id bigint",),
 }
 """Schema version → the statements that lead to it."""
 

@@ -6,6 +6,8 @@ import json
 import re
 import tomllib
 import xml.etree.ElementTree as ET
+from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
 
 import pytest
@@ -217,8 +219,9 @@ def test_every_report_is_judged_by_the_policy_that_is_named(cli, tmp_path):
     _, compared, _ = cli("compare", "broke-2", *chosen)
     assert compared.startswith("✓ Ship: 2 cases broke")
     cli("send", "broke-2", "--to", "a@example.org", "--dry-run", *chosen, *out)
-    mail = (tmp_path / "out" / "broke-2" / "report.eml").read_text("utf-8")
-    assert mail.startswith("Subject: Ship: 2 cases broke")
+    mail = (tmp_path / "out" / "broke-2" / "report.eml").read_bytes()
+    subject = message_from_bytes(mail, policy=default)["Subject"]
+    assert subject.startswith("Ship: 2 cases broke")
 
 
 def test_a_policy_that_asks_for_nothing_is_an_error(cli, tmp_path):

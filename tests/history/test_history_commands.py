@@ -45,7 +45,7 @@ def test_runs_counts_passes_among_what_was_evaluated(cli):
     for task, line in zip(tasks, lines, strict=True):
         judged = task["n_pass"] + task["n_fail"] + task["n_error"]
         words = line.split()
-        assert words[0] == task["task_id"]
+        assert words[0] == task["title"]
         assert words[3] == (f"{task['n_pass']}/{judged}" if judged else "–")
 
 

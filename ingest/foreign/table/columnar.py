@@ -61,16 +61,17 @@ def parquet_rows(path: Path, limits: Limits) -> Iterator[tuple[int, Row] | Probl
 
 
 def _opened() -> duckdb.DuckDBPyConnection:
-    import duckdb
+    from promptlab.database.connection import open_duckdb
 
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "autoinstall_known_extensions": "false",
-        "memory_limit": _MEMORY,
-        "threads": "1",
-        "TimeZone": "UTC",
-        "max_temp_directory_size": "0KB",
-    }
-    return duckdb.connect(config=config)
+    con = open_duckdb()
+    for name, value in (
+        ("memory_limit", _MEMORY),
+        ("threads", "1"),
+        ("TimeZone", "UTC"),
+        ("max_temp_directory_size", "0KB"),
+    ):
+        con.execute(f"set {name} = '{value}'")
+    return con
 
 
 def _names(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:

@@ -4,7 +4,7 @@
 with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-cases as (select * from {{ ref('int_case_pairs') }} where present_in = 'both'),
+shared_cases as (select * from {{ ref('int_case_pairs') }} where present_in = 'both'),
 dimensions as (select * from {{ ref('int_dimension_pairs') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
@@ -27,6 +27,29 @@ case_results as (
 matches as (
     select * from {{ ref('fct_match_results') }}
     where task_id in (select pairs.candidate_task_id from pairs)
+),
+
+-- a case without a single round is missing itself
+cases as (
+
+    select
+        shared_cases.baseline_task_id,
+        shared_cases.candidate_task_id,
+        shared_cases.case_id,
+        of_baselines.n_rounds as n_rounds_before,
+        of_candidates.n_rounds as n_rounds_now
+
+    from shared_cases
+    inner join case_results as of_baselines
+        on
+            shared_cases.baseline_task_id = of_baselines.task_id
+            and shared_cases.case_id = of_baselines.case_id
+    inner join case_results as of_candidates
+        on
+            shared_cases.candidate_task_id = of_candidates.task_id
+            and shared_cases.case_id = of_candidates.case_id
+            and of_candidates.n_rounds > 0
+
 ),
 
 scored_dimensions as (
@@ -83,24 +106,16 @@ of_dimensions as (
 of_rounds as (
 
     select
-        cases.baseline_task_id,
-        cases.candidate_task_id,
+        baseline_task_id,
+        candidate_task_id,
         'rounds_missing' as gap,
         'rounds' as subject,
         cast(null as string) as name,
-        cast(sum(of_baselines.n_rounds) as bigint) as n_before,
-        cast(sum(least(of_baselines.n_rounds, of_candidates.n_rounds)) as bigint) as n_now
+        cast(sum(n_rounds_before) as bigint) as n_before,
+        cast(sum(least(n_rounds_before, n_rounds_now)) as bigint) as n_now
 
     from cases
-    inner join case_results as of_baselines
-        on
-            cases.baseline_task_id = of_baselines.task_id
-            and cases.case_id = of_baselines.case_id
-    inner join case_results as of_candidates
-        on
-            cases.candidate_task_id = of_candidates.task_id
-            and cases.case_id = of_candidates.case_id
-    group by cases.baseline_task_id, cases.candidate_task_id
+    group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
 ),
