@@ -15,6 +15,7 @@ from promptlab.cli.output import (
     Column,
     Table,
     print_headline,
+    print_json,
     print_objects,
     print_text,
 )
@@ -79,7 +80,7 @@ def _print(result: GateResult, call: Call) -> None:
 
     form = call.format
     if form == "json":
-        click.echo(result.model_dump_json(indent=2))
+        print_json(result.model_dump_json(indent=2))
     elif form == "csv":
         print_objects(result.rules, _COLUMNS, "csv")
     elif form == "md":
