@@ -8,9 +8,10 @@ import sys
 def main() -> None:
     """Run the command line and exit with its code."""
     from promptlab.cli import run_cli
-    from promptlab.cli.stdout import outlast_readers
+    from promptlab.cli.stdout import guard_stderr, outlast_readers
 
     outlast_readers()
+    guard_stderr()
     sys.exit(run_cli())
 
 

@@ -7,6 +7,7 @@ regression, 2 usage or config, 3 input rejected, 4 inconclusive, 5 nothing to do
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import threading
@@ -19,6 +20,7 @@ import click
 
 from promptlab import messages
 from promptlab.cli import stderr
+from promptlab.cli.terminal import for_people
 from promptlab.errors import PromptlabError, storage_error
 
 if TYPE_CHECKING:
@@ -128,7 +130,9 @@ def _failed(error: Exception, *, verbose: bool) -> int:
         if stderr.is_json():
             messages.fail(error.format_message(), type="UsageError", exit_code=2)
         else:
-            error.show()
+            shown = io.StringIO()
+            error.show(file=shown)
+            click.echo(for_people(shown.getvalue()), err=True, nl=False)
         return 2
     if not isinstance(error, PromptlabError):
         told = None if verbose else storage_error(error)

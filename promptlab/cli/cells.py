@@ -7,12 +7,12 @@ a sign too.
 
 from __future__ import annotations
 
-import re
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from promptlab.cli.language import spoken
+from promptlab.cli.terminal import in_one_line
 from promptlab.rounding import of_100, rounded
 
 BREAK = "\u200b"
@@ -221,11 +221,7 @@ def _points(value: float) -> str:
     return f"{shown:+}" if shown else "0.0"
 
 
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-
-
 def _readable(text: str, *, after_slash: bool = False) -> str:
     """One line, in which nothing moves the cursor or turns the direction of writing."""
-    text = text.replace(BREAK, "").replace("\r\n", " ").replace("\n", " ")
-    text = _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text.replace("\t", " "))
+    text = in_one_line(text.replace(BREAK, ""))
     return text.replace("/", f"/{BREAK}") if after_slash else text

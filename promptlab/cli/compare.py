@@ -28,6 +28,7 @@ from promptlab.cli.output import (
     Column,
     Table,
     print_headline,
+    print_json,
     print_objects,
     print_rows,
     print_sides,
@@ -136,7 +137,7 @@ def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
     from reports.formats.comparisons import comparison_markdown
 
     if call.format == "json":
-        click.echo(comparison.as_json())
+        print_json(comparison.as_json())
     elif call.format == "csv":
         print_objects(comparison.cases, _CASE_FIELDS, "csv")
     elif call.format == "md":

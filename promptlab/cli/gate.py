@@ -16,6 +16,7 @@ from promptlab.cli.output import (
     Column,
     Table,
     print_headline,
+    print_json,
     print_objects,
     print_rows,
     print_text,
@@ -82,10 +83,10 @@ def _print(results: list[GateResult], call: Call) -> None:
     form = call.format
     if form == "json":
         if len(results) == 1:
-            click.echo(results[0].model_dump_json(indent=2))
+            print_json(results[0].model_dump_json(indent=2))
         else:
             objects = [result.model_dump(mode="json") for result in results]
-            click.echo(json.dumps(objects, ensure_ascii=False, indent=2))
+            print_json(json.dumps(objects, ensure_ascii=False, indent=2))
     elif form == "csv":
         print_rows(
             ("task_id", *_COLUMNS),

@@ -19,6 +19,7 @@ import click
 
 from promptlab.cli.cells import Cell, plain, sign
 from promptlab.cli.language import spoken
+from promptlab.cli.terminal import GUARD, for_json, for_people
 from promptlab.cli.wrapping import least_width, width, wrap
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def print_rows(
     """
     if form == "json":
         objects = [dict(zip(names, row, strict=True)) for row in rows]
-        click.echo(json.dumps(objects, ensure_ascii=False, indent=2, default=_for_json))
+        print_json(json.dumps(objects, ensure_ascii=False, indent=2, default=_for_json))
     elif form == "csv":
         _print_csv(names, rows)
     else:
@@ -146,6 +147,16 @@ def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
         [(start, lead_style), (line, "")]
         for start, line in zip(leads, lines, strict=True)
     )
+
+
+def print_json(text: str) -> None:
+    """Print JSON to stdout; what a terminal would obey is written as escapes."""
+    click.echo(for_json(text))
+
+
+def print_lines(text: str) -> None:
+    """Print lines for people to stdout, with nothing that a terminal would obey."""
+    click.echo(for_people(text))
 
 
 def print_sides(baseline: str, candidate: str) -> None:
@@ -210,8 +221,10 @@ def _print(lines: Iterable[Line]) -> None:
 
     console = Console(file=sys.stdout)
     for line in lines:
+        begins = "".join(text for text, _ in line).lstrip()
+        guard = [(GUARD, "")] if begins.startswith("::") else []
         # Text, not str: what models wrote must never be read as markup
-        console.print(Text.assemble(*line), soft_wrap=True)
+        console.print(Text.assemble(*guard, *line), soft_wrap=True)
 
 
 def _table(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab import messages
+from promptlab.cli.terminal import in_one_line
 
 if TYPE_CHECKING:
     from ingest.reading.problems import Problem
@@ -24,7 +25,7 @@ def line_of(path: Path, problem: Problem) -> str:
             place += f":{problem.column}"
     pointer = f" {problem.pointer}:" if problem.pointer else ""
     mark = "" if problem.severity == "reject" else " (warning)"
-    return f"{place}:{pointer} {problem.message}{mark}"
+    return in_one_line(f"{place}:{pointer} {problem.message}{mark}")
 
 
 def print_problems(

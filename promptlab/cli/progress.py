@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from promptlab.cli.terminal import in_one_line
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -38,7 +40,9 @@ class ProgressBar:
         if self._progress is not None and self._task is not None:
             share = self._share * (done / total if total else 1)
             self._progress.update(
-                self._task, completed=self._before + share, description=what
+                self._task,
+                completed=self._before + share,
+                description=in_one_line(what),
             )
 
 

@@ -69,6 +69,7 @@ def command(
 
     TASK is an id, a unique prefix of one, `latest` or `previous`.
     """
+    from promptlab.cli.output import print_lines
     from promptlab.errors import NothingToDo
     from promptlab.task_ids import resolve_task
 
@@ -90,5 +91,5 @@ def command(
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
     for path in written:
-        click.echo(path)
+        print_lines(str(path))
     return 0

@@ -40,7 +40,7 @@ def command(
     and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
     smtp_password_file names, which nobody else may read.
     """
-    from promptlab.cli.output import print_rows
+    from promptlab.cli.output import print_lines, print_rows
     from promptlab.errors import SettingsError
     from promptlab.operations.mailing import send, server_from
     from promptlab.task_ids import resolve_task
@@ -85,7 +85,7 @@ def command(
         folder, mail = folder_name(task_id), message.as_bytes()
         path = write_file(settings.out, folder, "report.eml", mail)
         if call.format == "table":
-            click.echo(path)
+            print_lines(str(path))
         else:
             print_rows(("mail",), [(str(path),)], call.format)
         return 0

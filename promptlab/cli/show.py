@@ -13,6 +13,7 @@ from promptlab.cli.output import (
     Column,
     Table,
     print_headline,
+    print_json,
     print_objects,
     print_rows,
     print_text,
@@ -33,7 +34,7 @@ def command(call: Call, task: str) -> int:
     """
     result = call.warehouse().result(task)
     if call.format == "json":
-        click.echo(result.as_json())
+        print_json(result.as_json())
     elif call.format == "csv":
         dimensions = [d.dimension_id for d in result.dimensions]
         print_rows(

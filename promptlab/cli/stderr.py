@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import click
 
+from promptlab.cli.terminal import for_json, for_people
 from promptlab.messages import LOGGER
 
 FORMATS = ("text", "json")
@@ -21,7 +22,10 @@ class _Handler(logging.Handler):
         self.form = form
 
     def emit(self, record: logging.LogRecord) -> None:
-        line = record.getMessage() if self.form == "text" else _json_line(record)
+        if self.form == "text":
+            line = for_people(record.getMessage())
+        else:
+            line = for_json(_json_line(record))
         click.echo(line, err=True)
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import io
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from promptlab.cli.terminal import GuardedText, is_read_by_a_runner
 from promptlab.errors import PromptlabError
 
 if TYPE_CHECKING:
@@ -57,14 +58,29 @@ def outlast_readers() -> None:
         return
     old.flush()
     buffer = old.buffer
+    binary: Any
     if isinstance(buffer, io.RawIOBase):  # PYTHONUNBUFFERED
-        binary: io.BufferedIOBase | io.RawIOBase = _UntilClosed(buffer)
+        binary = _UntilClosed(buffer)
     else:
         binary = io.BufferedWriter(_UntilClosed(buffer.raw))
-    sys.stdout = io.TextIOWrapper(
+    kind = GuardedText if is_read_by_a_runner(old) else io.TextIOWrapper
+    sys.stdout = kind(
         binary,
         encoding=old.encoding,
         errors=old.errors,
         line_buffering=old.line_buffering,
         write_through=old.write_through,
     )
+
+
+def guard_stderr() -> None:
+    """Let no line of ``sys.stderr`` be a command to a runner that reads it."""
+    old = sys.stderr
+    if isinstance(old, io.TextIOWrapper) and is_read_by_a_runner(old):
+        old.flush()
+        sys.stderr = GuardedText(
+            old.buffer,
+            encoding=old.encoding,
+            errors=old.errors,
+            line_buffering=True,
+        )

@@ -28,7 +28,7 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
     from ingest.plan import plan
     from ingest.reading.limits import Limits
     from ingest.references import References
-    from promptlab.cli.output import print_rows
+    from promptlab.cli.output import print_lines, print_rows
     from promptlab.cli.problems import line_of
 
     references = References()
@@ -44,7 +44,7 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
         found += references.unmet()
     if call.format == "table":
         for path, problem in found:
-            click.echo(line_of(path, problem))
+            print_lines(line_of(path, problem))
         counts = Counter((p.severity, p.code) for _, p in found)
         for (severity, code), n in sorted(counts.items()):
             call.say(f"{n} × {code} ({severity})")

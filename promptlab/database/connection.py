@@ -61,8 +61,8 @@ def connect(
         expected: bytes that a new file is likely to hold.
 
     Raises:
-        SettingsError: there is no such file, it is no DuckDB file, or DuckDB does not
-            take a limit.
+        SettingsError: there is no such file, it is not a DuckDB file, or DuckDB does
+            not take a limit.
         WarehouseError: the file is damaged, or the disk full.
         DatabaseLocked: still held by another process after ``lock_timeout``.
     """
@@ -131,8 +131,8 @@ def resolve(db: Path) -> Path:
         return db.resolve()
     except (OSError, RuntimeError) as error:
         raise SettingsError(
-            f"{db}: is no DuckDB file: its symbolic links lead in a circle, or are too"
-            f" long; name the warehouse with --db ({error})"
+            f"{db}: is not a DuckDB file: its symbolic links lead in a circle, or are"
+            f" too long; name the warehouse with --db ({error})"
         ) from None
 
 
@@ -245,7 +245,7 @@ def _check_file(db: Path, file: Path, *, read_only: bool) -> None:
             ) from None
     elif file.stat().st_size == 0:
         raise SettingsError(
-            f"{db}: is empty (0 bytes), so it is no DuckDB file;"
+            f"{db}: is empty (0 bytes), so it is not a DuckDB file;"
             " delete it, or name another with --db"
         )
     else:
@@ -268,7 +268,7 @@ def _check_format(db: Path, file: Path) -> None:
     found = next(kinds, None)
     but = f" but {found}" if found else ""
     raise SettingsError(
-        f"{db}: is no DuckDB file{but}; name the warehouse with --db"
+        f"{db}: is not a DuckDB file{but}; name the warehouse with --db"
         " (nothing was changed)"
     )
 

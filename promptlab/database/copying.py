@@ -174,7 +174,7 @@ def umask() -> int:
 
 @contextlib.contextmanager
 def _private_files() -> Iterator[None]:
-    """Let nobody else read the files that are made in a ``with`` block."""
+    """Keep other users from reading the files that are made in a ``with`` block."""
     before = os.umask(0o077)
     try:
         yield

@@ -81,7 +81,7 @@ def test_version_is_printed(run):
         (("ingest", "notes.txt"), 3, "notes.txt: is of no known kind"),
         (("ingest", "folder"), 5, "no files below folder"),
         (("ingest", "good.json", "--db", "zero.duckdb"), 2, "is empty (0 bytes)"),
-        (("ingest", "good.json", "--db", "notes.txt"), 2, "is no DuckDB file"),
+        (("ingest", "good.json", "--db", "notes.txt"), 2, "is not a DuckDB file"),
         (("ingest", "good.json", "--db", "folder"), 2, "is a folder"),
         (("ingest", "good.json", "--db", "notes.txt/x.duckdb"), 2, "cannot be made"),
         (("ingest", "good.json", "--config", "gone.toml"), 2, "no such config file"),

@@ -44,9 +44,8 @@ def test_runs_counts_passes_among_what_was_evaluated(cli):
     assert {task["n_unevaluated"] > 0 for task in tasks} == {True, False}
     for task, line in zip(tasks, lines, strict=True):
         judged = task["n_pass"] + task["n_fail"] + task["n_error"]
-        words = line.split()
-        assert words[0] == task["title"]
-        assert words[3] == (f"{task['n_pass']}/{judged}" if judged else "–")
+        assert line.startswith(task["title"])
+        assert (f"{task['n_pass']}/{judged}" if judged else "–") in line.split()
 
 
 def test_without_a_title_the_trend_is_that_of_the_newest_task(on_examples):

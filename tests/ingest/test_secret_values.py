@@ -130,7 +130,7 @@ def _is_word(key):
     return key.lower() not in HEADERS
 
 
-@pytest.mark.parametrize("key", filter(_is_word, SECRET))
+@pytest.mark.parametrize("key", list(filter(_is_word, SECRET)))
 def test_what_follows_a_secret_name_and_an_equals_sign_is_replaced(key):
     for line, expected in (
         (f"export {key}={PLAIN} next", f"export {key}={MARK} next"),
@@ -157,7 +157,7 @@ def test_what_follows_another_name_and_an_equals_sign_stays(key):
         assert redact(line) == line
 
 
-@pytest.mark.parametrize("key", filter(_is_word, SECRET))
+@pytest.mark.parametrize("key", list(filter(_is_word, SECRET)))
 def test_a_value_in_yaml_is_replaced(key):
     text = f"id: p\n{key}: {PLAIN}\nlist:\n  - {key}: 12345678\n    n: x\nl:\n  {key}: [a, b]\n"
     assert yaml.safe_load(redact(text, is_yaml=True)) == {

@@ -49,13 +49,13 @@ def _loop(path: Path) -> None:
 
 
 FILES = {
-    "sqlite": (_sqlite, "is no DuckDB file but an SQLite database"),
+    "sqlite": (_sqlite, "is not a DuckDB file but an SQLite database"),
     "parquet": (lambda p: pl.DataFrame({"a": [1]}).write_parquet(p), "but a Parquet file"),
-    "zip": (_zip, "is no DuckDB file but a ZIP archive"),
+    "zip": (_zip, "is not a DuckDB file but a ZIP archive"),
     "gzip": (lambda p: p.write_bytes(gzip.compress(b"x" * 99)), "but a gzip file"),
-    "json": (lambda p: p.write_text('{"a": 1}'), "is no DuckDB file but JSON"),
-    "text": (lambda p: p.write_text("a,b\n1,2\n"), "is no DuckDB file;"),
-    "short": (lambda p: p.write_bytes(b"DUCK"), "is no DuckDB file;"),
+    "json": (lambda p: p.write_text('{"a": 1}'), "is not a DuckDB file but JSON"),
+    "text": (lambda p: p.write_text("a,b\n1,2\n"), "is not a DuckDB file;"),
+    "short": (lambda p: p.write_bytes(b"DUCK"), "is not a DuckDB file;"),
     "empty": (lambda p: p.touch(), "is empty (0 bytes)"),
     "pipe": (os.mkfifo, "is a pipe; --db names a DuckDB file"),
     "socket": (_socket, "is a socket; --db names a DuckDB file"),

@@ -1,0 +1,81 @@
+"""Texts of others on their way to a terminal or a log: nothing in them is obeyed.
+
+A terminal obeys control characters. A runner of GitHub Actions, and that of Azure
+Pipelines, obeys lines that begin with ``::``, and ``##[`` or ``##vso[`` anywhere.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+from collections.abc import Mapping
+
+GUARD = "\u2060"
+"""A sign of no width; a runner does not skip it as it skips blanks."""
+
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+    "\ud800-\udfff]"
+)
+_BREAK = r"[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]"
+_LINE_START = re.compile(rf"(^|{_BREAK})(\s*)(?=::)")
+_BEGUN = re.compile(rf"(?:^|{_BREAK})\s*:\Z|#\Z")
+_ANYWHERE = re.compile(r"##(?=\[|vso\[)")
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def for_people(text: str) -> str:
+    """Return *text*, lines and tabs kept, with nothing that is obeyed."""
+    text = _CONTROLS.sub(_REPLACEMENT, text.replace("\r\n", "\n"))
+    return guarded(text)
+
+
+def in_one_line(text: str) -> str:
+    """Return *text* on one line, with nothing that moves or turns what is shown."""
+    text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
+    return _CONTROLS.sub(_REPLACEMENT, text)
+
+
+def for_json(text: str) -> str:
+    """Return JSON with its hidden characters written as escapes: the same values."""
+    text = _ANYWHERE.sub(r"#\\u0023", text)
+    return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def guarded(text: str) -> str:
+    """Return *text* with no line that is a command to a runner."""
+    text = _LINE_START.sub(rf"\1\2{GUARD}", text)
+    return _ANYWHERE.sub(f"#{GUARD}#", text)
+
+
+def is_read_by_a_runner(
+    stream: io.TextIOBase | None = None, environ: Mapping[str, str] = os.environ
+) -> bool:
+    """Return whether a runner obeys what is written to *stream*; not so of a file."""
+    if environ.get("GITHUB_ACTIONS") != "true" and environ.get("TF_BUILD") != "True":
+        return False
+    try:
+        return stream is None or not stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return True
+
+
+class GuardedText(io.TextIOWrapper):
+    """A text stream that a runner reads: none of its lines is a command."""
+
+    _is_at_start = True
+    """Whether the line so far is nothing but blanks."""
+
+    def write(self, text: str, /) -> int:
+        """Write *text*, guarded, whatever parts it comes in."""
+        before = "" if self._is_at_start else "-"
+        safe = guarded(before + text)[len(before) :]
+        # the next part may make a command of what is written now
+        if _BEGUN.search(before + text):
+            safe += GUARD
+        super().write(safe)
+        last = re.split(_BREAK, before + safe)[-1]
+        self._is_at_start = not last.strip()
+        return len(text)
