@@ -100,16 +100,19 @@ class Gate:
         """What judged the baseline has to judge the task; else a break goes unseen."""
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
-            before, now = gap["n_before"], gap["n_now"]
+            before, left = gap["n_before"], gap["n_now"]
             limit = self.policy.regression.min_coverage
-            share = now / before
+            share = left / before
             is_part = gap["gap"] in _IN_PARTS
             if is_part and (limit is None or not self.numbers.measures["coverage"]):
                 continue
             is_tolerated = is_part and limit is not None and share >= limit
             verdict: RuleVerdict = "pass" if is_tolerated else "inconclusive"
             note = self.texts.text(
-                f"gate_note.{gap['gap']}", name=gap["name"] or "", n=now, total=before
+                f"yardstick_gap.{gap['gap']}",
+                name=gap["name"] or "",
+                n=left,
+                total=before,
             )
             yield _rule("same_yardstick", None, None, verdict, note)
 

@@ -124,7 +124,7 @@ CODES: dict[str, list[Codes]] = {
     "decision_sign": [of_type(gate.Decision)],
     "default_dimension": [of_seed("default_dimensions", "dimension_id")],
     "evidence_sentence": [of_macro("scoring/evidence_code.sql")],
-    "gate_rule": [of_policy, of("all_rows", "allow_critical_alerts")],
+    "gate_rule": [of_policy, of("all_rows", "allow_critical_alerts", "same_yardstick")],
     "gate_verdict": [of_type(gate.RuleVerdict)],
     "direction": [of("higher_better", "lower_better")],
     "measure": [lambda: set(WHOLE_UNITS)],
@@ -152,6 +152,7 @@ CODES: dict[str, list[Codes]] = {
     "trend_measure": [of_seed("trend_measures", "measure")],
     "verdict": [VERDICTS],
     "verdict_sign": [VERDICTS],
+    "yardstick_gap": [of_model("fct_yardstick_gaps", "gap")],
 }
 
 
