@@ -246,6 +246,7 @@ class _Attempt:
                 redacted=load.redacted,
                 started_at=self._started_at,
                 finished_at=datetime.now(UTC),
+                given=self._found.given,
                 more=not is_last,
             )
             yield given
@@ -309,6 +310,7 @@ class _Attempt:
             self._reader.redact,
             self._reader.limits if exceeds else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
+            self._found.given.identity,
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:

@@ -15,12 +15,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from promptlab.contracts.sources import SourcePath
 from promptlab.contracts.table_mapping import TableMapping
 from promptlab.errors import SettingsError, did_you_mean
 from promptlab.languages import languages
 
 ENV_PREFIX = "PROMPTLAB_"
-ONLY_IN_FILES = frozenset({"tables"})
+ONLY_IN_FILES = frozenset({"tables", "sources"})
 """Settings that no environment variable can say."""
 
 
@@ -121,6 +122,14 @@ class Settings(BaseModel):
 
     report_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
     """Address below which the reports stand as in ``out``; mails link there."""
+
+    base_branch: str | None = None
+    """Branch whose runs are the baselines of all; that of the CI system, else ``main``
+    or ``master``, when not given."""
+
+    sources: tuple[SourcePath, ...] = ()
+    """What the paths of files say of them, ``[[sources]]`` each, in a config file
+    (``docs/formats.md``)."""
 
     tables: dict[str, TableMapping] = {}
     """What the columns of tables mean, ``[tables.<name>]`` each, in a config file
@@ -237,7 +246,8 @@ def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
         top, last = str(fault["loc"][0]), str(fault["loc"][-1])
         where = origin.get(top, "settings")
         if fault["type"] == "extra_forbidden":
-            fields = Settings if top == name else TableMapping
+            below = SourcePath if top == "sources" else TableMapping
+            fields = Settings if top == name else below
             hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")
         else:

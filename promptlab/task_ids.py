@@ -1,7 +1,8 @@
-"""What a person may write for a task: its id, a unique prefix, or a word."""
+"""What a person may write for tasks: an id, a run, a title, a file, or a word."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.errors import NothingToDo, UsageError, did_you_mean
@@ -14,6 +15,71 @@ WORDS = ("latest", "previous", "baseline")
 BUILT = "marts.dim_tasks"
 STORED = "raw.tasks"
 """Where tasks may be looked up: those with marts, or all that were ingested."""
+
+
+# Of several runs of one title and variant the newest is meant.
+_SELECTED = """
+    select tasks.task_id
+    from marts.dim_tasks as tasks
+    left join raw.loads as loads using (load_id)
+    where {condition}
+    qualify row_number() over (
+        partition by tasks.title, tasks.variant
+        order by tasks.run_number desc, tasks.task_id desc
+    ) = 1
+    order by tasks.title, tasks.variant, tasks.task_id
+"""
+
+_NEWEST_LOAD = """
+    coalesce(loads.ingest_id, loads.load_id) = (
+        select max(coalesce(newest.ingest_id, newest.load_id))
+        from marts.dim_tasks inner join raw.loads as newest using (load_id)
+    )
+"""
+
+
+def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
+    """The tasks that ``wanted`` means: the newest of each title and variant in it.
+
+    Args:
+        con: a connection to a built warehouse.
+        wanted: ``latest``, what the newest load brought; the id of a task or run, or a
+            unique prefix of a task's; a ``--run-name``; a title; the path of a file or
+            folder that was loaded; ``previous``.
+
+    Returns:
+        At least one, by title and variant.
+
+    Raises:
+        NothingToDo: there is no task, or none before it.
+        UsageError: it means nothing, or several begin with it.
+    """
+
+    def those(condition: str, **values: str) -> list[str]:
+        rows = con.execute(_SELECTED.format(condition=condition), values).fetchall()
+        return [str(row[0]) for row in rows]
+
+    if wanted == "latest":
+        # the warehouse of another machine may lack its load log
+        return those(_NEWEST_LOAD) or [resolve_task(con, wanted)]
+    if wanted in WORDS:
+        return [resolve_task(con, wanted)]
+    for column in ("tasks.task_id", "tasks.run_id", "loads.run_name", "tasks.title"):
+        found = those(f"{column} = $wanted", wanted=wanted)
+        if found:
+            return found
+    path = Path(wanted)
+    if path.exists():
+        uri = path.resolve().as_posix()
+        of_path = "loads.file_uri = $uri or starts_with(loads.file_uri, $folder)"
+        found = those(of_path, uri=uri, folder=f"{uri.rstrip('/')}/")
+        if found:
+            return found
+        raise UsageError(
+            f"{wanted}: no task of the warehouse was loaded from it;"
+            f" `promptlab run {wanted}` loads it"
+        )
+    return [resolve_task(con, wanted)]
 
 
 def resolve_task(
@@ -85,6 +151,7 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
         f"select earlier.task_id, task.title from {tasks} as task"
         f" left join {tasks} as earlier"
         " on earlier.title = task.title"
+        f" {'and earlier.variant = task.variant' if tasks == BUILT else ''}"
         " and (earlier.created_at, earlier.task_id) < (task.created_at, task.task_id)"
         " where task.task_id = ?"
         " order by earlier.created_at desc, earlier.task_id desc limit 1",
@@ -92,7 +159,9 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
     ).fetchone()
     assert row is not None  # the task is there
     if row[0] is None:
-        raise NothingToDo(f"previous: {task_id} is the first task titled {row[1]!r}")
+        raise NothingToDo(
+            f"previous: {task_id} is the first task titled {row[1]!r} of its variant"
+        )
     return str(row[0])
 
 

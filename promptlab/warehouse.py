@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,6 +39,12 @@ class Warehouse(WarehouseFile):
         kind: str = "auto",
         testset: str | None = None,
         purged_too: bool = False,
+        title: str | None = None,
+        variant: str | None = None,
+        time: str | None = None,
+        branch: str | None = None,
+        commit: str | None = None,
+        run_name: str | None = None,
         sink: str = "duckdb",
         workers: str = "1",
         on_start: Callable[[int, int], None] = lambda _files, _size: None,
@@ -50,6 +57,12 @@ class Warehouse(WarehouseFile):
             kind: ``auto`` recognises files by their content.
             testset: testset of every task loaded here, whatever the files say.
             purged_too: load files again that were purged.
+            title: title of every task loaded here, whatever the files say.
+            variant: variant of every task loaded here.
+            time: when their runs were made, ISO 8601; without a zone: UTC.
+            branch: branch that was evaluated; else that of the CI system.
+            commit: commit that was evaluated; else that of the CI system.
+            run_name: name of the runs that are judged together.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
             workers: who reads for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
@@ -59,8 +72,12 @@ class Warehouse(WarehouseFile):
             InputError: a path that cannot be read, or a file named itself that is of
                 no known kind.
             NothingToDo: there is no file below ``paths``.
+            UsageError: the time is none.
         """
+        from dataclasses import replace
+
         from ingest import raw
+        from ingest.given import given_by, of_path
         from ingest.ingested import Ingested
         from ingest.load import ingest
         from ingest.parquet import ParquetLayer, ingest_parquet, mapping
@@ -72,6 +89,21 @@ class Warehouse(WarehouseFile):
         planned = plan(named, kind, self.settings.tables)
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, named))}")
+        given = given_by(
+            os.environ,
+            title=title,
+            variant=variant,
+            time=time,
+            run_name=run_name,
+            branch=branch,
+            base_branch=self.settings.base_branch,
+            commit=commit,
+        )
+        sources = self.settings.sources
+        planned = [
+            (replace(found, given=of_path(given, found.path, sources)), kind_of_file)
+            for found, kind_of_file in planned
+        ]
         size = sum(found.size for found, _ in planned)
         on_start(len(planned), size)
         options: dict[str, Any] = {

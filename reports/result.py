@@ -84,6 +84,10 @@ def analysis_result(
             triggered_by=task["triggered_by"],
             env=from_json(task["env"]),
             created_at=task["created_at"],
+            run_id=task["run_id"],
+            variant=task["variant"],
+            branch=task["branch"],
+            commit=task["commit_sha"],
         ),
         summary=ResultSummary(alerts=alerts, **summary),
         dimensions=[

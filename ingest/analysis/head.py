@@ -111,6 +111,10 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
         "pipeline_ref": [
             _first_text(contract.extras.get("pipeline"), task.env.get("pipeline"))
         ],
+        "run_id": [task.run_id],
+        "variant": [task.variant],
+        "branch": [_first_text(task.branch, task.env.get("branch"))],
+        "commit_sha": [_first_text(task.commit, task.env.get("commit"))],
     }
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ingest.given import NOTHING, Given
 from promptlab.errors import InputError
 from promptlab.paths import kind_of_file
 
@@ -39,6 +40,8 @@ class FoundFile:
     """More files of the same run, which are read with this one."""
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
+    given: Given = NOTHING
+    """What the call says of it."""
 
     @property
     def size(self) -> int:

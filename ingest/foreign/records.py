@@ -67,6 +67,22 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     extras: Json = "{}"
     testset_ref: str | None = None
     pipeline_ref: str | None = None
+    provider: str | None = None
+    """What answered, as the tool labels it; ``None``: the model."""
+    prompt_name: str | None = None
+    """The label of its prompt, without the prompt's text."""
+    prompt_position: int | None = None
+    """Place of its prompt among the prompts of the run."""
+    variant: str | None = None
+    """Name of the variant, where the file gives one."""
+    settings: Json | None = None
+    """Temperature, seed and other settings of the model."""
+    judge: Json | None = None
+    """Models and rubrics that judged the answers."""
+    primary_metric: str | None = None
+    """The dimension that the tool lists first; the score where none has a weight."""
+    branch: str | None = None
+    commit_sha: str | None = None
 
 
 class Dimension(msgspec.Struct, gc=False, kw_only=True):
@@ -95,6 +111,8 @@ class Case(msgspec.Struct, gc=False):
     position: int
     context: Json
     tags: Json = "[]"
+    cluster: str | None = None
+    """What the case shares with others: a conversation, a document."""
 
 
 class Baseline(msgspec.Struct, gc=False):
@@ -131,6 +149,8 @@ class Round(msgspec.Struct, gc=False, kw_only=True):
     """The tool's own verdict; ``None`` where it has no pass rule."""
     counted_as: Literal["pass", "fail"] | None = None
     """How the tool counts a round of which nothing is known."""
+    is_cached: bool | None = None
+    """The answer came from a cache; ``None``: the tool does not say."""
 
 
 class Check(msgspec.Struct, gc=False, kw_only=True):

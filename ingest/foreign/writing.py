@@ -104,6 +104,7 @@ class TaskWriter:
         golden: Any = None,
         golden_id: str = "expected",
         tags: Sequence[str] = (),
+        cluster: str | None = None,
         place: int | None = None,
     ) -> CaseWriter:
         """The case of an id, which is written when it is new.
@@ -114,13 +115,15 @@ class TaskWriter:
             golden: The answer that was expected.
             golden_id: What the tool calls that answer.
             tags: Words about it.
+            cluster: What it shares with other cases: a conversation, a document.
             place: Its place among all; else after those that were written.
         """
         if case_id not in self.n_rounds:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
             words = text(tags) if tags else "[]"
-            self.write(Case(self.task_id, case_id, place, text(context), words))
+            asked = text(context)
+            self.write(Case(self.task_id, case_id, place, asked, words, cluster))
             if golden is not None:
                 payload = text({"answer": golden})
                 self.write(Baseline(self.task_id, case_id, golden_id, 0, payload))
@@ -142,8 +145,17 @@ class TaskWriter:
         tool_version: str | None = None,
         env: str = "{}",
         extras: Mapping[str, Any] | None = None,
+        provider: str | None = None,
+        prompt_name: str | None = None,
+        prompt_position: int | None = None,
+        variant: str | None = None,
+        settings: Mapping[str, Any] | None = None,
+        judge: Any = None,
+        primary_metric: str | None = None,
+        branch: str | None = None,
+        commit_sha: str | None = None,
     ) -> None:
-        """Write the task itself.
+        """Write the task itself; `Task` says what each part is.
 
         Without a title it has that of its file, without a time that of its earliest
         round.
@@ -161,6 +173,15 @@ class TaskWriter:
                 tool_version=tool_version,
                 env=env,
                 extras=text(extras or {}),
+                provider=provider,
+                prompt_name=prompt_name,
+                prompt_position=prompt_position,
+                variant=variant,
+                settings=text(settings) if settings else None,
+                judge=text(judge) if judge else None,
+                primary_metric=primary_metric,
+                branch=branch,
+                commit_sha=commit_sha,
             )
         )
 
@@ -275,6 +296,7 @@ class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
         error: str | None = None,
         status: Status | None = None,
         counted_as: Literal["pass", "fail"] | None = None,
+        is_cached: bool | None = None,
     ) -> RoundWriter:
         """Write an answer; `Round` says what each part is.
 
@@ -305,6 +327,7 @@ class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
                 error=error,
                 reported_status=status or (None if error is None else "error"),
                 counted_as=counted_as,
+                is_cached=is_cached,
             )
         )
         return RoundWriter(task, case_id, round_id)

@@ -5,6 +5,7 @@ A file that is ingested again with the same bytes changes nothing.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -141,7 +142,10 @@ def versions_of(
 
 
 def read_with(
-    mode: Mode, limits: Limits | None = None, mapping: str | None = None
+    mode: Mode,
+    limits: Limits | None = None,
+    mapping: str | None = None,
+    given: str | None = None,
 ) -> str:
     """The settings that decide what of a file is read, as the load log keeps them.
 
@@ -153,10 +157,13 @@ def read_with(
         mode: which values are redacted.
         limits: those of the ingest, for a file that exceeds one.
         mapping: name and hash of the mapping, for a table.
+        given: what the call says of title, variant and time.
     """
     words = [f"redact={mode}"]
     if mapping is not None:
         words.append(f"mapping={mapping}")
+    if given is not None:
+        words.append(f"given={hashlib.sha256(given.encode()).hexdigest()[:16]}")
     if limits is not None:
         words.append(_told(limits))
     return " ".join(words)

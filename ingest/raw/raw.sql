@@ -53,7 +53,15 @@ create table if not exists raw.loads (
     read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
     objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
     runs json,                          -- files of other tools: task → hash, equal for copies of one run; else null
-    ingest_id bigint                    -- first load of the call that read it; null: loaded by an earlier schema version
+    ingest_id bigint,                   -- first load of the call that read it; null: loaded by an earlier schema version
+    given_title varchar,                -- title of its tasks, by option or [[sources]]; null: the file's own
+    given_variant varchar,              -- variant of its tasks, by option or [[sources]]; null: the file's own
+    given_time timestamptz,             -- When its tasks ran, by option or [[sources]]; null: the file's own
+    run_name varchar,                   -- --run-name: loads of one name are judged together
+    branch varchar,                     -- branch that was evaluated, by option or CI variable
+    base_branch varchar,                -- branch that it is compared with, by option or CI variable
+    commit_sha varchar,                 -- commit that was evaluated, by option or CI variable
+    revision_source varchar             -- option, or the CI system whose variables were read
 );
 
 -- One problem of one record; they outlive the replacement of their file.
@@ -168,7 +176,16 @@ create table if not exists raw.tasks (
     testset_ref varchar,                -- what the file or the command line says of its testset
     pipeline_ref varchar,               -- What the file says of its pipeline
     run_id varchar,                     -- files of other tools: the run; its tasks share it
-    tool_version varchar                -- files of other tools: what wrote them
+    tool_version varchar,               -- files of other tools: what wrote them
+    provider varchar,                   -- what answered, as the tool labels it; null: the model
+    prompt_name varchar,                -- label of the prompt, without its text; null: none
+    prompt_position bigint,             -- Place of the prompt among the prompts of its run, from 0
+    variant varchar,                    -- name of the variant, where the file gives one
+    settings json,                      -- temperature, seed and other settings of the model
+    judge json,                         -- models and rubrics that judged the answers
+    primary_metric varchar,             -- dimension that is the score, where no dimension has a weight
+    branch varchar,                     -- branch that was evaluated, where the file says it
+    commit_sha varchar                  -- commit that was evaluated, where the file says it
 );
 
 create table if not exists raw.cases (
@@ -177,7 +194,8 @@ create table if not exists raw.cases (
     case_id varchar not null,
     position bigint not null,
     context json not null,
-    tags json not null
+    tags json not null,
+    cluster varchar                     -- what its cases have in common: a conversation, a document
 );
 
 create table if not exists raw.rounds (
@@ -203,7 +221,8 @@ create table if not exists raw.rounds (
     overall_score double,               -- evaluation results: the judge's 0–10
     reported_must_have_pass boolean,    -- Evaluation results: `must_have_pass` as given
     reported_status varchar,            -- the verdict of the tool that wrote it: pass, fail, error, unevaluated; null: it has none
-    counted_as varchar                  -- pass, fail: how the tool counts a round that is unevaluated here
+    counted_as varchar,                 -- pass, fail: how the tool counts a round that is unevaluated here
+    is_cached boolean                   -- the answer came from a cache; null: not known
 );
 
 create table if not exists raw.baselines (

@@ -51,6 +51,35 @@ UPGRADES: dict[int, tuple[str, ...]] = {
     ),
     4: (),
     5: ("alter table if exists raw.loads add column if not exists ingest_id bigint",),
+    6: tuple(
+        f"alter table if exists raw.{table} add column {column} {kind}"
+        for table, columns in {
+            "loads": {
+                "given_title": "varchar",
+                "given_variant": "varchar",
+                "given_time": "timestamptz",
+                "run_name": "varchar",
+                "branch": "varchar",
+                "base_branch": "varchar",
+                "commit_sha": "varchar",
+                "revision_source": "varchar",
+            },
+            "tasks": {
+                "provider": "varchar",
+                "prompt_name": "varchar",
+                "prompt_position": "bigint",
+                "variant": "varchar",
+                "settings": "json",
+                "judge": "json",
+                "primary_metric": "varchar",
+                "branch": "varchar",
+                "commit_sha": "varchar",
+            },
+            "cases": {"cluster": "varchar"},
+            "rounds": {"is_cached": "boolean"},
+        }.items()
+        for column, kind in columns.items()
+    ),
 }
 """Schema version → the statements that lead to it."""
 

@@ -82,7 +82,8 @@ def command(
 
     BASELINE and CANDIDATE are ids, unique prefixes, or `latest`, `previous`,
     `baseline`; `previous` and `baseline` are those of the candidate. CANDIDATE alone is
-    compared with its baseline, and without any the latest task is. `--format json`
+    compared with its baseline, and without any the latest task is. It may also be a run,
+    a `--run-name`, a title, a file or a folder: then each task of it is compared. `--format json`
     prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
@@ -91,34 +92,43 @@ def command(
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import compare
     from promptlab.history.gate import exit_code
+    from promptlab.task_ids import resolve_task, selected_tasks
     from reports.gate.verdict import gate_result
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
-    candidate = tasks[-1] if tasks else "latest"
-    baseline = tasks[0] if len(tasks) == 2 else "baseline"
     warehouse = call.warehouse()
     edition = warehouse.edition()
-    comparison = compare(
-        warehouse,
-        baseline,
-        candidate,
-        lang=edition.lang,
-        cases=None if call.format in ("json", "csv") else cases,
-    )
+    baseline = tasks[0] if len(tasks) == 2 else "baseline"
     with warehouse.built() as con:
-        gate = gate_result(
-            con,
-            comparison.candidate.task_id,
-            edition.policy,
-            lang=edition.lang,
-            baseline=comparison.baseline.task_id,
+        candidates = (
+            selected_tasks(con, tasks[0])
+            if len(tasks) == 1
+            else [tasks[1] if tasks else resolve_task(con, "latest")]
         )
-        page = None if out is None else _write(con, comparison, out, edition)
-    _print(comparison, gate, call)
-    if page is not None:
-        call.say(f"written: {page}")
-    return exit_code([gate], allow_inconclusive=allow_inconclusive)
+    pairs = []
+    for candidate in candidates:
+        comparison = compare(
+            warehouse,
+            baseline,
+            candidate,
+            lang=edition.lang,
+            cases=None if call.format in ("json", "csv") else cases,
+        )
+        with warehouse.built() as con:
+            gate = gate_result(
+                con,
+                comparison.candidate.task_id,
+                edition.policy,
+                lang=edition.lang,
+                baseline=comparison.baseline.task_id,
+            )
+            page = None if out is None else _write(con, comparison, out, edition)
+        pairs.append((comparison, gate))
+        if page is not None:
+            call.say(f"written: {page}")
+    _print(pairs, call)
+    return exit_code([gate for _, gate in pairs], allow_inconclusive=allow_inconclusive)
 
 
 def _write(
@@ -133,18 +143,28 @@ def _write(
     return write_comparison(con, before, after, out, edition)
 
 
-def _print(comparison: Comparison, gate: GateResult, call: Call) -> None:
+def _print(pairs: Sequence[tuple[Comparison, GateResult]], call: Call) -> None:
     from reports.formats.comparisons import comparison_markdown
 
     if call.format == "json":
-        print_json(comparison.as_json())
+        texts = [comparison.as_json() for comparison, _ in pairs]
+        print_json(texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
+    elif call.format == "csv" and len(pairs) == 1:
+        print_objects(pairs[0][0].cases, _CASE_FIELDS, "csv")
     elif call.format == "csv":
-        print_objects(comparison.cases, _CASE_FIELDS, "csv")
+        rows = [
+            (comparison.candidate.task_id, *(getattr(c, name) for name in _CASE_FIELDS))
+            for comparison, _ in pairs
+            for c in comparison.cases
+        ]
+        print_rows(("task_id", *_CASE_FIELDS), rows, "csv")
     elif call.format == "md":
-        click.echo(comparison_markdown(comparison, gate), nl=False)
+        texts = [comparison_markdown(*pair) for pair in pairs]
+        click.echo("\n".join(texts), nl=False)
     else:
-        print_headline(gate)
-        _print_for_people(comparison, wide=call.wide)
+        for comparison, gate in pairs:
+            print_headline(gate)
+            _print_for_people(comparison, wide=call.wide)
 
 
 def _print_for_people(comparison: Comparison, *, wide: bool) -> None:

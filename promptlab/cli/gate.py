@@ -40,7 +40,7 @@ _TABLE = Table(
 
 
 @click.command("gate")
-@click.argument("task", default="latest")
+@click.argument("task", metavar="[RUN]", default="latest")
 @policy_option
 @click.option("--init", is_flag=True, help="Print the built-in policy, to begin with.")
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
@@ -53,8 +53,9 @@ def command(
 ) -> int:
     """Hold tasks against a policy, rule by rule.
 
-    TASK is an id, a unique prefix of one, `previous`, or `latest`: every task that the
-    newest load brought, of each title and model the newest. Exits 0 if every rule
+    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
+    loaded, or `latest`: what was loaded last. The newest task of each title and variant
+    in it is judged. Exits 0 if every rule
     passes, 1 if one fails, 4 if one could not be judged; of several tasks the worst.
     Where GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
     The first run of a title has nothing to compare with and passes, unless the policy
@@ -132,11 +133,11 @@ def _print_one(result: GateResult, call: Call) -> None:
 
 
 def _print_lines(results: list[GateResult], call: Call) -> None:
-    """A decision per task, the worst first; the rules are those of `gate TASK`."""
+    """A decision per task, the worst first; `gate TASK` shows the rules."""
     order = ("fail", "inconclusive", "pass")
     for result in sorted(results, key=lambda each: order.index(each.verdict)):
         print_headline(result)
-        print_text(f"{result.title}  {result.model}  {result.task_id}", lead="  ")
+        print_text(f"{result.title}  {result.variant}  {result.task_id}", lead="  ")
         if call.wide:
             print_objects(result.rules, _COLUMNS, "table", _TABLE)
 

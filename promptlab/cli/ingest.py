@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -17,6 +18,8 @@ from promptlab.cli.progress import ProgressBar, progress
 if TYPE_CHECKING:
     from ingest.ingested import FileLoad, Ingested
     from promptlab.warehouse import Warehouse
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 KIND_CHOICES = (
     "auto",
@@ -56,6 +59,22 @@ MOST_LISTED = 20
 _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
 
 
+def given_options(command: F) -> F:
+    """Add the options that say of files what these do not say themselves."""
+    for option in reversed(
+        (
+            click.option("--title", help="Title of every task in these files."),
+            click.option("--variant", help="Variant of every task in these files."),
+            click.option("--time", help="When they ran, such as 2026-11-24T09:30."),
+            click.option("--branch", help="Branch that was evaluated."),
+            click.option("--commit", help="Commit that was evaluated."),
+            click.option("--run-name", help="Name of runs that are judged together."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @click.command("ingest")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
@@ -65,6 +84,7 @@ _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redact
     help="What the files are; auto recognises each by its content.",
 )
 @click.option("--testset", help="Testset of every task in these files.")
+@given_options
 @click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
 @click.option("--purged-too", is_flag=True, help="Load again what was purged.")
 @click.option(
@@ -89,6 +109,7 @@ def command(
     purged_too: bool,
     sinks: tuple[str, ...],
     workers: str,
+    **given: str | None,
 ) -> int:
     """Load files and folders into the warehouse.
 
@@ -110,6 +131,7 @@ def command(
                 purged_too=purged_too,
                 sink=sink,
                 workers=workers,
+                given=given,
             )
         _print(ingested.files, call)
         worst = max(worst, exit_code(ingested, strict=strict))
@@ -127,6 +149,7 @@ def ingest_with_progress(
     purged_too: bool = False,
     sink: str = "duckdb",
     workers: str = "1",
+    given: Mapping[str, str | None] = MappingProxyType({}),
 ) -> Ingested:
     """Ingest as a phase of a bar; problems go to stderr, line by line."""
     from promptlab.cli.problems import print_problems
@@ -141,6 +164,7 @@ def ingest_with_progress(
         workers=workers,
         on_start=lambda _files, size: bar.begin(size),
         on_progress=lambda path, size: bar.advance(f"reading {path.name}", size),
+        **given,
     )
     for file in ingested.files:
         detail(f"{file.path}: {file.status}", "file", **_fields(file))

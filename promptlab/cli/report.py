@@ -38,8 +38,8 @@ def report_options(function: F) -> F:
     return function
 
 
-@click.command("report", short_help="Write the report of a stored task.")
-@click.argument("task", default="latest")
+@click.command("report", short_help="Write the reports of stored tasks.")
+@click.argument("task", metavar="[RUN]", default="latest")
 @click.option(
     "--all", "everything", is_flag=True, help="Every task, and every memory run."
 )
@@ -65,20 +65,21 @@ def command(
     formats: str,
     exported: Path | None,
 ) -> int:
-    """Write the report of a stored task; nothing is run again.
+    """Write the reports of stored tasks; nothing is run again.
 
-    TASK is an id, a unique prefix of one, `latest` or `previous`.
+    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
+    loaded, `previous`, or `latest`: what was loaded last.
     """
     from promptlab.cli.output import print_lines
     from promptlab.errors import NothingToDo
-    from promptlab.task_ids import resolve_task
+    from promptlab.task_ids import selected_tasks
 
     warehouse = call.warehouse(exported)
     if everything:
         tasks, runs = warehouse.to_report(everything=True)
     else:
         with warehouse.built() as con:
-            tasks, runs = [resolve_task(con, task)], []
+            tasks, runs = selected_tasks(con, task), []
     if not (tasks or runs):
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
     with progress(1, shown=call.shows_bars) as bar:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab.cli.build import build_with_progress, full_refresh_option
+from promptlab.cli.ingest import given_options
 from promptlab.cli.options import Call, common
 from promptlab.cli.progress import progress
 from promptlab.cli.report import report_options
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 @click.command("run", short_help="Files in, reports out: the main job.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
+@given_options
 @click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
 @click.option(
     "--publish",
@@ -37,6 +39,7 @@ def command(
     strict: bool,
     full_refresh: bool,
     publish: Path | None,
+    **given: str | None,
 ) -> int:
     """Ingest files, build the warehouse, report on what is new or changed.
 
@@ -49,7 +52,7 @@ def command(
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
         with warehouse.kept_open():
             ingested = ingest_with_progress(
-                warehouse, call, bar, paths, testset=testset
+                warehouse, call, bar, paths, testset=testset, given=given
             )
             _tell(ingested, call)
             bar.begin(1)

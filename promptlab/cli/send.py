@@ -9,7 +9,7 @@ from promptlab.cli.report import report_options
 
 
 @click.command("send")
-@click.argument("task", default="latest")
+@click.argument("task", metavar="RUN", default="latest")
 @click.option("--to", multiple=True, required=True, help="An address; may be repeated.")
 @click.option("--subject", help="Instead of the verdict.")
 @click.option(
@@ -31,9 +31,10 @@ def command(
     attach: str | None,
     dry_run: bool,
 ) -> int:
-    """Mail the report of a stored task over SMTP.
+    """Mail the reports of stored tasks over SMTP, a mail each.
 
-    TASK is an id, a unique prefix of one, `latest` or `previous`.
+    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
+    loaded, `previous`, or `latest`: what was loaded last.
 
     The server comes from the settings smtp_host, smtp_port, smtp_security (starttls,
     tls, none), smtp_user and mail_from, in promptlab.toml or as PROMPTLAB_SMTP_HOST
@@ -43,7 +44,7 @@ def command(
     from promptlab.cli.output import print_lines, print_rows
     from promptlab.errors import SettingsError
     from promptlab.operations.mailing import send, server_from
-    from promptlab.task_ids import resolve_task
+    from promptlab.task_ids import selected_tasks
     from reports.files import folder_name, write_file
     from reports.mail.message import NO_REPLY, Envelope
     from reports.mail.task import task_message
@@ -68,27 +69,35 @@ def command(
     warehouse = call.warehouse()
     edition = warehouse.edition()
     with warehouse.built() as con:
-        task_id = resolve_task(con, task)
-        message = task_message(
-            con,
-            task_id,
-            edition,
-            Envelope(
-                sender=sender,
-                to=to,
-                subject=subject,
-                attach=attach,  # type: ignore[arg-type]  # click has checked it
-                report_url=settings.report_url,
-            ),
-        )
+        task_ids = selected_tasks(con, task)
+        messages = [
+            task_message(
+                con,
+                task_id,
+                edition,
+                Envelope(
+                    sender=sender,
+                    to=to,
+                    subject=subject,
+                    attach=attach,  # type: ignore[arg-type]  # click has checked it
+                    report_url=settings.report_url,
+                ),
+            )
+            for task_id in task_ids
+        ]
     if server is None:
-        folder, mail = folder_name(task_id), message.as_bytes()
-        path = write_file(settings.out, folder, "report.eml", mail)
+        paths = [
+            write_file(
+                settings.out, folder_name(task_id), "report.eml", message.as_bytes()
+            )
+            for task_id, message in zip(task_ids, messages, strict=True)
+        ]
         if call.format == "table":
-            print_lines(str(path))
+            print_lines(*map(str, paths))
         else:
-            print_rows(("mail",), [(str(path),)], call.format)
+            print_rows(("mail",), [(str(path),) for path in paths], call.format)
         return 0
-    send(message, sender, to, server, say=call.say)
-    call.say(f"{task_id}: sent to {', '.join(dict.fromkeys(to))}")
+    for task_id, message in zip(task_ids, messages, strict=True):
+        send(message, sender, to, server, say=call.say)
+        call.say(f"{task_id}: sent to {', '.join(dict.fromkeys(to))}")
     return 0

@@ -20,40 +20,61 @@ from promptlab.cli.output import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from promptlab.contracts.analysis_result import AnalysisResult
 
 
 @click.command("show", short_help="Show one task in the terminal.")
-@click.argument("task", default="latest")
+@click.argument("task", metavar="[RUN]", default="latest")
 @common()
 def command(call: Call, task: str) -> int:
-    """Show one task: verdict, alerts, dimensions, cases that need a look.
+    """Show tasks: verdict, alerts, dimensions, cases that need a look.
 
-    TASK is an id, a unique prefix of one, `latest` or `previous`. `--format json`
-    prints the whole AnalysisResult, `--format csv` a line per case.
+    RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
+    loaded, `previous`, or `latest`: what was loaded last. `--format json` prints the
+    whole AnalysisResult (of several tasks a list), `--format csv` a line per case.
     """
-    result = call.warehouse().result(task)
+    from promptlab.task_ids import selected_tasks
+
+    warehouse = call.warehouse()
+    with warehouse.built() as con:
+        task_ids = selected_tasks(con, task)
+    results = [warehouse.result(task_id) for task_id in task_ids]
     if call.format == "json":
-        print_json(result.as_json())
+        texts = [result.as_json() for result in results]
+        print_json(texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
     elif call.format == "csv":
-        dimensions = [d.dimension_id for d in result.dimensions]
-        print_rows(
-            ("case_id", "status", "must_have_pass", "aggregated_score", *dimensions),
-            [
-                (
-                    case.case_id,
-                    case.status,
-                    case.must_have_pass,
-                    case.aggregated_score,
-                    *(case.dimension_scores[d] for d in dimensions),
-                )
-                for case in result.case_results
-            ],
-            "csv",
-        )
+        _print_cases(results)
     else:
-        _print_for_people(result, wide=call.wide)
+        for result in results:
+            _print_for_people(result, wide=call.wide)
     return 0
+
+
+def _print_cases(results: Sequence[AnalysisResult]) -> None:
+    """A line per case; where there are several tasks each line begins with its task."""
+    several = len(results) > 1
+    dimensions = list(
+        dict.fromkeys(d.dimension_id for result in results for d in result.dimensions)
+    )
+    names = ("case_id", "status", "must_have_pass", "aggregated_score", *dimensions)
+    print_rows(
+        (*(["task_id"] if several else []), *names),
+        [
+            (
+                *([result.task.task_id] if several else []),
+                case.case_id,
+                case.status,
+                case.must_have_pass,
+                case.aggregated_score,
+                *(case.dimension_scores.get(d) for d in dimensions),
+            )
+            for result in results
+            for case in result.case_results
+        ],
+        "csv",
+    )
 
 
 _DIMENSIONS = Table(

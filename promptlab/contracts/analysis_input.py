@@ -45,6 +45,14 @@ class TestTaskMeta(Input):
     ``pipeline`` the pipeline."""
     created_at: Moment
     """When the task was created; without a zone: UTC."""
+    run_id: str | None = None
+    """The run that this task is a part of; without it the task is a run of its own."""
+    variant: str | None = None
+    """Name of what is compared inside the title; without it the model."""
+    branch: str | None = None
+    """Branch that was evaluated."""
+    commit: str | None = None
+    """Commit that was evaluated."""
 
 
 class RoundRun(Input):

@@ -18,11 +18,12 @@ from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 
-FORMAT_VERSION = "1.2"
+FORMAT_VERSION = "1.3"
 # 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
 # 1.1  comparison with the baseline; histogram of a dimension's case scores
 # 1.2  the gate's verdict; prompt; of a case its inputs, what was expected, the answers
 #      of the baseline, steps, feedback and history
+# 1.3  run, variant, branch and commit of the task
 
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
@@ -39,6 +40,14 @@ class ResultTask(Contract):
     env: dict[str, str]
     created_at: datetime
     """When the task was created, UTC."""
+    run_id: str
+    """The execution that it belongs to; the task itself, where the file names none."""
+    variant: str
+    """What is compared inside the title: provider or model, and the prompt's name."""
+    branch: str | None
+    """Branch that was evaluated; ``None``: not known."""
+    commit: str | None
+    """Commit that was evaluated; ``None``: not known."""
 
 
 class EvidenceLink(Contract):

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from promptlab.contracts.base import Contract, Severity, Share, Status
 
-COMPARISON_FORMAT_VERSION = "1.0"
+COMPARISON_FORMAT_VERSION = "1.1"
 # 1.0  first version
 
 Verdict = Literal[
@@ -33,6 +33,8 @@ class ComparedTask(Contract):
 
     task_id: str
     title: str
+    variant: str
+    """What it is a result of inside its title."""
     prompt_version: str
     model: str
     testset_id: str | None

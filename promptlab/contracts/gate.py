@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.2"
+GATE_FORMAT_VERSION = "1.3"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
@@ -153,6 +153,8 @@ class GateResult(Contract):
 
     task_id: str
     title: str
+    variant: str
+    """What it is a result of inside its title."""
     prompt_version: str
     model: str
     created_at: datetime

@@ -6,41 +6,17 @@ from typing import TYPE_CHECKING
 
 from promptlab.errors import NothingToDo
 from promptlab.history.comparisons import compare
-from promptlab.task_ids import resolve_task
+from promptlab.task_ids import selected_tasks
 from reports.gate.policy import Policy
 from reports.gate.verdict import gate_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import duckdb
-
     from promptlab.contracts.gate import GateResult
     from promptlab.warehouse_file import WarehouseFile
 
 EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4}
-
-# Of several runs of one title and model that came together, the newest is judged.
-_NEWEST_LOAD = """
-with loaded as (
-
-    select tasks.*, coalesce(loads.ingest_id, loads.load_id) as ingest_id
-    from marts.dim_tasks as tasks
-    inner join raw.loads as loads using (load_id)
-
-)
-
-select
-    task_id,
-    title,
-    row_number() over (
-        partition by title, model order by created_at desc, task_id desc
-    ) as newness
-from loaded
-where ingest_id = (select max(ingest_id) from loaded)
-qualify newness = 1
-order by title, task_id
-"""
 
 
 def judge(
@@ -50,12 +26,11 @@ def judge(
     *,
     lang: str,
 ) -> list[GateResult]:
-    """Hold a task, or all tasks that were loaded last, against a policy.
+    """Hold the tasks of a selection against a policy.
 
     Args:
         warehouse: the warehouse of the task.
-        task: an id, a unique prefix, ``previous``; ``latest``: every task that the
-            newest load brought, of each title and model the newest.
+        task: as `selected_tasks` takes it.
         policy: the rules, and where they come from.
         lang: language of the notes, ``zh`` or ``en``.
 
@@ -67,13 +42,8 @@ def judge(
         NothingToDo: nothing is built.
     """
     with warehouse.built() as con:
-        task_ids = _newest(con) if task == "latest" else [resolve_task(con, task)]
+        task_ids = selected_tasks(con, task)
     return [_judged(warehouse, task_id, policy, lang=lang) for task_id in task_ids]
-
-
-def _newest(con: duckdb.DuckDBPyConnection) -> list[str]:
-    found = [str(row[0]) for row in con.execute(_NEWEST_LOAD).fetchall()]
-    return found or [resolve_task(con, "latest")]
 
 
 def _judged(

@@ -182,6 +182,7 @@ def _judged(
     result = GateResult(
         task_id=numbers.task_id,
         title=numbers.title,
+        variant=numbers.variant,
         prompt_version=numbers.prompt_version,
         model=numbers.model,
         created_at=numbers.created_at,

@@ -44,7 +44,7 @@ where
 
 _TASK = """
 select
-    task_id, title, prompt_version, model, testset_id, source_kind,
+    task_id, title, variant, prompt_version, model, testset_id, source_kind,
     epoch_us(created_at) as created_at
 from marts.dim_tasks
 where task_id = $task_id

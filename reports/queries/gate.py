@@ -30,8 +30,8 @@ KINDS = ("broke", "newly_failing", "must_have_lost", "fixed", "not_compared")
 
 _TASKS = """
 select
-    tasks.task_id, tasks.title, tasks.prompt_version, tasks.model, tasks.testset_id,
-    tasks.source_kind, epoch_us(tasks.created_at) as created_at,
+    tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
+    tasks.testset_id, tasks.source_kind, epoch_us(tasks.created_at) as created_at,
     summaries.n_cases, summaries.n_pass,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
 from marts.dim_tasks as tasks
@@ -267,6 +267,7 @@ class GateNumbers:
 
     task_id: str
     title: str
+    variant: str
     prompt_version: str
     model: str
     created_at: datetime

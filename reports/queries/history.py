@@ -16,7 +16,7 @@ MOST_RUNS = 30
 _RUNS = """
 with this_task as (
 
-    select title, created_at, task_id
+    select title, variant, run_number, task_id
     from marts.dim_tasks
     where task_id = $task_id
 
@@ -27,16 +27,17 @@ select
     epoch_us(tasks.created_at) as created_at,
     summaries.grade, summaries.overall_score, summaries.ci_low, summaries.ci_high,
     summaries.pass_rate, summaries.n_cases,
-    row_number() over (order by tasks.created_at, tasks.task_id) as number
+    row_number() over (order by tasks.run_number, tasks.task_id) as number
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries
     on tasks.task_id = summaries.task_id
 inner join this_task
     on
         tasks.title = this_task.title
-        and (tasks.created_at, tasks.task_id)
-        <= (this_task.created_at, this_task.task_id)
-order by tasks.created_at desc, tasks.task_id desc
+        and tasks.variant = this_task.variant
+        and (tasks.run_number, tasks.task_id)
+        <= (this_task.run_number, this_task.task_id)
+order by tasks.run_number desc, tasks.task_id desc
 limit $most
 """
 

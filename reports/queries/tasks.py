@@ -8,7 +8,8 @@ from __future__ import annotations
 
 TASK = """
 select
-    task_id, load_id, source_kind, title, prompt_version, model, triggered_by,
+    task_id, load_id, run_id, source_kind, title, variant, prompt_version, model,
+    triggered_by, branch, commit_sha,
     testset_id, testset_source, pipeline_id, env, extras,
     epoch_us(created_at) as created_at
 from marts.dim_tasks

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ingest.foreign import prompts
 from ingest.foreign.copies import OwnIds
-from ingest.foreign.documents import decode, is_there, time
+from ingest.foreign.documents import decode, first_line, is_there, time
 from ingest.foreign.identity import Occurrences
 from ingest.foreign.inspect_ai.samples import (
     context_of,
@@ -15,7 +17,7 @@ from ingest.foreign.inspect_ai.samples import (
     values_of,
     write_round,
 )
-from ingest.foreign.inspect_ai.structs import Log, Plan, Sample
+from ingest.foreign.inspect_ai.structs import Generation, Log, Plan, Sample
 from ingest.foreign.inspect_ai.totals import group_keys, group_tag, write_totals
 from ingest.foreign.records import Record
 from ingest.foreign.settings import env_of
@@ -140,7 +142,12 @@ class LogReading:
             prompt_version=None if version is None else str(version),
             model=about.model,
             created_at=time(about.created),
-            run_id=about.run_id,
+            run_id=about.eval_set_id or about.run_id,
+            provider=_provider(about.model, arguments),
+            settings=_settings(about.model_generate_config),
+            judge=about.model_roles,
+            primary_metric=next(iter(self._task.dimensions), None),
+            commit_sha=about.revision.commit if about.revision else None,
             tool_version=str((about.packages or {}).get("inspect_ai") or "") or None,
             env=env_of(arguments),
             extras=prompts.about(
@@ -165,6 +172,24 @@ class LogReading:
         if known is not None and type(known) is not type(sample.id):
             return f"{case_id}~{type(sample.id).__name__}"  # 5 is not "5"
         return case_id
+
+
+def _provider(model: str, arguments: Any) -> str:
+    """The model, and the arguments of its task: each set of them is evaluated apart."""
+    if not isinstance(arguments, dict) or not arguments:
+        return model
+    said = (f"{key}={value}" for key, value in sorted(arguments.items()))
+    return first_line(f"{model} ({', '.join(said)})", 120) or model
+
+
+def _settings(config: Generation | None) -> dict[str, Any]:
+    """How the model was called, without its prompt."""
+    said = msgspec.structs.asdict(config) if config else {}
+    return {
+        key: value
+        for key, value in said.items()
+        if value is not None and key != "system_message"
+    }
 
 
 def _prompt(log: Log) -> Any:

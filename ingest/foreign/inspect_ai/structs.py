@@ -36,6 +36,11 @@ class Generation(Struct):
     """How the model was called."""
 
     system_message: str | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    reasoning_effort: str | None = None
 
 
 class Step(Struct):
@@ -52,12 +57,19 @@ class Plan(Struct):
     config: Generation | None = None
 
 
+class Revision(Struct):
+    """The state of the repository that the task is in."""
+
+    commit: str | None = None
+
+
 class Eval(Struct, omit_defaults=True):
     """What was run."""
 
     task: str
     model: str
     eval_id: str | None = None
+    eval_set_id: str | None = None
     run_id: str | None = None
     task_id: str | None = None
     task_version: Any = None
@@ -70,6 +82,8 @@ class Eval(Struct, omit_defaults=True):
     tags: Any = None
     scorers: list[Scorer] | None = None
     model_generate_config: Generation | None = None
+    model_roles: Any = None
+    revision: Revision | None = None
 
 
 class Metric(Struct):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from ingest.foreign.documents import (
     text,
     time,
 )
-from ingest.foreign.identity import Occurrences, SameRun, content_id, joined_texts
+from ingest.foreign.identity import Occurrences, SameRun, content_id
 from ingest.foreign.promptfoo.rows import Place, checks_of, round_of, status_of
 from ingest.foreign.promptfoo.structs import (
     Export,
@@ -102,6 +102,7 @@ class Columns:
         self._repeat = repeat
         self._columns: dict[Any, PromptOnProvider] = {}
         self._tests: dict[bytes, _Test] = {}
+        self._of_id: dict[str, str] = {}
         self._seen = Occurrences()
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
@@ -136,20 +137,18 @@ class Columns:
 
     def closing(self) -> Iterator[Record | Problem]:
         """Tasks and dimensions, which are known once all rows are read."""
-        columns = self._columns.values()
-        providers = {each.provider for each in columns}
-        labels = Counter(_label(each.prompt) for each in columns)
+        columns = self.in_order
+        in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
         for column in columns:
-            prompt, label, task = column.prompt, _label(column.prompt), column.task
-            titles = [
-                self._head.title,
-                column.provider if len(providers) > 1 else None,
-                label if len(labels) > 1 else None,
-            ]
+            prompt, task = column.prompt, column.task
+            label = _label(prompt)
             task.describe(
-                joined_texts(titles),
+                self._head.title,
                 prompt_version=label or (prompt.id or "unknown")[:12],
+                prompt_name=_name(prompt),
+                prompt_position=in_order.index(text(prompt.raw)),
                 model=column.provider,
+                primary_metric=ROW_SCORE,
                 created_at=self._head.created_at,
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
@@ -194,7 +193,11 @@ class Columns:
         written = b"\n".join((bytes(row.testCase), bytes(row.vars)))
         key = hashlib.blake2b(written, digest_size=16).digest()
         if key not in self._tests:
-            self._tests[key] = _Test.of(row)
+            test = _Test.of(row)
+            # of two tests with one id the second goes by its content
+            if self._of_id.setdefault(test.id, test.content) != test.content:
+                test = replace(test, id=test.content)
+            self._tests[key] = test
         return self._tests[key]
 
 
@@ -235,6 +238,9 @@ class _Test:
     """One test, as all columns have it."""
 
     id: str
+    """Its author's, else its content."""
+    content: str
+    """An id made of what is asked; what is asserted is no part of it."""
     context: msgspec.Raw
     tags: Sequence[str]
     repeat: int | None
@@ -247,16 +253,16 @@ class _Test:
             given = decode(row.vars, dict[str, Any]) if is_there(row.vars) else {}
         asked = {k: v for k, v in (given or {}).items() if k != "_conversation"}
         described = test.description or row.description
-        content = [asked, described, test.asserts or [], test.threshold]
         texts = [value for value in asked.values() if isinstance(value, str)]
-        own_id = test.id if isinstance(test.id, str) else None
+        content = content_id([asked, described], described or next(iter(texts), None))
         context: dict[str, Any] = {"description": described, "vars": asked}
         metadata = test.metadata if isinstance(test.metadata, dict) else {}
         tags = metadata.get("tags", test.tags)
         options = test.options if isinstance(test.options, dict) else {}
         repeat = options.get("repeat")
         return cls(
-            content_id(content, described or own_id or next(iter(texts), None)),
+            _own_id(test.id, metadata.get("id"), asked.get("id")) or content,
+            content,
             _json({key: value for key, value in context.items() if value is not None}),
             [tag for tag in tags if isinstance(tag, str)]
             if isinstance(tags, list)
@@ -275,5 +281,24 @@ def _provider(provider: str | Provider | None) -> str:
     return provider or "unknown"
 
 
+def _own_id(*candidates: Any) -> str | None:
+    """The first id that an author gave to a test."""
+    said = (str(each).strip() for each in candidates if isinstance(each, str | int))
+    return next((first_line(each, 120) for each in said if each), None)
+
+
 def _label(prompt: Prompt) -> str | None:
     return first_line(prompt.label or prompt.display)
+
+
+def _name(prompt: Prompt) -> str | None:
+    """The label without the prompt's text, which an edit would change.
+
+    promptfoo labels a prompt of a file ``file: text``, and one without a label by its
+    text alone.
+    """
+    label, raw = prompt.label or prompt.display or "", prompt.raw
+    if isinstance(raw, str) and raw and label.endswith(raw):
+        label = label.removesuffix(raw).rstrip().removesuffix(":")
+        label = re.split(r"[\\/]", label)[-1]
+    return first_line(label) or None

@@ -84,6 +84,7 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
         error=error_of(row) if status == "error" else None,
         reported_status=status,
         counted_as=counted if status == "unevaluated" else None,
+        is_cached=response.cached if response else None,
     )
 
 

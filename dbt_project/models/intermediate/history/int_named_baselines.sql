@@ -2,19 +2,9 @@
 
 with
 
-settings as (
-
-    select
-        *,
-        row_number() over (
-            partition by title, testset_id order by set_at desc nulls last, task_id asc nulls last
-        ) as newness
-
-    from {{ ref('stg_tasks__named_baselines') }}
-
-),
-
+settings as (select * from {{ ref('stg_tasks__named_baselines') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
+variants as (select * from {{ ref('int_task_variants') }}),
 
 scores as (
 
@@ -29,10 +19,32 @@ scores as (
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
 
+-- what is cleared is cleared for all variants of the title
+in_order as (
+
+    select
+        settings.*,
+        variants.variant,
+        row_number() over (
+            partition by settings.title, settings.testset_id, variants.variant
+            order by settings.set_at desc nulls last, settings.task_id asc nulls last
+        ) as newness,
+        max(case when settings.task_id is null then settings.set_at end) over (
+            partition by settings.title, settings.testset_id
+        ) as cleared_at
+
+    from settings
+    left join variants using (task_id)
+
+),
+
 named as (
 
-    select * from settings
-    where newness = 1 and task_id is not null
+    select * from in_order
+    where
+        newness = 1
+        and task_id is not null
+        and (cleared_at is null or set_at > cleared_at)
 
 ),
 
@@ -87,6 +99,7 @@ baselines as (
 
         ---------- strings
         named.title,
+        named.variant,
         case
             when tasks.task_id is null then 'gone'
             when last_loads.last_loaded_at > named.set_at then 'changed'

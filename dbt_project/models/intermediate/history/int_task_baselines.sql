@@ -1,52 +1,134 @@
 {{ config(materialized=view_of_step()) }}
 
+-- The result that each result is compared with: the newest whole one of an earlier run on the
+-- base branch, of the same variant; else with the same prompt on the same provider; else, where
+-- both runs have one variant only and the earlier one does not come again, that one.
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+tasks as (select * from {{ ref('int_task_variants') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 named as (select * from {{ ref('int_named_baselines') }}),
-partial as (select * from {{ ref('int_partial_tasks') }}),
 
-numbered as (
+counted as (
 
     select
-        tasks.task_id,
-        tasks.title,
+        tasks.*,
         resolved.testset_id,
-        partial.n_rows_held is null as is_whole,
-        row_number() over (
-            partition by tasks.title order by tasks.created_at nulls last, tasks.task_id
-        ) as place
+        tasks.is_whole and tasks.is_base_branch as is_eligible,
+        min(tasks.variant) over in_run = max(tasks.variant) over in_run as is_alone,
+        max(tasks.run_number) over (partition by tasks.title, tasks.variant) as last_run
 
     from tasks
     inner join resolved using (task_id)
-    left join partial using (task_id)
+    window in_run as (partition by tasks.title, tasks.run_id)
 
 ),
 
--- the newest earlier task whose rows are all there
-placed as (
+-- the last run before, by what has to be the same; results of one run are no baselines of
+-- each other
+looked_up as (
 
     select
         *,
-        max(case when is_whole then place end) over (
-            partition by title order by place
-            rows between unbounded preceding and 1 preceding
-        ) as previous_place
+        max(case when is_eligible then run_number end) over (
+            partition by title, variant
+            order by run_number range between unbounded preceding and 1 preceding
+        ) as run_of_variant,
+        max(case when is_eligible then run_number end) over (
+            partition by title, provider, prompt_hash
+            order by run_number range between unbounded preceding and 1 preceding
+        ) as run_of_prompt,
+        max(case when is_eligible then run_number end) over (
+            partition by title
+            order by run_number range between unbounded preceding and 1 preceding
+        ) as run_of_title
 
-    from numbered
+    from counted
 
 ),
 
-ordered as (
+of_prompts as (
 
     select
-        placed.*,
-        previous.task_id as previous_task_id
+        title,
+        provider,
+        prompt_hash,
+        run_number,
+        min(task_id) as task_id
 
-    from placed
-    left join numbered as previous
-        on placed.title = previous.title and placed.previous_place = previous.place
+    from counted
+    where is_eligible
+    group by title, provider, prompt_hash, run_number
+
+),
+
+matched as (
+
+    select
+        looked_up.task_id,
+        looked_up.title,
+        looked_up.variant,
+        looked_up.testset_id,
+        looked_up.is_alone,
+        coalesce(of_variant.task_id, of_prompt.task_id, of_title.task_id) as previous_task_id,
+        case
+            when of_variant.task_id is not null then 'variant'
+            when of_prompt.task_id is not null then 'prompt'
+            when of_title.task_id is not null then 'title'
+        end as matched_by
+
+    from looked_up
+    left join counted as of_variant
+        on
+            looked_up.title = of_variant.title
+            and looked_up.variant = of_variant.variant
+            and looked_up.run_of_variant = of_variant.run_number
+            and of_variant.is_eligible
+    left join of_prompts as of_prompt
+        on
+            looked_up.title = of_prompt.title
+            and looked_up.provider = of_prompt.provider
+            and looked_up.prompt_hash = of_prompt.prompt_hash
+            and looked_up.run_of_prompt = of_prompt.run_number
+    left join counted as of_title
+        on
+            looked_up.title = of_title.title
+            and looked_up.run_of_title = of_title.run_number
+            and of_title.is_eligible
+            and of_title.is_alone
+            and looked_up.is_alone
+            and of_title.last_run < looked_up.run_number
+
+),
+
+-- a named baseline is one for its own variant, and for others that have none of their own
+chosen as (
+
+    select
+        matched.*,
+        named.task_id as named_task_id,
+        named.state as named_state,
+        named.set_at,
+        row_number() over (
+            partition by matched.task_id
+            order by
+                case when named.variant = matched.variant then 0 else 1 end,
+                named.set_at desc nulls last,
+                named.task_id asc
+        ) as choice
+
+    from matched
+    -- a task is no baseline of its own
+    left join named
+        on
+            matched.title = named.title
+            and matched.testset_id is not distinct from named.testset_id
+            and matched.task_id <> named.task_id
+            and (
+                matched.variant = named.variant
+                or named.variant is null
+                or (matched.is_alone and coalesce(matched.matched_by, 'title') = 'title')
+            )
 
 ),
 
@@ -55,35 +137,31 @@ baselines as (
     select
 
         ---------- ids
-        ordered.task_id,
+        task_id,
         case
-            when named.task_id is null then ordered.previous_task_id
-            when named.state <> 'gone' then named.task_id
+            when named_task_id is null then previous_task_id
+            when named_state <> 'gone' then named_task_id
         end as baseline_task_id,
-        ordered.previous_task_id,
-        named.task_id as named_task_id,
+        previous_task_id,
+        named_task_id,
 
         ---------- strings
         case
-            when named.state = 'gone' then 'gone'
-            when named.task_id is not null then 'named'
-            when ordered.previous_task_id is not null then 'previous'
+            when named_state = 'gone' then 'gone'
+            when named_task_id is not null then 'named'
+            when previous_task_id is not null then 'previous'
             else 'none'
         end as baseline_source,
+        matched_by,
 
         ---------- booleans
-        named.state = 'changed' as is_baseline_changed,
+        named_state = 'changed' as is_baseline_changed,
 
         ---------- timestamps
-        named.set_at as baseline_set_at
+        set_at as baseline_set_at
 
-    from ordered
-    -- a task is no baseline of its own
-    left join named
-        on
-            ordered.title = named.title
-            and ordered.testset_id is not distinct from named.testset_id
-            and ordered.task_id <> named.task_id
+    from chosen
+    where choice = 1
 
 )
 

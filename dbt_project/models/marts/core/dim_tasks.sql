@@ -4,6 +4,7 @@ with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
+variants as (select * from {{ ref('int_task_variants') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
 
 final as (
@@ -13,33 +14,46 @@ final as (
         ---------- ids
         tasks.task_id,
         tasks.load_id,
+        variants.run_id,
         resolved.testset_id,
         resolved.pipeline_id,
+        variants.prompt_hash,
 
         ---------- strings
         tasks.source_kind,
         tasks.title,
+        variants.variant,
         tasks.prompt_version,
+        tasks.prompt_name,
         tasks.model,
+        tasks.provider,
         tasks.triggered_by,
+        tasks.branch,
+        tasks.commit_sha,
         resolved.testset_source,
+        tasks.primary_metric,
 
         ---------- numerics
+        variants.run_number,
         partial.n_rows_claimed,
         partial.n_rows_held,
 
         ---------- booleans
         partial.n_rows_held is not null as is_partial,
+        variants.is_base_branch,
 
         ---------- timestamps
         tasks.created_at,
 
         ---------- json
         tasks.env,
+        tasks.settings,
+        tasks.judge,
         tasks.extras
 
     from tasks
     inner join resolved using (task_id)
+    inner join variants using (task_id)
     left join partial using (task_id)
 
 )

@@ -14,6 +14,7 @@ final as (
 
         ---------- strings
         title,
+        variant,
         state,
 
         ---------- timestamps

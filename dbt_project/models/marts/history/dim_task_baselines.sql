@@ -16,6 +16,7 @@ final as (
 
         ---------- strings
         baseline_source,
+        matched_by,
 
         ---------- booleans
         is_baseline_changed,

@@ -13,6 +13,8 @@ joined as (
         results.task_id,
         results.case_id,
         tasks.title,
+        tasks.variant,
+        tasks.run_number,
         tasks.prompt_version,
         tasks.model,
         contents.contents_hash,
@@ -36,8 +38,8 @@ followed as (
 
     from joined
     window in_order as (
-        partition by title, case_id, contents_hash, is_judged
-        order by created_at nulls last, task_id
+        partition by title, variant, case_id, contents_hash, is_judged
+        order by run_number, task_id
     )
 
 ),
@@ -54,6 +56,7 @@ final as (
 
         ---------- strings
         title,
+        variant,
         prompt_version,
         model,
         status,
@@ -68,6 +71,7 @@ final as (
         end as status_change,
 
         ---------- numerics
+        run_number,
         score,
 
         ---------- timestamps

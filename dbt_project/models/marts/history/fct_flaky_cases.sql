@@ -35,8 +35,8 @@ followed as (
     select
         *,
         lag(status) over (
-            partition by title, prompt_version, model, case_id, contents_hash
-            order by created_at nulls last, task_id
+            partition by title, variant, prompt_version, model, case_id, contents_hash
+            order by run_number, task_id
         ) as status_before
 
     from history
@@ -47,6 +47,7 @@ summed as (
 
     select
         followed.title,
+        followed.variant,
         followed.prompt_version,
         followed.model,
         followed.case_id,
@@ -68,6 +69,7 @@ summed as (
     inner join by_task using (task_id, case_id)
     group by
         followed.title,
+        followed.variant,
         followed.prompt_version,
         followed.model,
         followed.case_id,
@@ -85,6 +87,7 @@ final as (
 
         ---------- strings
         title,
+        variant,
         prompt_version,
         model,
         case

@@ -19,6 +19,10 @@ entries as (
         pass_rates.ci_low as pass_rate_low,
         pass_rates.ci_high as pass_rate_high,
         row_number() over in_entry as recency,
+        row_number() over (
+            partition by tasks.title, tasks.testset_id, tasks.variant
+            order by tasks.run_number desc, tasks.task_id desc
+        ) as recency_in_variant,
         count(*) over in_whole_entry as n_tasks,
         min(summaries.overall_score) over in_whole_entry as lowest_score,
         max(summaries.overall_score) over in_whole_entry as highest_score
@@ -28,11 +32,11 @@ entries as (
     inner join pass_rates using (task_id)
     window
         in_entry as (
-            partition by tasks.title, tasks.testset_id, tasks.model, tasks.prompt_version
-            order by tasks.created_at desc nulls last, tasks.task_id desc
+            partition by tasks.title, tasks.testset_id, tasks.variant, tasks.prompt_version
+            order by tasks.run_number desc, tasks.task_id desc
         ),
         in_whole_entry as (
-            partition by tasks.title, tasks.testset_id, tasks.model, tasks.prompt_version
+            partition by tasks.title, tasks.testset_id, tasks.variant, tasks.prompt_version
         )
 
 ),
@@ -65,6 +69,7 @@ final as (
 
         ---------- strings
         title,
+        variant,
         model,
         prompt_version,
         grade,
@@ -86,6 +91,7 @@ final as (
         ---------- booleans
         case when not is_partial then ci_high >= leader_ci_low end as overlaps_leader,
         is_partial,
+        recency_in_variant = 1 as is_newest_of_variant,
 
         ---------- timestamps
         created_at

@@ -7,7 +7,7 @@ tasks as (
     select
         *,
         row_number() over (
-            partition by title order by created_at nulls last, task_id
+            partition by title, variant order by run_number, task_id
         ) as task_number
 
     from {{ ref('dim_tasks') }}
@@ -86,6 +86,7 @@ final as (
 
         ---------- strings
         tasks.title,
+        tasks.variant,
         tasks.prompt_version,
         tasks.model,
         rounded.measure,
@@ -108,7 +109,8 @@ final as (
     inner join tasks using (task_id)
     inner join measures using (measure)
     window in_order as (
-        partition by tasks.title, rounded.measure, rounded.subject order by tasks.task_number
+        partition by tasks.title, tasks.variant, rounded.measure, rounded.subject
+        order by tasks.task_number
     )
 
 )

@@ -11,6 +11,9 @@ renamed as (
         task_id,
         case_id,
 
+        ---------- strings
+        cluster,
+
         ---------- numerics
         position as case_position,
 

@@ -29,6 +29,7 @@ renamed as (
 
         ---------- booleans
         reported_must_have_pass,
+        is_cached,
 
         ---------- timestamps
         executed_at,

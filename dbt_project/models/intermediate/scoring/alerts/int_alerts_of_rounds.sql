@@ -16,7 +16,7 @@ cases as (
         case_results.n_rounds_in_error,
         case_results.n_rounds_scored,
         case_results.n_rounds
-        - case when tasks.run_id is null then 0 else case_results.n_rounds_unanswered end
+        - case when tasks.source_kind in ('analysis', 'results') then 0 else case_results.n_rounds_unanswered end
             as n_rounds_to_score
 
     from case_results

@@ -1,0 +1,143 @@
+{{ config(materialized='table') }}
+
+-- What of a title each task is a result of. The name has to survive edits of the prompt and of
+-- its neighbours: a labelled prompt goes by its label, one without a label by the place where
+-- its text was first seen.
+with
+
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+prompts as (select * from {{ ref('int_task_prompts') }}),
+partial as (select * from {{ ref('int_partial_tasks') }}),
+
+described as (
+
+    select
+        tasks.task_id,
+        tasks.title,
+        tasks.variant as given_variant,
+        tasks.provider,
+        tasks.prompt_name,
+        tasks.prompt_position,
+        coalesce(tasks.run_id, tasks.task_id) as run_id,
+        coalesce(prompts.prompt_hash, md5(tasks.prompt_version)) as prompt_hash,
+        coalesce(
+            tasks.branch is null
+            or tasks.branch = tasks.base_branch
+            or (tasks.base_branch is null and tasks.branch in ('main', 'master')),
+            false
+        ) as is_base_branch,
+        partial.n_rows_held is null as is_whole,
+        tasks.created_at
+
+    from tasks
+    left join prompts using (task_id)
+    left join partial using (task_id)
+
+),
+
+dated as (
+
+    select
+        *,
+        min(created_at) over (partition by title, run_id) as run_created_at
+
+    from described
+
+),
+
+ordered as (
+
+    select
+        *,
+        dense_rank() over (
+            partition by title order by run_created_at nulls last, run_id
+        ) as run_number
+
+    from dated
+
+),
+
+-- where the text of an unlabelled prompt was first seen
+placed as (
+
+    select
+        *,
+        first_value(prompt_position) over (
+            partition by title, provider, prompt_hash, prompt_name is null
+            order by run_number, prompt_position, task_id
+        ) as first_position,
+        min(run_number) over (
+            partition by title, provider, prompt_hash, prompt_name is null
+        ) as first_run_number
+
+    from ordered
+
+),
+
+named as (
+
+    select
+        *,
+        coalesce(
+            given_variant,
+            concat_ws(
+                ' × ',
+                provider,
+                coalesce(
+                    prompt_name,
+                    'prompt ' || cast(first_position + 1 as string)
+                )
+            )
+        ) as plain_name
+
+    from placed
+
+),
+
+-- of two with one name in one run the one whose text was known before keeps it
+numbered as (
+
+    select
+        *,
+        row_number() over (
+            partition by title, run_id, plain_name
+            order by first_run_number, prompt_position nulls last, task_id
+        ) as occurrence
+
+    from named
+
+),
+
+variants as (
+
+    select
+
+        ---------- ids
+        task_id,
+        run_id,
+        prompt_hash,
+
+        ---------- strings
+        title,
+        case
+            when occurrence = 1 then plain_name
+            else plain_name || ' (' || cast(occurrence as string) || ')'
+        end as variant,
+        provider,
+        prompt_name,
+
+        ---------- numerics
+        run_number,
+
+        ---------- booleans
+        is_whole,
+        is_base_branch,
+
+        ---------- timestamps
+        created_at
+
+    from numbered
+
+)
+
+select * from variants

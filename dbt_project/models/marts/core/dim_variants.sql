@@ -1,0 +1,51 @@
+{{ config(materialized='table') }}
+
+with
+
+variants as (select * from {{ ref('int_task_variants') }}),
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+
+joined as (
+
+    select
+        variants.*,
+        tasks.model,
+        row_number() over (
+            partition by variants.title, variants.variant
+            order by variants.run_number desc, variants.task_id desc
+        ) as recency
+
+    from variants
+    inner join tasks using (task_id)
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        max(case when recency = 1 then task_id end) as newest_task_id,
+        max(case when recency = 1 then prompt_hash end) as newest_prompt_hash,
+
+        ---------- strings
+        title,
+        variant,
+        max(case when recency = 1 then provider end) as provider,
+        max(case when recency = 1 then model end) as model,
+        max(case when recency = 1 then prompt_name end) as prompt_name,
+
+        ---------- numerics
+        count(*) as n_tasks,
+        count(distinct prompt_hash) as n_prompts,
+
+        ---------- timestamps
+        min(created_at) as first_created_at,
+        max(created_at) as last_created_at
+
+    from joined
+    group by title, variant
+
+)
+
+select * from final

@@ -1,0 +1,177 @@
+"""What the call says of its files: their title and variant, branch and commit.
+
+Options win over ``[[sources]]`` of the config, these over the variables of a CI system;
+what a call says wins over what a file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from promptlab.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from promptlab.contracts.sources import SourcePath
+
+_CI = {
+    "github": (
+        "GITHUB_ACTIONS",
+        ("GITHUB_HEAD_REF", "GITHUB_REF_NAME"),
+        ("GITHUB_BASE_REF",),
+        ("GITHUB_SHA",),
+    ),
+    "gitlab": (
+        "GITLAB_CI",
+        ("CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "CI_COMMIT_BRANCH"),
+        ("CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "CI_DEFAULT_BRANCH"),
+        ("CI_COMMIT_SHA",),
+    ),
+    "azure_pipelines": (
+        "TF_BUILD",
+        ("SYSTEM_PULLREQUEST_SOURCEBRANCH", "BUILD_SOURCEBRANCH"),
+        ("SYSTEM_PULLREQUEST_TARGETBRANCH",),
+        ("BUILD_SOURCEVERSION",),
+    ),
+    "jenkins": (
+        "JENKINS_URL",
+        ("CHANGE_BRANCH", "BRANCH_NAME"),
+        ("CHANGE_TARGET",),
+        ("GIT_COMMIT",),
+    ),
+}
+"""CI system → the variable that tells it, and those of branch, base and commit."""
+
+CI_VARIABLES = tuple(
+    name
+    for known, *groups in _CI.values()
+    for name in (known, *(each for group in groups for each in group))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a call says of a file; columns of ``raw.loads``."""
+
+    given_title: str | None = None
+    given_variant: str | None = None
+    given_time: datetime | None = None
+    run_name: str | None = None
+    branch: str | None = None
+    base_branch: str | None = None
+    commit_sha: str | None = None
+    revision_source: str | None = None
+    """``option``, ``sources``, or the CI system whose variables were read."""
+
+    @property
+    def identity(self) -> str | None:
+        """What makes a file another one that is read again; ``None``: nothing."""
+        said = (self.given_title, self.given_variant, self.given_time)
+        return None if not any(said) else "|".join(str(each or "") for each in said)
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns by name."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+NOTHING = Given()
+
+
+def given_by(
+    environ: Mapping[str, str],
+    *,
+    title: str | None = None,
+    variant: str | None = None,
+    time: str | None = None,
+    run_name: str | None = None,
+    branch: str | None = None,
+    base_branch: str | None = None,
+    commit: str | None = None,
+) -> Given:
+    """Return what options and the variables of a CI system say.
+
+    Args:
+        environ: Variables of the environment.
+        title: Title of every task.
+        variant: Variant of every task.
+        time: When the runs were made, ISO 8601; without a zone: UTC.
+        run_name: Name of the runs that belong together.
+        branch: Branch that was evaluated.
+        base_branch: Branch that others are compared with.
+        commit: Commit that was evaluated.
+
+    Raises:
+        UsageError: the time is none.
+    """
+    moment = None
+    if time is not None:
+        moment = _moment(time)
+        if moment is None:
+            raise UsageError(
+                f"--time {time}: expected a date or time such as 2026-11-24T09:30"
+            )
+    of_ci = _of_ci(environ)
+    source = "option" if branch or commit else of_ci.revision_source
+    return Given(
+        given_title=title,
+        given_variant=variant,
+        given_time=moment,
+        run_name=run_name,
+        branch=branch or of_ci.branch,
+        base_branch=base_branch or of_ci.base_branch,
+        commit_sha=commit or of_ci.commit_sha,
+        revision_source=source,
+    )
+
+
+def of_path(given: Given, path: Path, sources: Sequence[SourcePath]) -> Given:
+    """Add what the first of *sources* that fits says of the file at *path*."""
+    for source in sources:
+        found = source.of(path.resolve().as_posix())
+        if found is None:
+            continue
+        date = found.get("date")
+        of_source = given.revision_source != "option" and (
+            "branch" in found or "commit" in found
+        )
+        return replace(
+            given,
+            given_title=given.given_title or found.get("title"),
+            given_variant=given.given_variant or found.get("variant"),
+            given_time=given.given_time or (_moment(date) if date else None),
+            branch=found.get("branch", given.branch) if of_source else given.branch,
+            commit_sha=(
+                found.get("commit", given.commit_sha) if of_source else given.commit_sha
+            ),
+            revision_source="sources" if of_source else given.revision_source,
+        )
+    return given
+
+
+def _of_ci(environ: Mapping[str, str]) -> Given:
+    def first(names: Sequence[str]) -> str | None:
+        found = next((environ[name] for name in names if environ.get(name)), None)
+        return found.removeprefix("refs/heads/") if found else None
+
+    for name, (known, branch, base, commit) in _CI.items():
+        if environ.get(known):
+            return Given(
+                branch=first(branch),
+                base_branch=first(base),
+                commit_sha=first(commit),
+                revision_source=name,
+            )
+    return Given()
+
+
+def _moment(said: str) -> datetime | None:
+    """Return the moment of a date, or of a date and a time, in UTC."""
+    try:
+        moment = datetime.fromisoformat(said.strip().replace("_", "T"))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
