@@ -82,9 +82,9 @@ def command(
 
     BASELINE and CANDIDATE are ids, unique prefixes, or `latest`, `previous`,
     `baseline`; `previous` and `baseline` are those of the candidate. CANDIDATE alone is
-    compared with its baseline, and without any the latest task is. It may also be a run,
-    a `--run-name`, a title, a file or a folder: then each task of it is compared. `--format json`
-    prints the whole comparison, `--format csv` a line per case;
+    compared with its baseline, and without any the latest task is. It may also be a
+    run, a `--run-name`, a title, a file or a folder: then each task of it is compared.
+    `--format json` prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
     Exits as `gate` does: 1 if the policy says not to ship, 4 if it cannot tell.
