@@ -160,7 +160,7 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
     assert row is not None  # the task is there
     if row[0] is None:
         raise NothingToDo(
-            f"previous: {task_id} is the first task titled {row[1]!r} of its variant"
+            f"previous: {task_id} is the first task of its variant titled {row[1]!r}"
         )
     return str(row[0])
 

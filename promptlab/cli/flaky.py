@@ -11,11 +11,11 @@ from promptlab.cli.titles import check_title, titled
 
 _FLAKY = """
     select
-        case_id, title, prompt_version, model, flaky_across, pass_rate, n_pass, n_fail,
+        case_id, title, variant, prompt_version, model, flaky_across, pass_rate, n_pass, n_fail,
         n_error, n_rounds, n_tasks, n_flips, flip_rate
     from marts.fct_flaky_cases
     where $title is null or title = $title
-    order by abs(pass_rate - 0.5), n_rounds desc, title, case_id, prompt_version, model
+    order by abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant, prompt_version
     limit $limit
 """
 
@@ -26,6 +26,7 @@ _TABLE = Table(
         Column("passed", n_of, "n_pass", "n_rounds"),
         Column("across", words, "flaky_across"),
         Column("flips", plain, "n_flips"),
+        Column("variant", plain, "variant"),
         Column("version", plain, "prompt_version"),
         Column("title", plain, "title"),
     ),

@@ -12,12 +12,12 @@ from promptlab.cli.titles import nothing_titled, titled
 
 _LEADERBOARD = """
     select
-        title, score_rank as rank, model, prompt_version, overall_score, ci_low,
+        title, score_rank as rank, variant, model, prompt_version, overall_score, ci_low,
         ci_high, overlaps_leader, is_partial, pass_rate, pass_rate_low, pass_rate_high,
         n_cases, n_tasks, task_id, testset_id
     from marts.fct_leaderboard
     where $title is null or title = $title
-    order by title, testset_id, score_rank nulls last, model, prompt_version
+    order by title, testset_id, score_rank nulls last, variant, prompt_version
 """
 
 
@@ -33,13 +33,14 @@ def _against_leader(rank: int | None, overlaps: bool | None, is_partial: bool) -
 _TABLE = Table(
     columns=(
         Column("rank", plain, "rank"),
+        Column("variant", plain, "variant"),
         Column("version", plain, "prompt_version"),
-        Column("model", plain, "model"),
         Column("score", score, "overall_score"),
         Column("95% interval", interval, "ci_low", "ci_high"),
         Column("order", _against_leader, "rank", "overlaps_leader", "is_partial"),
     ),
     wide=(
+        Column("model", plain, "model"),
         Column("pass rate", score, "pass_rate"),
         Column("its interval", interval, "pass_rate_low", "pass_rate_high"),
         Column("cases", plain, "n_cases"),

@@ -11,7 +11,8 @@ from promptlab.cli.titles import nothing_titled, titled
 
 _TASKS = """
     select
-        tasks.task_id, tasks.title, tasks.prompt_version, tasks.model, tasks.created_at,
+        tasks.task_id, tasks.run_id, tasks.title, tasks.variant, tasks.prompt_version,
+        tasks.model, tasks.branch, tasks.commit_sha, tasks.created_at,
         summaries.grade, summaries.overall_score, summaries.pass_rate,
         summaries.n_pass, summaries.n_fail, summaries.n_error,
         summaries.n_unevaluated, summaries.n_cases,
@@ -27,14 +28,17 @@ _TASKS = """
 _TABLE = Table(
     columns=(
         Column("title", plain, "title"),
+        Column("variant", plain, "variant"),
         Column("version", plain, "prompt_version"),
-        Column("model", plain, "model"),
         Column("passed", n_of, "n_pass", "n_judged"),
         Column("score", score, "overall_score"),
         Column("created", day, "created_at"),
     ),
     wide=(
         Column("task", ident, "task_id"),
+        Column("run", ident, "run_id"),
+        Column("model", plain, "model"),
+        Column("branch", plain, "branch"),
         Column("grade", plain, "grade"),
         Column("at", plain, "created_at"),
         Column("pass rate", score, "pass_rate"),

@@ -29,14 +29,15 @@ _MEASURES = "from policy.trend_measures select measure, unit order by measure"
 # The newest tasks of the title, in the order of time; one row per task and subject.
 _TRENDS = """
     select
-        task_id, created_at, prompt_version, model, subject, value, ci_low, ci_high, n,
+        task_id, created_at, variant, prompt_version, model, subject, value, ci_low, ci_high, n,
         change
     from marts.fct_trends
     where
         title = $title and measure = $measure
         and ($subject is null or subject = $subject)
-    qualify dense_rank() over (order by task_number desc) <= $last
-    order by subject nulls first, task_number
+    qualify
+        dense_rank() over (partition by variant order by task_number desc) <= $last
+    order by variant, subject nulls first, task_number
 """
 
 
@@ -63,7 +64,7 @@ def _table(unit: str) -> Table:
             Column("at", plain, "created_at"),
             Column("of", plain, "n"),
         ),
-        by=("subject",),
+        by=("variant", "subject"),
     )
 
 

@@ -16,6 +16,7 @@ from promptlab.contracts.base import Contract, Severity, Share, Status
 
 COMPARISON_FORMAT_VERSION = "1.1"
 # 1.0  first version
+# 1.1  the variant of each side
 
 Verdict = Literal[
     "improved", "regressed", "no_reliable_change", "inconclusive", "not_comparable"

@@ -19,6 +19,7 @@ GATE_FORMAT_VERSION = "1.3"
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
 # 1.2  the cases of the baseline that are not compared
+# 1.3  the variant
 
 GateVerdict = Literal["pass", "fail", "inconclusive"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "skipped"]
