@@ -11,11 +11,12 @@ from promptlab.cli.titles import check_title, titled
 
 _FLAKY = """
     select
-        case_id, title, variant, prompt_version, model, flaky_across, pass_rate, n_pass, n_fail,
-        n_error, n_rounds, n_tasks, n_flips, flip_rate
+        case_id, title, variant, prompt_version, model, flaky_across, pass_rate,
+        n_pass, n_fail, n_error, n_rounds, n_tasks, n_flips, flip_rate
     from marts.fct_flaky_cases
     where $title is null or title = $title
-    order by abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant, prompt_version
+    order by
+        abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant, prompt_version
     limit $limit
 """
 

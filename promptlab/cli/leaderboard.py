@@ -12,8 +12,9 @@ from promptlab.cli.titles import nothing_titled, titled
 
 _LEADERBOARD = """
     select
-        title, score_rank as rank, variant, model, prompt_version, overall_score, ci_low,
-        ci_high, overlaps_leader, is_partial, pass_rate, pass_rate_low, pass_rate_high,
+        title, score_rank as rank, variant, model, prompt_version, overall_score,
+        ci_low, ci_high, overlaps_leader, is_partial, pass_rate, pass_rate_low,
+        pass_rate_high,
         n_cases, n_tasks, task_id, testset_id
     from marts.fct_leaderboard
     where $title is null or title = $title

@@ -29,8 +29,8 @@ _MEASURES = "from policy.trend_measures select measure, unit order by measure"
 # The newest tasks of the title, in the order of time; one row per task and subject.
 _TRENDS = """
     select
-        task_id, created_at, variant, prompt_version, model, subject, value, ci_low, ci_high, n,
-        change
+        task_id, created_at, variant, prompt_version, model, subject, value, ci_low,
+        ci_high, n, change
     from marts.fct_trends
     where
         title = $title and measure = $measure

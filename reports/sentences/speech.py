@@ -16,6 +16,10 @@ UNKNOWN = "–"
 _MOST_IN_LIST = 160
 _WITH_DEFAULTS = "results"
 """Tasks of this kind have the default dimensions, and only these."""
+_CONFIGURED = "analysis"
+"""Tasks of this kind have the dimensions of their file, and no default."""
+_PASSED = "default_dimension.passed"
+"""The one default dimension of other tools' tasks: those with verdicts and no score."""
 _FINE_DIGITS = 4
 
 
@@ -36,8 +40,12 @@ class Speech:
             UsageError: there is no such language.
         """
         words = catalogue(lang)
-        has_defaults = source_kind == _WITH_DEFAULTS
-        return cls(Filters(words), words.entries if has_defaults else {})
+        own: Mapping[str, Any] = {}
+        if source_kind == _WITH_DEFAULTS:
+            own = words.entries
+        elif source_kind != _CONFIGURED:
+            own = {_PASSED: words.entries[_PASSED]}
+        return cls(Filters(words), own)
 
     def text(self, key: str, /, **values: Any) -> str:
         """The text of *key*, its places filled; a missing value is a dash."""

@@ -147,6 +147,10 @@ def result(
         "triggered_by": "ci",
         "env": {},
         "created_at": AT - timedelta(hours=1),
+        "run_id": "run-1",
+        "variant": "example/model",
+        "branch": None,
+        "commit": None,
     }
     return AnalysisResult(
         task=ResultTask(**about | (task or {})),
@@ -164,6 +168,7 @@ def gate(headline: str, **changed: Any) -> GateResult:
     values: dict[str, Any] = {
         "task_id": "run-1",
         "title": TITLE,
+        "variant": "example/model",
         "prompt_version": "v2",
         "model": "example/model",
         "created_at": AT,
@@ -275,6 +280,7 @@ def comparison(
         ComparedTask(
             task_id=task_id,
             title=TITLE,
+            variant="example/model",
             prompt_version=version,
             model="example/model",
             testset_id=None,

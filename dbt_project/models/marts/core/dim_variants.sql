@@ -4,12 +4,16 @@ with
 
 variants as (select * from {{ ref('int_task_variants') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
 
 joined as (
 
     select
         variants.*,
         tasks.model,
+        loads.ingest_id,
+        first_value(variants.run_id) over newest_first as newest_run_id,
+        first_value(loads.ingest_id) over newest_first as newest_ingest_id,
         row_number() over (
             partition by variants.title, variants.variant
             order by variants.run_number desc, variants.task_id desc
@@ -17,6 +21,10 @@ joined as (
 
     from variants
     inner join tasks using (task_id)
+    left join loads using (load_id)
+    window newest_first as (
+        partition by variants.title order by variants.run_number desc, variants.task_id desc
+    )
 
 ),
 
@@ -38,6 +46,11 @@ final as (
         ---------- numerics
         count(*) as n_tasks,
         count(distinct prompt_hash) as n_prompts,
+
+        ---------- booleans
+        bool_or(
+            recency = 1 and (run_id = newest_run_id or ingest_id = newest_ingest_id)
+        ) as is_current,
 
         ---------- timestamps
         min(created_at) as first_created_at,

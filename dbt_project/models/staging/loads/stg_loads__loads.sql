@@ -8,6 +8,7 @@ renamed as (
 
         ---------- ids
         load_id,
+        coalesce(ingest_id, load_id) as ingest_id,
         sha256,
 
         ---------- strings

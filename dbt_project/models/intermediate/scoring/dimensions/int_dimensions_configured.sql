@@ -7,6 +7,7 @@ tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build()
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 defaults as (select * from {{ ref('default_dimensions') }}),
+verdict_only as (select * from {{ ref('int_verdict_only_tasks') }}),
 
 judged_tasks as (
 
@@ -60,11 +61,29 @@ given as (
         tasks.source_kind = 'results'
         and tasks.task_id not in (select configs.task_id from configs)
         and case defaults.needs
+            when 'verdict' then false
             when 'testset' then tasks.testset_id is not null
             when 'score'
                 then tasks.task_id in (select judged_tasks.task_id from judged_tasks)
             else true
         end
+
+    union all
+
+    select
+        verdict_only.task_id,
+        defaults.dimension_id,
+        defaults.name,
+        defaults.scoring_mode,
+        defaults.dimension_position,
+        defaults.weight,
+        true as is_default,
+        {{ as_json("'{}'") }} as target,
+        {{ as_json("'{\"scorer\":\"reported\"}'") }} as parameters
+
+    from verdict_only
+    cross join defaults
+    where defaults.needs = 'verdict'
 
 ),
 

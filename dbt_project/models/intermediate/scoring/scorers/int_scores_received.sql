@@ -8,6 +8,9 @@ dimensions as (
     select * from {{ ref('stg_tasks__dimension_configs') }}
     where {{ in_this_build() }} and is_graded
 ),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+verdict_only as (select * from {{ ref('int_verdict_only_tasks') }}),
+defaults as (select * from {{ ref('default_dimensions') }}),
 
 received as (
 
@@ -45,6 +48,27 @@ received as (
 
     from reported
     inner join dimensions using (task_id, dimension_id)
+
+    union all
+
+    select
+        rounds.load_id,
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        defaults.dimension_id,
+        'reported' as scorer,
+        cast(null as string) as scorer_version,
+        cast(0 as bigint) as line_number,
+        case when rounds.reported_status = 'pass' then 1.0 else 0.0 end as score,
+        cast(1 as double) as scale,
+        cast(null as string) as summary,
+        {{ as_json("'{}'") }} as payload
+
+    from rounds
+    inner join verdict_only using (task_id)
+    cross join defaults
+    where defaults.needs = 'verdict' and rounds.reported_status in ('pass', 'fail')
 
 )
 

@@ -2,6 +2,7 @@ with
 
 tasks as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
 dimensions as (select * from {{ ref('int_dimension_scores') }}),
+intervals as (select * from {{ ref('int_dimension_intervals') }}),
 case_scores as (select * from {{ ref('int_case_scores') }} where {{ in_this_build() }}),
 case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_build() }}),
 
@@ -64,6 +65,22 @@ half_widths as (
 
 ),
 
+-- a score of one dimension has the interval of that dimension
+of_one_dimension as (
+
+    select
+        dimensions.task_id,
+        max(intervals.ci_low) as ci_low,
+        max(intervals.ci_high) as ci_high
+
+    from dimensions
+    inner join intervals using (task_id, dimension_id)
+    where dimensions.weight_used > 0
+    group by dimensions.task_id
+    having count(*) = 1 and max(intervals.ci_method) = 'wilson'
+
+),
+
 counted as (
 
     select
@@ -87,6 +104,8 @@ joined as (
         tasks.task_id,
         overall.overall_score,
         coalesce(overall.is_mostly_unscored, false) as is_mostly_unscored,
+        of_one_dimension.ci_low as wilson_low,
+        of_one_dimension.ci_high as wilson_high,
         case
             when not overall.has_no_interval
                 then {{ rounded('greatest(0.0, overall.overall_score - half_widths.half_width)') }}
@@ -108,6 +127,7 @@ joined as (
     from tasks
     left join overall using (task_id)
     left join half_widths using (task_id)
+    left join of_one_dimension using (task_id)
     left join counted using (task_id)
 
 ),
@@ -121,8 +141,14 @@ results as (
 
         ---------- numerics
         overall_score,
-        case when half_width is not null and low < high then low end as ci_low,
-        case when half_width is not null and low < high then high end as ci_high,
+        case
+            when wilson_low is not null then wilson_low
+            when half_width is not null and low < high then low
+        end as ci_low,
+        case
+            when wilson_low is not null then wilson_high
+            when half_width is not null and low < high then high
+        end as ci_high,
         {{ rounded('cast(n_scored_rounds as double) / nullif(n_rounds, 0)') }} as coverage,
         {{ rounded('cast(n_pass as double) / nullif(n_pass + n_fail + n_error, 0)') }}
             as pass_rate,

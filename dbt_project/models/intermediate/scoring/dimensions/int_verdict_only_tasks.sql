@@ -1,0 +1,31 @@
+{{ config(materialized=view_of_step()) }}
+
+-- Tasks of other tools that say pass or fail and have no score: passing is their score.
+with
+
+tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
+configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+
+scored as (
+
+    select task_id
+    from configs
+    where coalesce(is_graded, true) and weight > 0
+
+),
+
+judged as (
+
+    select task_id
+    from rounds
+    where reported_status in ('pass', 'fail')
+
+)
+
+select tasks.task_id
+from tasks
+where
+    tasks.source_kind not in ('analysis', 'results')
+    and tasks.task_id in (select judged.task_id from judged)
+    and tasks.task_id not in (select scored.task_id from scored)

@@ -1,0 +1,139 @@
+{{ config(unique_key='title', meta={'batch': 'titles'}) }}
+
+-- The current variants of a title against the best of them, case by case.
+with
+
+variants as (
+    select * from {{ ref('dim_variants') }} where {{ in_this_build('titles') }} and is_current
+),
+tasks as (select * from {{ ref('dim_tasks') }} where not is_partial),
+summaries as (select * from {{ ref('fct_task_summaries') }}),
+case_results as (
+    select * from {{ ref('fct_case_results') }}
+    where task_id in (select variants.newest_task_id from variants)
+),
+
+scored as (
+
+    select
+        variants.title,
+        variants.variant,
+        variants.newest_task_id as task_id,
+        first_value(variants.newest_task_id) over best_first as leader_task_id,
+        first_value(variants.variant) over best_first as leader_variant,
+        count(*) over (partition by variants.title) as n_variants
+
+    from variants
+    inner join tasks on variants.newest_task_id = tasks.task_id
+    inner join summaries on variants.newest_task_id = summaries.task_id
+    where summaries.overall_score is not null
+    window best_first as (
+        partition by variants.title
+        order by
+            summaries.overall_score desc, summaries.pass_rate desc nulls last, variants.variant
+    )
+
+),
+
+others as (
+
+    select * from scored
+    where task_id <> leader_task_id
+
+),
+
+paired as (
+
+    select
+        others.title,
+        others.task_id,
+        of_other.status = 'pass' as is_pass,
+        of_leader.status = 'pass' as is_pass_of_leader,
+        of_other.status <> 'unevaluated' and of_leader.status <> 'unevaluated' as is_judged,
+        of_other.aggregated_score - of_leader.aggregated_score as difference
+
+    from others
+    inner join case_results as of_other on others.task_id = of_other.task_id
+    inner join case_results as of_leader
+        on
+            others.leader_task_id = of_leader.task_id
+            and of_other.case_id = of_leader.case_id
+
+),
+
+summed as (
+
+    select
+        title,
+        task_id,
+        count(difference) as n_pairs,
+        count(difference) - 1 as df,
+        count(*) filter (where difference <> 0) as n_changed,
+        count(*) filter (where is_judged and is_pass and not is_pass_of_leader) as n_only_here,
+        count(*) filter (where is_judged and is_pass_of_leader and not is_pass) as n_only_leader,
+        avg(difference) as delta,
+        stddev_samp(difference) as sd
+
+    from paired
+    group by title, task_id
+
+),
+
+-- where all differences are equal there is no spread to go by
+tested as (
+
+    select
+        *,
+        case when sd > 1e-12 then delta / (sd / sqrt(cast(n_pairs as double))) end as t,
+        case
+            when sd > 1e-12
+                then {{ t_quantile('df') }} * sd / sqrt(cast(n_pairs as double))
+        end as half_width
+
+    from summed
+
+),
+
+judged as (
+
+    select
+        *,
+        case when n_pairs > 1 then {{ paired_p_value('t', 'df', 'n_changed') }} end as p_value
+
+    from tested
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        others.leader_task_id,
+        others.task_id,
+
+        ---------- strings
+        others.title,
+        others.leader_variant,
+        others.variant,
+
+        ---------- numerics
+        coalesce(judged.n_pairs, 0) as n_pairs,
+        coalesce(judged.n_only_here, 0) as n_only_here,
+        coalesce(judged.n_only_leader, 0) as n_only_leader,
+        {{ rounded('judged.delta') }} as delta,
+        {{ rounded('greatest(-1.0, judged.delta - judged.half_width)') }} as ci_low,
+        {{ rounded('least(1.0, judged.delta + judged.half_width)') }} as ci_high,
+        {{ rounded('judged.p_value') }} as p_value,
+        -- the leader is held against all others at once (Bonferroni)
+        {{ rounded('least(1.0, judged.p_value * (others.n_variants - 1))') }} as p_adjusted,
+
+        ---------- booleans
+        coalesce(judged.p_value * (others.n_variants - 1) >= 0.05, true) as is_within_chance
+
+    from others
+    left join judged using (title, task_id)
+
+)
+
+select * from final
