@@ -26,6 +26,7 @@ from reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from reports.queries.history import title_history
 from reports.queries.memory import memory_lines, memory_result
 from reports.result import analysis_result
+from reports.run import read_run, titles_with_variants, to_run_html
 
 if TYPE_CHECKING:
     import duckdb
@@ -42,6 +43,9 @@ _OF_ONE_PAGE = (
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""
+
+RUNS = "runs"
+"""Folder of the pages of runs below the output folder, one per title."""
 
 MEMORY = "memory"
 """Folder of the memory runs below the output folder."""
@@ -112,6 +116,12 @@ def write_all(
             run_id,
             f"{MEMORY}/{folder_name(run_id)}/{PAGE}",
             partial(write_memory, con, run_id, out, edition, index=True),
+        )
+    for title in titles_with_variants(con):
+        attempt(
+            title,
+            f"{RUNS}/{folder_name(title)}/{PAGE}",
+            partial(write_run, con, title, out, edition, index=True),
         )
     attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
     if failed:
@@ -185,6 +195,27 @@ def write_comparison(
     )
     folder = f"{COMPARISONS}/{folder_name(baseline)}..{folder_name(candidate)}"
     return write_file(out, folder, PAGE, page.encode())
+
+
+def write_run(
+    con: duckdb.DuckDBPyConnection,
+    title: str,
+    out: Path,
+    edition: Edition,
+    *,
+    index: bool = False,
+) -> list[Path]:
+    """Write the page of a title's newest run to ``out/runs/<title>/``; return it."""
+
+    def link(task_id: str) -> str | None:
+        folder = folder_name(task_id)
+        there = (out / folder / PAGE).is_file()
+        return f"../../{quote(folder)}/{PAGE}" if there else None
+
+    view = read_run(con, title, link, edition)
+    page = to_run_html(view, edition, index=f"../../{INDEX}" if index else None)
+    folder = f"{RUNS}/{folder_name(title)}"
+    return [write_file(out, folder, PAGE, page.encode())]
 
 
 def write_memory(
