@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
     from reports.edition import Edition
+    from reports.write import TitleDecision
 
 
 class Warehouse(WarehouseFile):
@@ -208,6 +209,18 @@ class Warehouse(WarehouseFile):
                 memory_runs=memory_runs,
                 on_report=on_report,
             )
+
+    def decisions(self, task_ids: Sequence[str], out: Path) -> list[TitleDecision]:
+        """The worst verdict of each title among these tasks, and the path of its page.
+
+        Args:
+            task_ids: whole ids of tasks that have marts.
+            out: folder of the reports.
+        """
+        import reports
+
+        with self.built() as con:
+            return reports.decisions(con, task_ids, out, self.edition())
 
     def result(
         self, task: str = "latest", *, lang: str | None = None

@@ -13,7 +13,8 @@ The way of a number, from the marts to a file; each room uses those above it onl
     views       what a page lists of that
     pages       templates, filled with a view
     mail        the mail of a task
-    formats     each kind of file; index.py is the page of all tasks
+    formats     each kind of file; index.py is the page of all tasks, run.py that of
+                the variants of a title
     write.py    which files are written, and where
 
 Nothing here computes a score, reads a clock, or touches anything but ``marts`` and the
@@ -33,12 +34,21 @@ from reports.formats.result_json import to_json
 from reports.pages.render import to_html
 from reports.queries.memory import memory_result
 from reports.result import analysis_result
-from reports.write import write_all, write_index, write_memory, write_task
+from reports.write import (
+    TitleDecision,
+    decisions,
+    write_all,
+    write_index,
+    write_memory,
+    write_task,
+)
 
 __all__ = [
     "FORMATS",
     "Edition",
+    "TitleDecision",
     "analysis_result",
+    "decisions",
     "folder_name",
     "memory_result",
     "to_csv",

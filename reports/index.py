@@ -15,6 +15,7 @@ from reports.gate.verdict import gate_results
 from reports.pages.render import environment, render
 from reports.queries.memory import MemoryLine, memory_lines
 from reports.queries.rows import Row, rows
+from reports.run import worst
 from reports.views.headline import headline_view
 from reports.views.pieces import CaseRef, HeadlineView
 from reports.views.task import case_anchor
@@ -35,20 +36,24 @@ _RUNS = f"""
 with runs as (
 
     select
-        tasks.task_id, tasks.title, tasks.prompt_version, tasks.model,
+        tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
+        coalesce(variants.is_current and variants.newest_task_id = tasks.task_id, false)
+            as is_current,
         epoch_us(tasks.created_at) as created_at,
         case when tasks.is_partial then tasks.n_rows_held end as n_held,
         tasks.n_rows_claimed as n_claimed,
         summaries.overall_score, summaries.grade, summaries.pass_rate,
         summaries.n_pass, summaries.n_fail, summaries.n_error, summaries.n_cases,
         row_number() over (
-            partition by tasks.title order by tasks.created_at desc, tasks.task_id desc
+            partition by tasks.title order by tasks.run_number desc, tasks.task_id desc
         ) as recency,
         count(*) over (partition by tasks.title) as n_runs,
         max(epoch_us(tasks.created_at)) over (partition by tasks.title) as latest_at
     from marts.dim_tasks as tasks
     inner join marts.fct_task_summaries as summaries
         on tasks.task_id = summaries.task_id
+    left join marts.dim_variants as variants
+        on tasks.title = variants.title and tasks.variant = variants.variant
 
 ),
 
@@ -74,6 +79,7 @@ class RunLine:
     """One task in the index."""
 
     task_id: str
+    variant: str
     prompt_version: str
     model: str
     created_at: datetime
@@ -94,10 +100,16 @@ class TitleLine:
     """The tasks of one title, newest first."""
 
     title: str
+    href: str | None
+    """Link of the page of its run, else of the report of `latest`."""
     latest: RunLine
+    """Of the current variants the one with the worst verdict."""
+    n_variants: int
+    """Current ones."""
     headline: HeadlineView
-    """The verdict of the latest task."""
+    """The verdict of `latest`."""
     previous: Sequence[RunLine]
+    """All others, newest first."""
     n_more: int
     trend: Sparkline | None
 
@@ -115,6 +127,7 @@ def read_index(
     con: duckdb.DuckDBPyConnection,
     task: Href,
     memory: Href,
+    run: Href = lambda _: None,
     *,
     lang: str = "en",
     policy: Policy | None = None,
@@ -125,14 +138,15 @@ def read_index(
         con: An open connection to a built warehouse.
         task: Gives the link of a task's report.
         memory: Gives the link of a memory run's report.
+        run: Gives the link of the page of a title's newest run.
         lang: Language of the verdicts, ``zh`` or ``en``.
         policy: What the gate asks for; the built-in policy by default.
     """
     found = rows(con, _RUNS)
-    latest = [row["task_id"] for row in found if row["recency"] == 1]
-    gates = gate_results(con, latest, policy, lang=lang)
+    current = [row["task_id"] for row in found if _is_current(row)]
+    gates = gate_results(con, current, policy, lang=lang)
     titles = [
-        _title(title, list(group), task, gates)
+        _title(title, list(group), task, run, gates)
         for title, group in groupby(found, key=lambda row: str(row["title"]))
     ]
     n_titles = found[0]["n_titles"] if found else 0
@@ -148,24 +162,38 @@ def to_index_html(
 
 
 def _title(
-    title: str, found: list[Row], href: Href, gates: Mapping[str, GateResult]
+    title: str,
+    found: list[Row],
+    href: Href,
+    page: Href,
+    gates: Mapping[str, GateResult],
 ) -> TitleLine:
     runs = [_run(row, href) for row in found]
+    current = [row["task_id"] for row in found if _is_current(row)]
+    of_title = {task_id: gates[task_id] for task_id in current}
+    gate = worst(of_title)
+    latest = next(run for run in runs if run.task_id == gate.task_id)
+    same = [run for run in runs if run.variant == latest.variant]
     return TitleLine(
         title=title,
-        latest=runs[0],
-        headline=headline_view(
-            gates[runs[0].task_id], lambda case: CaseRef(case, case_anchor(case))
-        ),
-        previous=runs[1:],
+        href=(page(title) if len(of_title) > 1 else None) or latest.href,
+        latest=latest,
+        n_variants=len(of_title),
+        headline=headline_view(gate, lambda case: CaseRef(case, case_anchor(case))),
+        previous=[run for run in runs if run is not latest],
         n_more=found[0]["n_runs"] - len(runs),
-        trend=sparkline([run.overall_score for run in reversed(runs)]),
+        trend=sparkline([run.overall_score for run in reversed(same)]),
     )
+
+
+def _is_current(row: Row) -> bool:
+    return bool(row["is_current"] or row["recency"] == 1)
 
 
 def _run(row: Row, href: Href) -> RunLine:
     return RunLine(
         task_id=row["task_id"],
+        variant=row["variant"],
         prompt_version=row["prompt_version"],
         model=row["model"],
         created_at=row["created_at"],

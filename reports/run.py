@@ -160,13 +160,25 @@ class CaseLine:
 
 
 @dataclass(frozen=True)
+class Decided:
+    """Variants with one and the same verdict, word for word."""
+
+    headline: HeadlineView
+    href: str | None
+    columns: Sequence[Column]
+
+
+@dataclass(frozen=True)
 class RunView:
     """What the page of a run shows."""
 
     title: str
     gate: GateResult
     """The worst of its variants."""
+    decided: Sequence[Decided]
+    """The worst first."""
     columns: Sequence[Column]
+    """The leader first."""
     lines: Sequence[CaseLine]
     n_cases: int
 
@@ -175,12 +187,12 @@ class RunView:
         return sum(each.standing == standing for each in self.columns)
 
 
-_WORST_FIRST = ("fail", "inconclusive", "pass")
+WORST_FIRST = ("fail", "inconclusive", "pass")
 
 
 def worst(gates: Mapping[str, GateResult]) -> GateResult:
     """Return the verdict of a selection: the worst of its tasks."""
-    return min(gates.values(), key=lambda gate: _WORST_FIRST.index(gate.verdict))
+    return min(gates.values(), key=lambda gate: WORST_FIRST.index(gate.verdict))
 
 
 def titles_with_variants(
@@ -209,20 +221,22 @@ def read_run(
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
     is_linked = len(cases) * len(task_ids) <= MOST_LINKED_CELLS
+    columns = [
+        Column(
+            row,
+            headline_view(
+                gates[row["task_id"]], lambda case: CaseRef(case, case_anchor(case))
+            ),
+            links[row["task_id"]],
+            _standing(row),
+        )
+        for row in variants
+    ]
     return RunView(
         title=title,
         gate=worst(gates),
-        columns=[
-            Column(
-                row,
-                headline_view(
-                    gates[row["task_id"]], lambda case: CaseRef(case, case_anchor(case))
-                ),
-                links[row["task_id"]],
-                _standing(row),
-            )
-            for row in variants
-        ],
+        decided=_decided(columns),
+        columns=columns,
         lines=[
             CaseLine(
                 row["case_id"],
@@ -266,6 +280,15 @@ def to_run_html(view: RunView, edition: Edition, *, index: str | None) -> str:
 def _newest(view: RunView) -> datetime:
     times: list[datetime] = [column.row["created_at"] for column in view.columns]
     return max(times)
+
+
+def _decided(columns: Sequence[Column]) -> list[Decided]:
+    """Put together the variants of which the same is said."""
+    alike: dict[str, list[Column]] = {}
+    for column in columns:
+        alike.setdefault(column.headline.gate.headline, []).append(column)
+    found = [Decided(each[0].headline, each[0].href, each) for each in alike.values()]
+    return sorted(found, key=lambda each: WORST_FIRST.index(each.headline.gate.verdict))
 
 
 def _standing(row: Row) -> Standing:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from reports.edition import Edition
 from reports.files import folder_name, remove_file, write_file
 from reports.formats import FORMATS, Format, Surroundings
 from reports.formats.memory import to_memory_html, to_memory_json
+from reports.gate.verdict import gate_results
 from reports.index import read_index, to_index_html
 from reports.limits import SHOWN, WHOLE
 from reports.pages.links import (
@@ -26,10 +28,18 @@ from reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from reports.queries.history import title_history
 from reports.queries.memory import memory_lines, memory_result
 from reports.result import analysis_result
-from reports.run import read_run, titles_with_variants, to_run_html
+from reports.run import (
+    WORST_FIRST,
+    read_run,
+    titles_with_variants,
+    to_run_html,
+    worst,
+)
 
 if TYPE_CHECKING:
     import duckdb
+
+    from promptlab.contracts.gate import GateResult
 
 _OF_ONE_PAGE = (
     ArithmeticError,
@@ -218,6 +228,61 @@ def write_run(
     return [write_file(out, folder, PAGE, page.encode())]
 
 
+@dataclass(frozen=True)
+class TitleDecision:
+    """What the gate says of the tasks of one title."""
+
+    gate: GateResult
+    """The worst of them."""
+    n_tasks: int
+    page: Path
+    """That of the run where it has several variants, else the report of the task."""
+
+
+def decisions(
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Sequence[str],
+    out: Path,
+    edition: Edition,
+) -> list[TitleDecision]:
+    """Return a decision for each title among these tasks, the worst first.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task_ids: Whole ids of tasks; of each title and variant the newest is judged.
+        out: The output folder.
+        edition: The language, and the policy of the gate.
+    """
+    newest = [
+        str(row[0])
+        for row in con.execute(_NEWEST, {"tasks": list(task_ids)}).fetchall()
+    ]
+    gates = gate_results(con, newest, edition.policy, lang=edition.lang)
+    titles: dict[str, dict[str, GateResult]] = {}
+    for task_id, gate in gates.items():
+        titles.setdefault(gate.title, {})[task_id] = gate
+    with_pages = set(titles_with_variants(con))
+    found = []
+    for title, of_title in titles.items():
+        gate = worst(of_title)
+        folder = folder_name(gate.task_id)
+        if title in with_pages:
+            folder = f"{RUNS}/{folder_name(title)}"
+        found.append(TitleDecision(gate, len(of_title), out / folder / PAGE))
+    return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
+
+
+_NEWEST = """
+select task_id
+from marts.dim_tasks
+where task_id in (select unnest($tasks))
+qualify row_number() over (
+    partition by title, variant order by run_number desc, task_id desc
+) = 1
+order by title, variant
+"""
+
+
 def write_memory(
     con: duckdb.DuckDBPyConnection,
     run_id: str,
@@ -253,6 +318,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
         con,
         task=lambda task_id: link(folder_name(task_id)),
         memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
+        run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,
     )

@@ -10,6 +10,7 @@ import click
 
 from promptlab.cli.build import build_with_progress, full_refresh_option
 from promptlab.cli.ingest import given_options
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
 from promptlab.cli.progress import progress
 from promptlab.cli.report import report_options
@@ -43,7 +44,9 @@ def command(
 ) -> int:
     """Ingest files, build the warehouse, report on what is new or changed.
 
-    The main job: `promptlab run examples --out out`. Prints where the reports are.
+    The main job: `promptlab run examples --out out`. Prints a decision for each title
+    and the path of its page, and the path of the index; `--format json` lists all
+    files.
     """
     from promptlab.cli.ingest import exit_code, ingest_with_progress
     from promptlab.cli.output import print_rows
@@ -77,9 +80,36 @@ def command(
         from promptlab.operations.publish import publish as put
 
         call.say(f"published {put(warehouse, publish)}", "published")
-    if not (call.quiet and call.format == "table"):
+    if call.format != "table":
         print_rows(("report",), [(str(path),) for path in written], call.format)
+    elif not call.quiet:
+        _print_decisions(warehouse, tasks, written, call)
     return exit_code(ingested, strict=strict)
+
+
+def _print_decisions(
+    warehouse: Warehouse, tasks: list[str], written: list[Path], call: Call
+) -> None:
+    """A line for each title, the worst first, with its page; then the other pages."""
+    from promptlab.cli.output import print_headline, print_lines, print_text
+    from reports.pages.links import PAGE
+    from reports.write import MEMORY
+
+    for decided in warehouse.decisions(tasks, call.settings.out) if tasks else ():
+        print_headline(decided.gate)
+        several = decided.n_tasks > 1
+        who = (
+            spoken("the worst of {n} variants: {variant}", n=decided.n_tasks,
+                   variant=decided.gate.variant)
+            if several
+            else decided.gate.variant
+        )  # fmt: skip
+        print_text(f"{decided.gate.title}  {who}", lead="  ")
+        print_lines(f"  {decided.page}")
+    for path in written:
+        if MEMORY in path.parts and path.name == PAGE:
+            print_lines(str(path))
+    print_lines(str(written[-1]))
 
 
 def _is_built(warehouse: Warehouse) -> bool:

@@ -37,13 +37,15 @@ select
     baselines.task_id,
     baselines.baseline_task_id,
     baselines.baseline_source,
-    exists (
-        select 1 from marts.dim_tasks as earlier
+    (
+        select case when bool_and(is_partial) then 'partial' else 'branch' end
+        from marts.dim_tasks as earlier
         where
             earlier.title = tasks.title
-            and (earlier.created_at, earlier.task_id)
-            < (tasks.created_at, tasks.task_id)
-    ) as has_earlier
+            and earlier.variant = tasks.variant
+            and earlier.run_number < tasks.run_number
+        having count(*) > 0
+    ) as why_no_earlier
 from marts.dim_task_baselines as baselines
 inner join marts.dim_tasks as tasks using (task_id)
 where baselines.task_id in (select unnest($tasks))
@@ -163,8 +165,10 @@ def _of_history(
             why_not[task_id] = filters.catalogue.text("gate_note.baseline_gone")
         elif row["baseline_task_id"] is not None:
             found[task_id] = row["baseline_task_id"]
-        elif row["has_earlier"]:
-            why_not[task_id] = filters.catalogue.text("gate_note.earlier_partial")
+        elif row["why_no_earlier"] is not None:
+            why_not[task_id] = filters.catalogue.text(
+                f"gate_note.earlier_{row['why_no_earlier']}"
+            )
     return found, why_not
 
 

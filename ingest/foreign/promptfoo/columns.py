@@ -144,7 +144,7 @@ class Columns:
             label = _label(prompt)
             task.describe(
                 self._head.title,
-                prompt_version=label or (prompt.id or "unknown")[:12],
+                prompt_version=_version(prompt, label),
                 prompt_name=_name(prompt),
                 prompt_position=in_order.index(text(prompt.raw)),
                 model=column.provider,
@@ -289,6 +289,14 @@ def _own_id(*candidates: Any) -> str | None:
 
 def _label(prompt: Prompt) -> str | None:
     return first_line(prompt.label or prompt.display)
+
+
+def _version(prompt: Prompt, label: str | None) -> str:
+    """The label; of one that holds the prompt's text its name, and promptfoo's hash."""
+    name, known = _name(prompt), (prompt.id or "")[:7]
+    if name and known and label != first_line(name):
+        return f"{name} {known}"
+    return label or known or "unknown"
 
 
 def _name(prompt: Prompt) -> str | None:

@@ -7,6 +7,14 @@ rounds as (select * from {{ ref('int_round_results') }}),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 round_scores as (select * from {{ ref('int_round_scores') }}),
 measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'task'),
+tasks as (
+    select * from {{ ref('stg_tasks__tasks') }}
+    where {{ in_this_build() }} and source_kind not in ('analysis', 'results')
+),
+reported_rounds as (
+    select * from {{ ref('stg_tasks__rounds') }}
+    where task_id in (select tasks.task_id from tasks)
+),
 
 -- of several cost dimensions the first
 cost_dimensions as (
@@ -21,7 +29,7 @@ cost_dimensions as (
 
 ),
 
-costs as (
+scored_costs as (
 
     select
         round_scores.task_id,
@@ -32,6 +40,41 @@ costs as (
     from round_scores
     inner join cost_dimensions using (task_id, dimension_id)
     group by round_scores.task_id
+
+),
+
+-- what a tool says of its rounds; a cached answer repeats the cost of the first
+reported_costs as (
+
+    select
+        task_id,
+        avg(cost) as cost_mean,
+        sum(cost) as cost_total,
+        count(cost) as n_costs
+
+    from (
+        select
+            task_id,
+            case
+                when coalesce(is_cached, false) then 0e0
+                else {{ json_number('metadata', 'cost') }}
+            end as cost
+
+        from reported_rounds
+        where {{ json_number('metadata', 'cost') }} is not null
+    ) as costed
+    group by task_id
+
+),
+
+costs as (
+
+    select * from scored_costs
+
+    union all
+
+    select * from reported_costs
+    where task_id not in (select scored_costs.task_id from scored_costs)
 
 ),
 

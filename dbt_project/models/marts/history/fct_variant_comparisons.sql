@@ -67,7 +67,7 @@ summed as (
         title,
         task_id,
         count(difference) as n_pairs,
-        count(difference) - 1 as df,
+        count(difference) - 1 as n_free,
         count(*) filter (where difference <> 0) as n_changed,
         count(*) filter (where is_judged and is_pass and not is_pass_of_leader) as n_only_here,
         count(*) filter (where is_judged and is_pass_of_leader and not is_pass) as n_only_leader,
@@ -87,7 +87,7 @@ tested as (
         case when sd > 1e-12 then delta / (sd / sqrt(cast(n_pairs as double))) end as t,
         case
             when sd > 1e-12
-                then {{ t_quantile('df') }} * sd / sqrt(cast(n_pairs as double))
+                then {{ t_quantile('n_free') }} * sd / sqrt(cast(n_pairs as double))
         end as half_width
 
     from summed
@@ -98,7 +98,7 @@ judged as (
 
     select
         *,
-        case when n_pairs > 1 then {{ paired_p_value('t', 'df', 'n_changed') }} end as p_value
+        case when n_pairs > 1 then {{ paired_p_value('t', 'n_free', 'n_changed') }} end as p_value
 
     from tested
 
@@ -122,11 +122,20 @@ final as (
         coalesce(judged.n_only_here, 0) as n_only_here,
         coalesce(judged.n_only_leader, 0) as n_only_leader,
         {{ rounded('judged.delta') }} as delta,
-        {{ rounded('greatest(-1.0, judged.delta - judged.half_width)') }} as ci_low,
-        {{ rounded('least(1.0, judged.delta + judged.half_width)') }} as ci_high,
+        case
+            when judged.half_width is not null
+                then {{ rounded('greatest(-1.0, judged.delta - judged.half_width)') }}
+        end as ci_low,
+        case
+            when judged.half_width is not null
+                then {{ rounded('least(1.0, judged.delta + judged.half_width)') }}
+        end as ci_high,
         {{ rounded('judged.p_value') }} as p_value,
         -- the leader is held against all others at once (Bonferroni)
-        {{ rounded('least(1.0, judged.p_value * (others.n_variants - 1))') }} as p_adjusted,
+        case
+            when judged.p_value is not null
+                then {{ rounded('least(1.0, judged.p_value * (others.n_variants - 1))') }}
+        end as p_adjusted,
 
         ---------- booleans
         coalesce(judged.p_value * (others.n_variants - 1) >= 0.05, true) as is_within_chance
