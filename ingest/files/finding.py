@@ -103,7 +103,7 @@ def _walk(folder: Path) -> Iterator[FoundFile]:
         folders[:] = sorted(f for f in folders if f not in _NEVER_WALKED)
         below = Path(root).relative_to(folder)
         there = os.path.realpath(root).rstrip("/")
-        for file in sorted(files):
+        for file in sorted(files, key=os.path.splitext):  # run before run-scored
             path = Path(root, file)
             uri = os.path.realpath(path) if path.is_symlink() else f"{there}/{file}"
             yield FoundFile(path, (below / path.stem).as_posix(), uri, named=False)

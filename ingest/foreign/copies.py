@@ -21,6 +21,16 @@ def copy_problem(uri: str, other: str) -> Problem:
     )
 
 
+def older_problem(uri: str, other: str) -> Problem:
+    """Say that another file of the call holds a newer version of the run."""
+    return Problem(
+        "older_version",
+        f"{uri} holds an older version of the run that {other} holds, by the time that"
+        " the tool wrote into both: the newer one counts",
+        severity="warning",
+    )
+
+
 def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
     """Say of each task that another file had brought it with other content.
 
@@ -31,8 +41,9 @@ def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
     return [
         Problem(
             "run_replaced",
-            f"{uri} holds another version of the run that {other} brought: this one"
-            " counts from now on",
+            f"{uri} holds another version of the run that {other} brought (other"
+            " scores, verdicts or rows): this one, which was read later, counts from"
+            " now on",
             severity="warning",
             record_id=task_id,
         )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
 from ingest.foreign.documents import Refused
-from ingest.foreign.records import TABLES, Record
+from ingest.foreign.identity import SameRun
+from ingest.foreign.records import TABLES, Check, Record, Round, Score
 from ingest.foreign.registry import tool
 from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.raw.rows import Reading, height
@@ -18,6 +20,8 @@ from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from ingest.reading.limits import Limits
     from ingest.reading.source import Source
 
@@ -33,6 +37,14 @@ _LONG: dict[tuple[str, str], str | None] = {
     ("reported_scores", "payload"): "{}",
 }
 """What a model, or a person, may have written at length → what stands there instead."""
+
+_SAID: dict[type[Any], tuple[str, ...]] = {
+    Round: ("case_id", "round_id", "raw_output", "reported_status"),
+    Score: ("case_id", "round_id", "dimension_id", "value", "summary"),
+    Check: ("case_id", "round_id", "position", "name", "passed", "score", "reason"),
+}
+"""What was answered and how it was judged: two versions of a run differ in it. Why an
+answer broke is left out: not all forms of a run say it."""
 
 _Columns = dict[str, Sequence[Any]]
 _Rows = dict[str, _Columns]
@@ -70,7 +82,11 @@ class _Batch:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._seen: set[str] = set()
-        self._runs: dict[str, str] = {}  # of all batches: the last one tells them
+        # of all batches: the last one tells them
+        self._runs: dict[str, str] = {}
+        self._versions: set[str] = set()
+        self._written: dict[str, datetime] = {}
+        self._said: dict[str, SameRun] = defaultdict(SameRun)
         self._rejected = False
         self._records: dict[type[Any], list[Any]] = defaultdict(list)
 
@@ -80,6 +96,11 @@ class _Batch:
         for record in islice(records, BATCH_RECORDS):
             self._records[type(record)].append(record)
             count += 1
+        for kind, names in _SAID.items():
+            said = attrgetter("task_id", *names)
+            for record in self._records.get(kind, ()):
+                task_id, *values = said(record)
+                self._said[task_id].add(kind.__name__, *map(_written, values))
         return count < BATCH_RECORDS
 
     def refuse(self, problem: Problem) -> None:
@@ -104,7 +125,16 @@ class _Batch:
         tasks = rows.get("tasks", {})
         # a run's hash is the load's
         hashes = tasks.pop("run_hash", ())
-        self._runs |= zip(tasks.get("task_id", ()), hashes, strict=True)
+        times = tasks.pop("written_at", ())
+        are_versions = tasks.pop("is_version", ())
+        for task_id, run_hash, is_version, moment in zip(
+            tasks.get("task_id", ()), hashes, are_versions, times, strict=True
+        ):
+            self._runs[task_id] = run_hash
+            if is_version:
+                self._versions.add(task_id)
+            if moment is not None:
+                self._written[task_id] = moment
         return Reading(
             rows=dict(rows),
             problems=problems,
@@ -113,7 +143,13 @@ class _Batch:
             - self._rejected,  # a file is no record
             rejected=self._rejected,
             keys=[("task", task_id) for task_id in self._new_tasks(rows)],
-            runs=dict(self._runs),
+            runs={
+                task_id: run_hash
+                if task_id in self._versions
+                else f"{run_hash}+{self._said[task_id].hash()}"
+                for task_id, run_hash in self._runs.items()
+            },
+            written=dict(self._written),
         )
 
     def _new_tasks(self, rows: _Rows) -> list[str]:
@@ -143,6 +179,11 @@ class _Batch:
                     record_id=columns["case_id"][row],
                     pointer=f"/{name}",
                 )
+
+
+def _written(value: Any) -> Any:
+    """A value as all forms of a run write it: CSV may round the last digits."""
+    return f"{value:.12g}" if type(value) is float else value
 
 
 def _columns(kind: type[Any], records: list[Any]) -> _Columns:

@@ -51,6 +51,7 @@ class RunHead:
     created_at: datetime | None
     version: str | None
     prompts: Sequence[Prompt]
+    written_at: datetime | None = None
 
     @classmethod
     def of(cls, export: Export | None, source: Source) -> RunHead:
@@ -71,6 +72,7 @@ class RunHead:
             time(results.timestamp),
             about.promptfooVersion if about else None,
             decode(source.redact(text(prompts).encode()), list[HeadPrompt]),
+            time(about.exportedAt) if about else None,
         )
 
 
@@ -132,7 +134,8 @@ class Columns:
             for score in scores:
                 task.dimensions.see(score.dimension_id, score.value)
             yield from scores
-        self._same_run.add(row.id or text(row))
+        # JSONL does not number repeats: rows are told by their own ids
+        self._same_run.add(row.id or text(row), *_said(row, status, checks))
 
     def closing(self) -> Iterator[Record | Problem]:
         """Tasks and dimensions, which are known once all rows are read."""
@@ -153,6 +156,7 @@ class Columns:
                 created_at=self._head.created_at,
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
+                written_at=self._head.written_at,
                 tool_version=self._head.version,
                 extras=prompts.about(prompt.raw, prompt_id=prompt.id),
             )
@@ -196,6 +200,16 @@ class Columns:
         if key not in self._tests:
             self._tests[key] = _Test.of(row)
         return self._tests[key]
+
+
+def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
+    """What was answered, and how it was judged."""
+    yield status
+    yield row.score
+    yield text(row.response.output if row.response else None)
+    yield text(row.namedScores or {})
+    for each in checks:
+        yield from (each.name, each.passed, each.score, each.reason)
 
 
 def _scores(
