@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
-from ingest.foreign.documents import Refused
+from ingest.foreign.documents import Refused, first_line
 from ingest.foreign.identity import SameRun
 from ingest.foreign.records import TABLES, Check, Record, Round, Score
 from ingest.foreign.registry import tool
@@ -37,6 +37,18 @@ _LONG: dict[tuple[str, str], str | None] = {
     ("reported_scores", "payload"): "{}",
 }
 """What a model, or a person, may have written at length → what stands there instead."""
+
+_UNEXPECTED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What a value where nobody writes one may raise: one file is rejected, others load."""
+
+_BIGINT = 2**63
 
 _SAID: dict[type[Any], tuple[str, ...]] = {
     Round: ("case_id", "round_id", "raw_output", "reported_status"),
@@ -72,6 +84,10 @@ def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
                 is_over = True
             except UNREADABLE as error:
                 batch.refuse(ToolFiles(name, "other files").problem(error))
+                is_over = True
+            except _UNEXPECTED as error:
+                why = ValueError(f"{type(error).__name__}: {first_line(str(error))}")
+                batch.refuse(ToolFiles(name, "other files").problem(why))
                 is_over = True
         yield batch.reading()
 
