@@ -76,7 +76,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
             found = iter([FoundFile(path, path.stem, uri, named=True)])
         else:
             raise InputError(f"{path}: is neither a file nor a folder")
-        for one in found:
+        for one in map(_with_a_name, found):
             if one.fault:
                 yield one
                 continue
@@ -95,6 +95,30 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
             elif not stat.S_ISDIR(status.st_mode):
                 what = kind_of_file(status.st_mode)
                 yield replace(one, fault=f"it is {what}, not a file")
+
+
+def _with_a_name(found: FoundFile) -> FoundFile:
+    """The file; one whose name is not UTF-8 has a fault, and a name that shows it.
+
+    Neither the tables nor a page can hold such a name.
+    """
+    try:
+        f"{found.uri}{found.name}{found.path}".encode()
+    except UnicodeEncodeError:
+        shown = Path(_shown(str(found.path)))
+        return replace(
+            found,
+            path=shown,
+            name=_shown(found.name),
+            uri=_shown(found.uri),
+            fault="its name, or that of a folder above it, is not UTF-8: rename it",
+        )
+    return found
+
+
+def _shown(name: str) -> str:
+    r"""A name with the bytes that are not UTF-8 as ``\xe9``."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _walk(folder: Path) -> Iterator[FoundFile]:

@@ -48,6 +48,22 @@ _UNEXPECTED = (
 )
 """What a value where nobody writes one may raise: one file is rejected, others load."""
 
+_WHOLE: dict[str, dict[str, int | None]] = {
+    "cases": {"position": 0},
+    "baselines": {"position": 0},
+    "dimension_configs": {"position": 0},
+    "rounds": {
+        "position": 0,
+        "run_index": 1,
+        "input_tokens": None,
+        "output_tokens": None,
+    },
+    "reported_checks": {"position": 0, "parent_position": None},
+    "reported_scores": {"n_checks": 1},
+    "reported_totals": {"position": 0, "n": None},
+}
+"""Table → column of whole numbers → what stands instead of one beyond 64 bits."""
+
 _BIGINT = 2**63
 
 _SAID: dict[type[Any], tuple[str, ...]] = {
@@ -138,6 +154,10 @@ class _Batch:
         for (table, name), instead in _LONG.items():
             if table in rows:
                 problems += self._cut(rows[table], name, instead)
+        for table, of_table in _WHOLE.items():
+            if table in rows:
+                for name, instead_of in of_table.items():
+                    problems += _too_large(rows[table], name, instead_of)
         tasks = rows.get("tasks", {})
         # a run's hash is the load's
         hashes = tasks.pop("run_hash", ())
@@ -195,6 +215,26 @@ class _Batch:
                     record_id=columns["case_id"][row],
                     pointer=f"/{name}",
                 )
+
+
+def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Problem]:
+    """Leave out whole numbers that no column holds, and say so."""
+    written = columns[name]
+    known = [each for each in written if each is not None]
+    if not known or (max(known) < _BIGINT and min(known) >= -_BIGINT):
+        return
+    columns[name] = kept = list(written)
+    for row, value in enumerate(written):
+        if value is not None and not -_BIGINT <= value < _BIGINT:
+            kept[row] = instead
+            yield Problem(
+                "number_too_large",
+                f"{name} is a number of {len(str(abs(value)))} digits, too large to be"
+                " meant: it is left out",
+                severity="warning",
+                record_id=columns["case_id"][row] if "case_id" in columns else None,
+                pointer=f"/{name}",
+            )
 
 
 def _written(value: Any) -> Any:
