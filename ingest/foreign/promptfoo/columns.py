@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds
+from ingest.foreign.copies import OwnIds, Unjudged
 from ingest.foreign.documents import (
     decode,
     first_line,
@@ -107,6 +107,7 @@ class Columns:
         self._seen = Occurrences()
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
+        self._unjudged = Unjudged("success")
         self._run_id = head.run_id
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
@@ -127,6 +128,8 @@ class Columns:
         place = (task.task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
         status = status_of(row, checks)
+        if row.success is None and status != "error":
+            self._unjudged.see(case_id)
         yield round_of(row, place, n, status)
         yield from checks
         if status != "error":
@@ -164,7 +167,7 @@ class Columns:
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
             yield from task.written()
-        yield from self._ids.problems()
+        yield from (*self._ids.problems(), *self._unjudged.problems())
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
