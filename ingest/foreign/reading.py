@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from msgspec.structs import astuple
 
 from ingest.foreign.documents import Refused, first_line
 from ingest.foreign.identity import SameRun
-from ingest.foreign.records import TABLES, Check, Record, Round, Score
+from ingest.foreign.records import TABLES, Case, Check, Record, Round, Score
 from ingest.foreign.registry import tool
 from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.raw.rows import Reading, height
@@ -27,14 +28,13 @@ if TYPE_CHECKING:
 
 BATCH_RECORDS = 50_000
 
-_LONG: dict[tuple[str, str], str | None] = {
-    ("cases", "context"): "{}",
-    ("rounds", "raw_output"): None,
-    ("rounds", "parsed_output"): None,
-    ("rounds", "metadata"): "{}",
-    ("rounds", "error"): None,
-    ("reported_scores", "summary"): None,
-    ("reported_scores", "payload"): "{}",
+BATCH_CHARACTERS = 64 << 20
+"""Of long texts; a batch that holds more of them is handed on before it is full."""
+
+_LONG: dict[type[Any], dict[str, str | None]] = {
+    Case: {"context": "{}"},
+    Round: {"raw_output": None, "parsed_output": None, "metadata": "{}", "error": None},
+    Score: {"summary": None, "payload": "{}"},
 }
 """What a model, or a person, may have written at length → what stands there instead."""
 
@@ -124,16 +124,26 @@ class _Batch:
 
     def fill(self, records: Iterator[Record | Problem]) -> bool:
         """Take records until the batch is full; say whether they came to an end."""
-        count = 0
+        count = size = 0
         for record in islice(records, BATCH_RECORDS):
-            self._records[type(record)].append(record)
+            kind = type(record)
+            if kind in _LONG:
+                size += self._cut(record, _LONG[kind])
+            elif isinstance(record, Problem) and record.raw_text:
+                kept = record.raw_text[: self._limits.max_string]
+                record = replace(record, raw_text=kept)
+                size += len(kept)
+            self._records[kind].append(record)
             count += 1
+            if size > BATCH_CHARACTERS:
+                break
+        is_over = count < BATCH_RECORDS and size <= BATCH_CHARACTERS
         for kind, names in _SAID.items():
             said = attrgetter("task_id", *names)
             for record in self._records.get(kind, ()):
                 task_id, *values = said(record)
                 self._said[task_id].add(kind.__name__, *map(_written, values))
-        return count < BATCH_RECORDS
+        return is_over
 
     def refuse(self, problem: Problem) -> None:
         """Nothing of the file counts; a warning says that it is no run at all."""
@@ -151,9 +161,6 @@ class _Batch:
             if records
         }
         self._records.clear()
-        for (table, name), instead in _LONG.items():
-            if table in rows:
-                problems += self._cut(rows[table], name, instead)
         for table, of_table in _WHOLE.items():
             if table in rows:
                 for name, instead_of in of_table.items():
@@ -195,26 +202,36 @@ class _Batch:
         self._seen |= tasks
         return new
 
-    def _cut(
-        self, columns: _Columns, name: str, instead: str | None
-    ) -> Iterator[Problem]:
-        """Leave out texts that are longer than one may be, and say so."""
-        most = self._limits.max_string
-        written = columns[name]
-        if max(map(len, filter(None, written)), default=0) <= most // 4:  # characters
-            return
-        columns[name] = kept = list(written)
-        for row, text in enumerate(written):
-            size = len((text or "").encode("utf-8", "replace"))
-            if size > most:
-                kept[row] = instead
-                yield Problem(
-                    "string_too_long",
-                    f"{self._limits.too_long(size)}: it is left out",
-                    severity="warning",
-                    record_id=columns["case_id"][row],
-                    pointer=f"/{name}",
-                )
+    def _cut(self, record: Any, names: Mapping[str, str | None]) -> int:
+        """Leave out texts that are longer than one may be, and say so.
+
+        A text that is not kept is let go before the next record is read, so that no
+        more is held than is kept.
+
+        Returns:
+            How many characters are left in it.
+        """
+        most, left = self._limits.max_string, 0
+        for name, instead in names.items():
+            written: str | None = getattr(record, name)
+            if written is None:
+                continue
+            if len(written) > most // 4:  # characters
+                size = len(written.encode("utf-8", "replace"))
+                if size > most:
+                    setattr(record, name, instead)
+                    self._records[Problem].append(
+                        Problem(
+                            "string_too_long",
+                            f"{self._limits.too_long(size)}: it is left out",
+                            severity="warning",
+                            record_id=record.case_id,
+                            pointer=f"/{name}",
+                        )
+                    )
+                    continue
+            left += len(written)
+        return left
 
 
 def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Problem]:
