@@ -22,13 +22,14 @@ def asks_for_names(loads: Sequence[FileLoad], references: References) -> bool:
 
 
 def told_at_the_end(
-    loads: Sequence[FileLoad], references: References
+    loads: Sequence[FileLoad], references: References, *, merges: bool = True
 ) -> list[tuple[Path, Problem]]:
     """Add to the files of a call what shows only when all of them are read.
 
     Args:
         loads: all files, in the order they were read.
         references: what they name, and all that is there.
+        merges: results of one run were put together.
 
     Returns:
         Path and problem of files that were loaded, to be kept with their loads.
@@ -37,7 +38,7 @@ def told_at_the_end(
     for load in loads:
         if load.status == "unchanged":
             load.problems = references.still_unmet(load.problems)
-    found = [(load.path, problem) for load, problem in same_ids(loads)]
+    found = [(load.path, problem) for load, problem in same_ids(loads, merges=merges)]
     found += references.unmet()
     of_files: dict[Path, list[Problem]] = {}
     for path, problem in found:

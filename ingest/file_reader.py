@@ -13,7 +13,7 @@ from ingest.files.blocks import BLOCK_BYTES, Block
 from ingest.files.finding import FoundFile
 from ingest.files.input_file import ChangedWhileRead, InputFile
 from ingest.files.redaction import Redactor
-from ingest.foreign.copies import copy_problem, replaced_problems
+from ingest.foreign.copies import copy_problem, older_problem, replaced_problems
 from ingest.foreign.registry import TOOLS
 from ingest.formats import LINE_KINDS, read_batches
 from ingest.ingested import FileLoad
@@ -206,7 +206,8 @@ class _Attempt:
             is_last = following is None
             if is_last and self._kind in TOOLS:
                 reading = self._loaded_once(reading, source)
-                if given is not None and not reading.runs:
+                is_left_out = load.status == "skipped" or not reading.runs
+                if given is not None and is_left_out:
                     # a copy, or refused, which shows at its end: nothing of it counts
                     yield replace(given, more=False, abandoned=True)
                     load.problems, load.keys = [], []
@@ -232,6 +233,7 @@ class _Attempt:
                         load.records_loaded,
                         load.records_rejected,
                         source.uri,
+                        runs=reading.runs,
                     ),
                 )
             given = ReadBatch(
@@ -267,18 +269,20 @@ class _Attempt:
         if other is not None:
             problem = copy_problem(source.uri, other)
             self._load.status, self._load.message = "skipped", problem.message
-            return Reading(rows={}, problems=[problem])
+            return Reading(rows={}, problems=[problem], runs=reading.runs)
+        newer = known.newer_of(reading.runs, reading.written)
+        if newer and newer != source.uri:
+            problem = older_problem(source.uri, newer)
+            self._load.status, self._load.message = "skipped", problem.message
+            return Reading(rows={}, problems=[problem], runs=reading.runs)
         replaced = known.replaced_by(reading.runs, source.uri)
         reading.problems += replaced_problems(source.uri, replaced)
-        known.add_runs(reading.runs, source.uri)
+        known.add_runs(reading.runs, source.uri, reading.written)
         return reading
 
     def _is_known(self, source: Source) -> bool:
-        before = self._reader.known.find(
-            *self._versions(source, self._read_with(exceeds=False)),
-            *self._versions(source, self._read_with(exceeds=True)),
-        )
-        if before is None or self._is_copy_of_nothing(before, source):
+        before = self._before(source)
+        if before is None:
             return False
         load = self._load
         told_again = before.status in {"rejected", "skipped", "purged"}
@@ -292,13 +296,41 @@ class _Attempt:
             load.keys = keys_of(load.kind, before)
         return True
 
+    def _before(self, source: Source) -> Outcome | None:
+        """What came of these bytes when they were read, if that still holds.
+
+        A run of another tool may have been replaced by another version of it: then
+        only the file that stayed where it was is known, not a copy of its bytes.
+        """
+        known = self._reader.known
+        versions = (
+            *self._versions(source, self._read_with(exceeds=False)),
+            *self._versions(source, self._read_with(exceeds=True)),
+        )
+        if self._kind not in TOOLS:
+            return known.find(*versions)
+        at_path = known.find(*versions[1::2])
+        if at_path is not None and not self._is_copy_of_nothing(at_path, source):
+            return at_path
+        before = known.find(*versions[::2])
+        if before is None or before.status in {"rejected", "purged"}:
+            return before
+        if before.status == "skipped" and not before.runs:
+            return None if self._is_copy_of_nothing(before, source) else before
+        return before if known.are_live(before.runs) else None
+
     def _is_copy_of_nothing(self, before: Outcome, source: Source) -> bool:
-        """Whether it was left out as a copy of a run that has gone since."""
+        """Whether it was left out for another file's version of a run that has gone."""
+        if before.status != "skipped":
+            return False
+        runs = self._reader.known.runs
+        if before.runs:
+            return runs.keys().isdisjoint(before.runs)
+        # loads of earlier versions do not say which runs they left out
         told = {p.message for p in before.problems if p.code == "copy_of_run"}
         uri = before.uri or source.uri
-        runs = self._reader.known.runs.values()
-        there = {copy_problem(uri, run.uri).message for run in runs}
-        return before.status == "skipped" and bool(told) and told.isdisjoint(there)
+        there = {copy_problem(uri, run.uri).message for run in runs.values()}
+        return bool(told) and told.isdisjoint(there)
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
         testset = self._reader.testset

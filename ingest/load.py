@@ -100,6 +100,10 @@ def ingest(
             thread.submit(writer.give_up)
             raise
     references.know(con)
+    for path, problem in writer.found:
+        load = next(each for each in reader.loads if each.path == path)
+        load.problems = [*load.problems, problem]
+    writer.add_problems(writer.found)
     writer.add_problems(told_at_the_end(reader.loads, references))
     return reader.loads
 

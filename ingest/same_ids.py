@@ -25,17 +25,22 @@ _ADVICE = {
 
 _TOLD_ELSEWHERE = frozenset(TOOLS)
 
+_MERGED = "results"
+
 _Id = tuple[str, str]
 """Kind of an object, and its id."""
 
 
-def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
+def same_ids(
+    loads: Sequence[FileLoad], *, merges: bool = True
+) -> Iterator[tuple[FileLoad, Problem]]:
     """Say of each file that was loaded which other file of the call it replaces.
 
     Copies say nothing, nor do runs of other tools, which their reader tells of.
 
     Args:
         loads: all files of a call, in the order they were read.
+        merges: results of one run are put together, and replace nothing unsaid.
 
     Yields:
         The later file, and one warning for each file that it replaces.
@@ -50,6 +55,7 @@ def same_ids(loads: Sequence[FileLoad]) -> Iterator[tuple[FileLoad, Problem]]:
                 holder is not None
                 and holder.sha256 != load.sha256
                 and not {holder.kind, load.kind} <= _TOLD_ELSEWHERE
+                and not (merges and {holder.kind, load.kind} == {_MERGED})
             ):
                 kind, name = one
                 pair = kind, holder.path, load.path

@@ -79,7 +79,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
             found = iter([FoundFile(path, path.stem, uri, named=True)])
         else:
             raise InputError(f"{path}: is neither a file nor a folder")
-        for one in found:
+        for one in map(_with_a_name, found):
             if one.fault:
                 yield one
                 continue
@@ -100,13 +100,37 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
                 yield replace(one, fault=f"it is {what}, not a file")
 
 
+def _with_a_name(found: FoundFile) -> FoundFile:
+    """The file; one whose name is not UTF-8 has a fault, and a name that shows it.
+
+    Neither the tables nor a page can hold such a name.
+    """
+    try:
+        f"{found.uri}{found.name}{found.path}".encode()
+    except UnicodeEncodeError:
+        shown = Path(_shown(str(found.path)))
+        return replace(
+            found,
+            path=shown,
+            name=_shown(found.name),
+            uri=_shown(found.uri),
+            fault="its name, or that of a folder above it, is not UTF-8: rename it",
+        )
+    return found
+
+
+def _shown(name: str) -> str:
+    r"""A name with the bytes that are not UTF-8 as ``\xe9``."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def _walk(folder: Path) -> Iterator[FoundFile]:
     unreadable: list[OSError] = []
     for root, folders, files in os.walk(folder, onerror=unreadable.append):
         folders[:] = sorted(f for f in folders if f not in _NEVER_WALKED)
         below = Path(root).relative_to(folder)
         there = os.path.realpath(root).rstrip("/")
-        for file in sorted(files):
+        for file in sorted(files, key=os.path.splitext):  # run before run-scored
             path = Path(root, file)
             uri = os.path.realpath(path) if path.is_symlink() else f"{there}/{file}"
             yield FoundFile(path, (below / path.stem).as_posix(), uri, named=False)

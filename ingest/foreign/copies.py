@@ -1,4 +1,4 @@
-"""One run in two files, one row twice in a file: what is said of it."""
+"""One run in two files, one row twice, a row without a verdict: what is said of it."""
 
 from __future__ import annotations
 
@@ -21,6 +21,16 @@ def copy_problem(uri: str, other: str) -> Problem:
     )
 
 
+def older_problem(uri: str, other: str) -> Problem:
+    """Say that another file of the call holds a newer version of the run."""
+    return Problem(
+        "older_version",
+        f"{uri} holds an older version of the run that {other} holds, by the time that"
+        " the tool wrote into both: the newer one counts",
+        severity="warning",
+    )
+
+
 def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
     """Say of each task that another file had brought it with other content.
 
@@ -31,8 +41,9 @@ def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
     return [
         Problem(
             "run_replaced",
-            f"{uri} holds another version of the run that {other} brought: this one"
-            " counts from now on",
+            f"{uri} holds another version of the run that {other} brought (other"
+            " scores, verdicts or rows): this one, which was read later, counts from"
+            " now on",
             severity="warning",
             record_id=task_id,
         )
@@ -81,6 +92,37 @@ class OwnIds:
                 f"{_rows(self._again)} {self._what} that a row before has, the first"
                 f" {self._first}: each is loaded once, as it stands first. Were two"
                 " exports joined?",
+                severity="warning",
+                record_id=self._first,
+            )
+
+
+class Unjudged:
+    """Rows whose verdict is missing: they are not evaluated, and did not fail.
+
+    Args:
+        name: What the tool calls the verdict.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._n = 0
+        self._first: str | None = None
+
+    def see(self, case_id: str) -> None:
+        """Take note of one."""
+        self._n += 1
+        self._first = self._first or case_id
+
+    def problems(self) -> Iterator[Problem]:
+        """One warning for all of them."""
+        if self._n:
+            rows = "1 row has" if self._n == 1 else f"{self._n} rows have"
+            yield Problem(
+                "verdict_missing",
+                f"{rows} no `{self._name}` of true or false, the first of case"
+                f" {self._first}: they are not evaluated, which is neither a pass nor"
+                " a fail",
                 severity="warning",
                 record_id=self._first,
             )

@@ -54,8 +54,9 @@ class Occurrences:
 class SameRun:
     """A hash over the rows of a run that does not depend on their order.
 
-    Two copies of a run, in two formats, have the same; two runs do not, so what goes
-    in is the tool's own ids of the run or its rows, else all that a row says.
+    All versions of a run, in all formats, have the same; two runs do not, so what goes
+    in is the tool's own ids of the run or its rows, else all that a row says. What a
+    version says of the run is hashed beside it (`reading`).
     """
 
     def __init__(self, *run: str) -> None:

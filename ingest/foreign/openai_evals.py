@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds
+from ingest.foreign.copies import OwnIds, Unjudged
 from ingest.foreign.documents import Refused, integer, number, on_scale, text, time
 from ingest.foreign.grading import Dimensions
 from ingest.foreign.heads import Head
@@ -97,8 +97,11 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         raise Refused(Problem("unexpected_shape", "no line holds the run's `spec`"))
     task = TaskWriter("openai_evals", spec.run_id, source)
     # by the numbers in their ids, so that equal prompts keep their order
+    unjudged = Unjudged("correct")
     for sample in sorted(samples.values(), key=lambda each: natural_key(each.id)):
         _write(sample, task)
+        if sample.is_unjudged and sample.error is None:
+            unjudged.see(sample.id)
         yield from task.written()
     _describe(spec, _opening(samples.values()), task)
     graded = [name for name in task.dimensions if name in _GRADED]
@@ -112,7 +115,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             "time_without_zone",
             f"created_at {spec.created_at} names no zone: it is read as UTC",
         )
-    yield from (*task.written(), *ids.problems())
+    yield from (*task.written(), *ids.problems(), *unjudged.problems())
 
 
 def _same_spec(spec: Spec, before: Spec | None) -> Spec:
@@ -172,11 +175,15 @@ class _Sample:
             return "error"
         if not self.matches:
             return None
-        return (
-            "pass"
-            if all(each.get("correct") is True for each in self.matches)
-            else "fail"
-        )
+        verdicts = [each.get("correct") for each in self.matches]
+        if any(each is False for each in verdicts):
+            return "fail"
+        return "unevaluated" if self.is_unjudged else "pass"
+
+    @property
+    def is_unjudged(self) -> bool:
+        """A match says neither right nor wrong."""
+        return any(not isinstance(e.get("correct"), bool) for e in self.matches)
 
 
 def _write(sample: _Sample, task: TaskWriter) -> None:

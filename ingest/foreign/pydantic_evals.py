@@ -112,8 +112,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     """The experiment as records."""
     report = _FILES.document(source, Report)
     same_run = SameRun("pydantic_evals", report.name)
-    for written in (*report.cases, *report.failures):
-        same_run.add(text(decode(written, Any)))
+    for said in _own_rows(report):
+        same_run.add(said)
     task_id = content_id(same_run.hash(), report.name)
     task = TaskWriter("pydantic_evals", task_id, source, same_run)
     models: set[str | None] = set()
@@ -130,6 +130,23 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     task.grade()
     _write_totals(report, task)
     yield from (*task.written(), *ids.problems())
+
+
+def _own_rows(report: Report) -> list[str]:
+    """What tells the run from others: its spans, or the times its tasks took.
+
+    Both stay when a run is judged again; where no row has either, all of every row is a
+    part of the run.
+    """
+    rows: list[Any] = [decode(each, Any) for each in (*report.cases, *report.failures)]
+    rows = [row for row in rows if isinstance(row, dict)]
+    if not any(row.get("span_id") or row.get("task_duration") for row in rows):
+        return list(map(text, rows))
+    names = ("name", "inputs", "output", "error_message", "task_duration")
+    return [
+        text({name: row.get(name) for name in (*names, "trace_id", "span_id")})
+        for row in rows
+    ]
 
 
 def _write(row: Row, task: TaskWriter) -> None:

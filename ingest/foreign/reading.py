@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
-from ingest.foreign.documents import Refused
-from ingest.foreign.records import TABLES, Record
+from ingest.foreign.documents import Refused, first_line
+from ingest.foreign.identity import SameRun
+from ingest.foreign.records import TABLES, Case, Check, Record, Round, Score
 from ingest.foreign.registry import tool
 from ingest.foreign.tool_files import UNREADABLE, ToolFiles
 from ingest.raw.rows import Reading, height
@@ -18,21 +21,58 @@ from ingest.reading.garbage import no_garbage_collection
 from ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from ingest.reading.limits import Limits
     from ingest.reading.source import Source
 
 BATCH_RECORDS = 50_000
 
-_LONG: dict[tuple[str, str], str | None] = {
-    ("cases", "context"): "{}",
-    ("rounds", "raw_output"): None,
-    ("rounds", "parsed_output"): None,
-    ("rounds", "metadata"): "{}",
-    ("rounds", "error"): None,
-    ("reported_scores", "summary"): None,
-    ("reported_scores", "payload"): "{}",
+BATCH_CHARACTERS = 64 << 20
+"""Of long texts; a batch that holds more of them is handed on before it is full."""
+
+_LONG: dict[type[Any], dict[str, str | None]] = {
+    Case: {"context": "{}"},
+    Round: {"raw_output": None, "parsed_output": None, "metadata": "{}", "error": None},
+    Score: {"summary": None, "payload": "{}"},
 }
 """What a model, or a person, may have written at length → what stands there instead."""
+
+_UNEXPECTED = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""What a value where nobody writes one may raise: one file is rejected, others load."""
+
+_WHOLE: dict[str, dict[str, int | None]] = {
+    "cases": {"position": 0},
+    "baselines": {"position": 0},
+    "dimension_configs": {"position": 0},
+    "rounds": {
+        "position": 0,
+        "run_index": 1,
+        "input_tokens": None,
+        "output_tokens": None,
+    },
+    "reported_checks": {"position": 0, "parent_position": None},
+    "reported_scores": {"n_checks": 1},
+    "reported_totals": {"position": 0, "n": None},
+}
+"""Table → column of whole numbers → what stands instead of one beyond 64 bits."""
+
+_BIGINT = 2**63
+
+_SAID: dict[type[Any], tuple[str, ...]] = {
+    Round: ("case_id", "round_id", "raw_output", "reported_status"),
+    Score: ("case_id", "round_id", "dimension_id", "value", "summary"),
+    Check: ("case_id", "round_id", "position", "name", "passed", "score", "reason"),
+}
+"""What was answered and how it was judged: two versions of a run differ in it. Why an
+answer broke is left out: not all forms of a run say it."""
 
 _Columns = dict[str, Sequence[Any]]
 _Rows = dict[str, _Columns]
@@ -61,6 +101,10 @@ def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
             except UNREADABLE as error:
                 batch.refuse(ToolFiles(name, "other files").problem(error))
                 is_over = True
+            except _UNEXPECTED as error:
+                why = ValueError(f"{type(error).__name__}: {first_line(str(error))}")
+                batch.refuse(ToolFiles(name, "other files").problem(why))
+                is_over = True
         yield batch.reading()
 
 
@@ -70,17 +114,36 @@ class _Batch:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._seen: set[str] = set()
-        self._runs: dict[str, str] = {}  # of all batches: the last one tells them
+        # of all batches: the last one tells them
+        self._runs: dict[str, str] = {}
+        self._versions: set[str] = set()
+        self._written: dict[str, datetime] = {}
+        self._said: dict[str, SameRun] = defaultdict(SameRun)
         self._rejected = False
         self._records: dict[type[Any], list[Any]] = defaultdict(list)
 
     def fill(self, records: Iterator[Record | Problem]) -> bool:
         """Take records until the batch is full; say whether they came to an end."""
-        count = 0
+        count = size = 0
         for record in islice(records, BATCH_RECORDS):
-            self._records[type(record)].append(record)
+            kind = type(record)
+            if kind in _LONG:
+                size += self._cut(record, _LONG[kind])
+            elif isinstance(record, Problem) and record.raw_text:
+                kept = record.raw_text[: self._limits.max_string]
+                record = replace(record, raw_text=kept)
+                size += len(kept)
+            self._records[kind].append(record)
             count += 1
-        return count < BATCH_RECORDS
+            if size > BATCH_CHARACTERS:
+                break
+        is_over = count < BATCH_RECORDS and size <= BATCH_CHARACTERS
+        for kind, names in _SAID.items():
+            said = attrgetter("task_id", *names)
+            for record in self._records.get(kind, ()):
+                task_id, *values = said(record)
+                self._said[task_id].add(kind.__name__, *map(_written, values))
+        return is_over
 
     def refuse(self, problem: Problem) -> None:
         """Nothing of the file counts; a warning says that it is no run at all."""
@@ -98,13 +161,23 @@ class _Batch:
             if records
         }
         self._records.clear()
-        for (table, name), instead in _LONG.items():
+        for table, of_table in _WHOLE.items():
             if table in rows:
-                problems += self._cut(rows[table], name, instead)
+                for name, instead_of in of_table.items():
+                    problems += _too_large(rows[table], name, instead_of)
         tasks = rows.get("tasks", {})
         # a run's hash is the load's
         hashes = tasks.pop("run_hash", ())
-        self._runs |= zip(tasks.get("task_id", ()), hashes, strict=True)
+        times = tasks.pop("written_at", ())
+        are_versions = tasks.pop("is_version", ())
+        for task_id, run_hash, is_version, moment in zip(
+            tasks.get("task_id", ()), hashes, are_versions, times, strict=True
+        ):
+            self._runs[task_id] = run_hash
+            if is_version:
+                self._versions.add(task_id)
+            if moment is not None:
+                self._written[task_id] = moment
         return Reading(
             rows=dict(rows),
             problems=problems,
@@ -113,7 +186,13 @@ class _Batch:
             - self._rejected,  # a file is no record
             rejected=self._rejected,
             keys=[("task", task_id) for task_id in self._new_tasks(rows)],
-            runs=dict(self._runs),
+            runs={
+                task_id: run_hash
+                if task_id in self._versions
+                else f"{run_hash}+{self._said[task_id].hash()}"
+                for task_id, run_hash in self._runs.items()
+            },
+            written=dict(self._written),
         )
 
     def _new_tasks(self, rows: _Rows) -> list[str]:
@@ -123,26 +202,61 @@ class _Batch:
         self._seen |= tasks
         return new
 
-    def _cut(
-        self, columns: _Columns, name: str, instead: str | None
-    ) -> Iterator[Problem]:
-        """Leave out texts that are longer than one may be, and say so."""
-        most = self._limits.max_string
-        written = columns[name]
-        if max(map(len, filter(None, written)), default=0) <= most // 4:  # characters
-            return
-        columns[name] = kept = list(written)
-        for row, text in enumerate(written):
-            size = len((text or "").encode("utf-8", "replace"))
-            if size > most:
-                kept[row] = instead
-                yield Problem(
-                    "string_too_long",
-                    f"{self._limits.too_long(size)}: it is left out",
-                    severity="warning",
-                    record_id=columns["case_id"][row],
-                    pointer=f"/{name}",
-                )
+    def _cut(self, record: Any, names: Mapping[str, str | None]) -> int:
+        """Leave out texts that are longer than one may be, and say so.
+
+        A text that is not kept is let go before the next record is read, so that no
+        more is held than is kept.
+
+        Returns:
+            How many characters are left in it.
+        """
+        most, left = self._limits.max_string, 0
+        for name, instead in names.items():
+            written: str | None = getattr(record, name)
+            if written is None:
+                continue
+            if len(written) > most // 4:  # characters
+                size = len(written.encode("utf-8", "replace"))
+                if size > most:
+                    setattr(record, name, instead)
+                    self._records[Problem].append(
+                        Problem(
+                            "string_too_long",
+                            f"{self._limits.too_long(size)}: it is left out",
+                            severity="warning",
+                            record_id=record.case_id,
+                            pointer=f"/{name}",
+                        )
+                    )
+                    continue
+            left += len(written)
+        return left
+
+
+def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Problem]:
+    """Leave out whole numbers that no column holds, and say so."""
+    written = columns[name]
+    known = [each for each in written if each is not None]
+    if not known or (max(known) < _BIGINT and min(known) >= -_BIGINT):
+        return
+    columns[name] = kept = list(written)
+    for row, value in enumerate(written):
+        if value is not None and not -_BIGINT <= value < _BIGINT:
+            kept[row] = instead
+            yield Problem(
+                "number_too_large",
+                f"{name} is a number of {len(str(abs(value)))} digits, too large to be"
+                " meant: it is left out",
+                severity="warning",
+                record_id=columns["case_id"][row] if "case_id" in columns else None,
+                pointer=f"/{name}",
+            )
+
+
+def _written(value: Any) -> Any:
+    """A value as all forms of a run write it: CSV may round the last digits."""
+    return f"{value:.12g}" if type(value) is float else value
 
 
 def _columns(kind: type[Any], records: list[Any]) -> _Columns:

@@ -60,7 +60,11 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     run_id: str
     """What the tool calls the run; all tasks of one run share it."""
     run_hash: str
-    """Equal for copies of one run and for nothing else (`identity.SameRun`)."""
+    """Equal for all versions of one run and for nothing else (`identity.SameRun`)."""
+    is_version: bool = False
+    """The hash tells the versions of a run apart too: scores and verdicts are in it."""
+    written_at: datetime | None = None
+    """When this version of it was written or last judged, where the tool says it."""
     tool_version: str | None = None
     triggered_by: str = "unknown"
     env: Json = "{}"

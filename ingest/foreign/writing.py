@@ -142,6 +142,7 @@ class TaskWriter:
         created_at: datetime | None = None,
         run_id: str | None = None,
         run_hash: str | None = None,
+        written_at: datetime | None = None,
         tool_version: str | None = None,
         env: str = "{}",
         extras: Mapping[str, Any] | None = None,
@@ -158,7 +159,7 @@ class TaskWriter:
         """Write the task itself; `Task` says what each part is.
 
         Without a title it has that of its file, without a time that of its earliest
-        round.
+        round. A *run_hash* is made of all that the file says of the run.
         """
         self.write(
             Task(
@@ -170,6 +171,8 @@ class TaskWriter:
                 created_at=created_at or self.earliest,
                 run_id=run_id or self.task_id,
                 run_hash=run_hash or self.same_run.hash(),
+                is_version=run_hash is not None,
+                written_at=written_at,
                 tool_version=tool_version,
                 env=env,
                 extras=text(extras or {}),

@@ -120,7 +120,7 @@ def ingest_parquet(
             if asks_for_names(done, references):
                 with layer.connect_to_names() as con:
                     references.know(con)
-            found = told_at_the_end(done, references)
+            found = told_at_the_end(done, references, merges=False)
             _add_problems(layer, [(*load_ids[path], each) for path, each in found])
         finally:
             # what was read before a failure counts

@@ -139,6 +139,11 @@ def tables_of(kind: str) -> list[RawTable]:
     return [each for each in RAW_TABLES if each.owner and each.owner.kind == kind]
 
 
+def owning_tables() -> list[RawTable]:
+    """Tables whose rows keep a load live: of a task several files may bring rounds."""
+    return [*first_tables(), BY_NAME["rounds"]]
+
+
 def first_tables() -> list[RawTable]:
     """The first table of each kind of object."""
     kinds = dict.fromkeys(each.owner.kind for each in RAW_TABLES if each.owner)

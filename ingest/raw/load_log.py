@@ -58,6 +58,8 @@ class Outcome:
     """The file that was read."""
     objects: str | None = None
     """Ids of the objects that it brought, as JSON; ``None``: not known."""
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """Task → hash of its run, of a file of another tool; also where it was left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class KnownRun:
     run_hash: str
     uri: str
     """The file that brought it."""
+    written_at: datetime | None = None
+    """When the tool wrote it, of a file of this call."""
 
 
 @dataclass
@@ -104,10 +108,16 @@ class Known:
         """Note the outcome of versions that were just read."""
         self.versions.update(dict.fromkeys(versions, outcome))
 
-    def add_runs(self, runs: Mapping[str, str], uri: str) -> None:
+    def add_runs(
+        self,
+        runs: Mapping[str, str],
+        uri: str,
+        written: Mapping[str, datetime] | None = None,
+    ) -> None:
         """Note the runs (task → hash) that a file has just brought."""
         for task_id, run_hash in runs.items():
-            self.runs[task_id] = KnownRun(run_hash, uri)
+            moment = (written or {}).get(task_id)
+            self.runs[task_id] = KnownRun(run_hash, uri, moment)
             self._tasks.setdefault(run_hash, []).append(task_id)
 
     def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
@@ -119,6 +129,27 @@ class Known:
         runs = map(self.runs.__getitem__, self._tasks.get(run_hash, ()))
         there = (run for run in runs if run.run_hash == run_hash)
         return next((run.uri for run in there if run.uri != other_than), None)
+
+    def are_live(self, runs: Mapping[str, str]) -> bool:
+        """Whether just these versions of the runs are loaded, from any file."""
+        return all(self._file_with(run_hash, "") for run_hash in runs.values())
+
+    def newer_of(self, runs: Mapping[str, str], written: Mapping[str, datetime]) -> str:
+        """The file of this call that holds newer versions of all these runs, or ``""``.
+
+        Args:
+            runs: task → hash.
+            written: task → when the tool wrote it; a run without a time is not older.
+        """
+        newer = ""
+        for task_id in runs:
+            before, moment = self.runs.get(task_id), written.get(task_id)
+            if before is None or before.written_at is None or moment is None:
+                return ""
+            if before.written_at <= moment:
+                return ""
+            newer = before.uri
+        return newer
 
     def replaced_by(self, runs: Mapping[str, str], uri: str) -> dict[str, str]:
         """Task → the other file that had brought it, with other content."""
@@ -216,9 +247,10 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
                 known.purged.add(sha256)
             continue
         of_load = problems.get(load_id, [])
-        outcome = Outcome(status, of_load, loaded, rejected, uri, objects)
-        if status == "loaded" and runs is not None:
-            known.add_runs(json.loads(runs), uri)
+        of_tool = {} if runs is None else json.loads(runs)
+        outcome = Outcome(status, of_load, loaded, rejected, uri, objects, of_tool)
+        if status == "loaded":
+            known.add_runs(of_tool, uri)
         if status != "replaced":
             place = _place(kind, name, uri)
             version = Version(kind, place, sha256, testset, settings)

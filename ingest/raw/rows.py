@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal
 
 from ingest.reading.problems import Problem
@@ -68,8 +69,12 @@ class Reading:
     """Ids that the file names and other files define."""
 
     runs: dict[str, str] = field(default_factory=dict)
-    """Task → hash of its run, of a file of another tool: equal for copies of one run.
+    """Task → hash of its run and of what is said of it, of a file of another tool:
+    equal for copies of one version of a run.
     """
+
+    written: dict[str, datetime] = field(default_factory=dict)
+    """Task → when the tool wrote this version of its run, where it says it."""
 
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:

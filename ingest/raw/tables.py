@@ -214,6 +214,13 @@ class _ArrowStream:
         return self._frame.__arrow_c_stream__(requested_schema)
 
 
+def as_relation(
+    con: duckdb.DuckDBPyConnection, frame: pl.DataFrame
+) -> duckdb.DuckDBPyRelation:
+    """Rows of a frame, to be asked or written."""
+    return con.from_arrow(_ArrowStream(frame))
+
+
 def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns]) -> int:
     """Append column-wise rows to ``raw.<table>`` in one statement; returns how many."""
     import polars as pl
@@ -233,7 +240,7 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     )
     # Not registered: that makes a view, which an open transaction keeps alive, rows
     # and all, until it ends.
-    rows = con.from_arrow(_ArrowStream(frame)).project(columns)
+    rows = as_relation(con, frame).project(columns)
     rows.insert_into(f"raw.{table}")
     return frame.height
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from ingest import raw
+from ingest.raw import merging
 from ingest.raw.batch import (
     ReadBatch,
     added,
@@ -16,7 +17,7 @@ from ingest.raw.batch import (
     reject_columns,
     with_load,
 )
-from ingest.raw.catalogue import first_tables
+from ingest.raw.catalogue import owning_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +47,10 @@ class Writer:
         self._before: Reading | None = None  # batches of an open file, without rows
         self._replaced: set[Key] = set()
         self._written: dict[Path, tuple[int, str]] = {}
+        self._merging: merging.Merging | None = None  # of an open file
+        self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
+        self.found: list[tuple[Path, Problem]] = []
+        """What shows only in the tables: which runs of several files were merged."""
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none.
@@ -61,14 +66,14 @@ class Writer:
             self._write(batch)
         except BaseException:
             raw.roll_back(self._con)
-            self._before = None
+            self._before = self._merging = None
             raise
 
     def give_up(self) -> None:
         """Drop what was written of a file whose last batch did not come."""
         if self._before is not None:
             raw.roll_back(self._con)
-            self._before = None
+            self._before = self._merging = None
 
     def _write(self, batch: Sequence[ReadBatch]) -> None:
         if self._before is None:
@@ -77,7 +82,9 @@ class Writer:
             self._replaced = set()
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
         self._replaced |= _replace(self._con, numbered)
+        self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
+        self._close_merging()
         if batch[-1].more:
             self._before = added(self._before, batch[-1].reading)
             return
@@ -95,6 +102,31 @@ class Writer:
         self._before = None
         for load_id, one in numbered:
             self._written[one.source.path] = load_id, one.source.uri
+
+    def _make_room(self, numbered: Sequence[tuple[int, ReadBatch]]) -> set[Key]:
+        """Delete what files of results replace; return the keys that had live rows."""
+        self._mergings = []
+        replaced: set[Key] = set()
+        for load_id, one in numbered:
+            if one.kind != merging.KIND:
+                continue
+            if self._merging is None:
+                self._merging = merging.Merging(
+                    self._con, load_id, one.source.uri, one.sha256
+                )
+            replaced |= {("task", each) for each in self._merging.make_room(one)}
+            self._mergings.append((one, self._merging))
+            if not one.more:
+                self._merging = None
+        return replaced
+
+    def _close_merging(self) -> None:
+        """After the rows of files of results: say which runs were merged."""
+        for one, each in self._mergings:
+            each.close()
+            if each.merges and not one.more:
+                problem = merging.merged_problem(one.source.uri, each.merges)
+                self.found.append((one.source.path, problem))
 
     def add_problems(self, found: Iterable[tuple[Path, Problem]]) -> None:
         """Write what shows only when all files are read.
@@ -124,19 +156,34 @@ def _replace(
 ) -> set[Key]:
     """Delete what the batch replaces; return the keys that had live rows."""
     ids: dict[str, list[Key]] = {}
+    theirs: list[Key] = []  # tasks of results, of which several files may bring rounds
     replaced: set[Key] = set()
     for _, one in numbered:
         for kind, *parts in one.reading.keys:
             if kind == "scores":
                 if _replace_scores(con, one.source.uri):
                     replaced.add((kind, *parts))
+            elif one.kind == merging.KIND:
+                theirs += [tuple(parts)]
             else:
                 ids.setdefault(kind, []).append(tuple(parts))
+    if theirs:
+        ids["task"] = [*ids.get("task", ()), *_of_other_kinds(con, theirs)]
     return replaced | {
         (kind, *found)
         for kind, wanted in ids.items()
         for found in raw.delete_owned(con, kind, wanted)
     }
+
+
+def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> list[Key]:
+    """Those tasks that no file of results brought: they are replaced as a whole."""
+    found = con.execute(
+        "select task_id from raw.tasks where source_kind <> ?"
+        " and list_contains(cast(? as varchar[]), task_id)",
+        [merging.KIND, [task_id for (task_id,) in tasks]],
+    ).fetchall()
+    return [(task_id,) for (task_id,) in found]
 
 
 def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> bool:
@@ -158,7 +205,7 @@ def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
     """Mark loads that no longer own any object as replaced."""
     owners = " union all ".join(
         f"select load_id from raw.{table.name}"
-        for table in first_tables()
+        for table in owning_tables()
         if table.row_key  # scores are live by their file
     )
     con.execute(

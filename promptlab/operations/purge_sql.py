@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ingest.foreign.registry import TOOLS
-from ingest.raw.catalogue import Ids, first_tables
+from ingest.raw.catalogue import Ids, owning_tables
 from promptlab.database.copying import StoredTable, tables_of
 from promptlab.operations.ownership import STAYS, is_step, rule_of
 
@@ -33,7 +33,7 @@ def _goes(owners: Sequence[Ids]) -> str:
 
 _OWNED = " union all\n    ".join(
     f"select load_id, {_goes(table.purged_by)} as goes from raw.{table.name}"
-    for table in first_tables()
+    for table in owning_tables()
 )
 
 _LOADS_TO_PURGE = f"""

@@ -28,6 +28,10 @@ def results(*samples: str, **fields: Any) -> list[Document]:
     return [{"sample_id": each, **run, **fields} for each in samples]
 
 
+def analysis(*answers: str, run_id: str = "RUN") -> list[Document]:
+    return [task(run_id, answer=" ".join(answers))]
+
+
 def conversation(answer: str) -> Document:
     asked = {"question_index": 1, "question_text": "?", "predicted_answer": answer}
     return {
@@ -46,12 +50,6 @@ def told(ingested: Ingested) -> list[tuple[str, str]]:
 
 
 TWINS = {
-    "results": (
-        {"in/part1.jsonl": results("a", "b"), "in/part2.jsonl": results("c")},
-        ["in"],
-        ("part2.jsonl", "RUN", "task", "in/part1.jsonl", "in/part2.jsonl"),
-        "give each file an id of its own, or put both into one file",
-    ),
     "analyses": (
         {"in/a.json": [task("t")], "in/b.json": [task("t", answer="no")]},
         ["in"],
@@ -136,8 +134,7 @@ def test_two_files_of_many_ids_are_told_of_once(warehouse: Warehouse) -> None:
         write(Path(f"in/{name}.jsonl"), *runs)
     ((_, message),) = told(warehouse.ingest("in"))
     assert message.startswith(
-        'task "RUN-0" and 2 more were in in/a.jsonl too, in this call: the rows of'
-        " in/b.jsonl replace them; "
+        f"run RUN-0 and 2 more were in {Path('in/a.jsonl').resolve()} too: the rounds of"
     )
 
 
@@ -158,43 +155,42 @@ def test_workers_say_it_too(warehouse: Warehouse) -> None:
     alone = told(warehouse.ingest("in", sink="parquet://one"))
     assert len(alone) == 3
     assert told(warehouse.ingest("in", sink="parquet://two", workers="2")) == alone
-    assert told(warehouse.ingest("in")) == alone
 
 
 def test_a_corrected_file_replaces_itself_in_silence(warehouse: Warehouse) -> None:
-    file = write(Path("in/a.jsonl"), *results("a"))
+    file = write(Path("in/a.json"), *analysis("a"))
     warehouse.ingest("in")
-    write(file, *results("a", "b"))
+    write(file, *analysis("a", "b"))
     assert told(warehouse.ingest("in")) == []
-    other = write(Path("other.jsonl"), *results("c"))
+    other = write(Path("other.json"), *analysis("c"))
     assert told(warehouse.ingest(other)) == []
 
 
 def test_a_file_beside_one_that_was_loaded_before_says_that_it_replaces_it(
     warehouse: Warehouse,
 ) -> None:
-    write(Path("in/part2.jsonl"), *results("a"))
+    write(Path("in/part2.json"), *analysis("a"))
     warehouse.ingest("in")
     for n in (3, 1):  # read after the one that is there, and before
-        write(Path(f"in/part{n}.jsonl"), *results(f"of{n}"))
+        write(Path(f"in/part{n}.json"), *analysis(f"of{n}"))
         (message,) = [
             message
             for name, message in told(warehouse.ingest("in"))
-            if name == f"part{n}.jsonl"
+            if name == f"part{n}.json"
         ]
-        assert f"the rows of in/part{n}.jsonl replace it" in message
-    assert query(warehouse, "select case_id from raw.cases") == [("of1",)]
+        assert f"the rows of in/part{n}.json replace it" in message
+    assert query(warehouse, "select raw_output from raw.rounds") == [("of1",)]
 
 
 def test_a_replaced_file_is_told_of_again_while_both_are_there(
     warehouse: Warehouse,
 ) -> None:
-    first = write(Path("in/part1.jsonl"), *results("a"))
-    write(Path("in/part2.jsonl"), *results("b"))
+    first = write(Path("in/part1.json"), *analysis("a"))
+    write(Path("in/part2.json"), *analysis("b"))
     once = told(warehouse.ingest("in"))
     assert told(warehouse.ingest("in")) == once
     assert len(query(warehouse, KEPT)) == 1
-    write(first, *results("a", run_id="RUN-1"))
+    write(first, *analysis("a", run_id="RUN-1"))
     assert told(warehouse.ingest("in")) == []
 
 
@@ -202,12 +198,12 @@ def test_each_shard_of_a_large_task_but_the_first_is_told_of(
     warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(9):
-        write(Path(f"in/{n}.jsonl"), *results(f"c{n}"))
+        write(Path(f"in/{n}.json"), *analysis(f"c{n}"))
     monkeypatch.setattr("ingest.parquet.flatten.SHARD_FILES", 2)
     for sink in ("duckdb", "parquet://raw"):
         found = told(warehouse.ingest("in", sink=sink))
         assert [(name, message.split(" too")[0]) for name, message in found] == [
-            (f"{n}.jsonl", f'task "RUN" was in in/{n - 1}.jsonl') for n in range(1, 9)
+            (f"{n}.json", f'task "RUN" was in in/{n - 1}.json') for n in range(1, 9)
         ]
 
 

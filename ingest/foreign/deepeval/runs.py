@@ -57,11 +57,20 @@ class RunReading:
         self.rows = set(map(_row_id, self._cases))
         """What each test case says, as a hash."""
 
+    def _own_rows(self) -> set[str]:
+        """What tells the run from others, as hashes.
+
+        How long each answer took differs from run to run, and stays when a run is
+        judged again; where it is not written, verdicts are a part of the run.
+        """
+        is_timed = all(each.runDuration for each in self._cases)
+        return set(map(_answer_id, self._cases)) if is_timed else self.rows
+
     def records(self) -> Iterator[Record | Problem]:
         """All records of the run."""
         run = self._run
         same_run = SameRun("deepeval", run.identifier or "")
-        for row in self.rows:
+        for row in self._own_rows():
             same_run.add(row)
         # no id and no time stand in the file: a run is known by what it says
         task_id = content_id(same_run.hash(), run.identifier or "deepeval")
@@ -93,6 +102,10 @@ class RunReading:
                 " way, and the run may have had more test cases",
             )
         yield from task.written()
+
+
+def _answer_id(case: TestCase) -> str:
+    return content_id([case.order, case.asked, case.actualOutput, case.runDuration])
 
 
 def _row_id(case: TestCase) -> str:

@@ -82,13 +82,20 @@ def _log(
 ) -> Iterator[Record | Problem]:
     reading = LogReading(_redacted(log, source.redact), source)
     for place, written in samples:
-        try:
-            sample = _redacted(decode(written, Sample), source.redact)
-            yield from reading.add(sample)
-        except UNREADABLE as error:
-            raw = source.redact(written)
-            yield _FILES.problem(error, pointer=place, raw=raw)
+        yield from _sample(place, written, reading, source)
+        del written  # one sample at a time: it may unpack to very much
     yield from reading.closing()
+
+
+def _sample(
+    place: str, written: bytes, reading: LogReading, source: Source
+) -> list[Record | Problem]:
+    """The records of one sample; nothing else of it is held."""
+    try:
+        return list(reading.add(_redacted(decode(written, Sample), source.redact)))
+    except UNREADABLE as error:
+        raw = source.redact(written)
+        return [_FILES.problem(error, pointer=place, raw=raw)]
 
 
 def _redacted(found: T, redact: Callable[[bytes], bytes]) -> T:

@@ -52,6 +52,17 @@ def run_records(
             _write_score(assessment, answer)
         yield from task.written()
     task.describe(
+        written_at=max(
+            filter(
+                None,
+                (
+                    _moment(each.last_update_time)
+                    for trace in traces
+                    for each in trace.assessments
+                ),
+            ),
+            default=None,
+        ),
         prompt_version=setting(settings, "prompt version", "prompt"),
         model=next((trace.model for trace in traces if trace.model), None)
         or setting(settings, "model", "llm", "model name"),
@@ -140,7 +151,10 @@ def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
 
 
 def _time(trace: Trace) -> datetime | None:
-    written = trace.request_time
+    return _moment(trace.request_time)
+
+
+def _moment(written: Any) -> datetime | None:
     milliseconds = number(written)
     return time(written if milliseconds is None else milliseconds / 1000)
 

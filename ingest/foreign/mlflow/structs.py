@@ -33,6 +33,8 @@ class Assessment(msgspec.Struct):
     rationale: str | None = None
     source: dict[str, Any] | None = None
     valid: bool | None = True
+    last_update_time: Any = None
+    """Milliseconds since 1970, or ISO 8601."""
 
 
 class Trace(msgspec.Struct):

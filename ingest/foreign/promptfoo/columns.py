@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds
+from ingest.foreign.copies import OwnIds, Unjudged
 from ingest.foreign.documents import (
     decode,
     first_line,
@@ -51,6 +51,7 @@ class RunHead:
     created_at: datetime | None
     version: str | None
     prompts: Sequence[Prompt]
+    written_at: datetime | None = None
 
     @classmethod
     def of(cls, export: Export | None, source: Source) -> RunHead:
@@ -71,6 +72,7 @@ class RunHead:
             time(results.timestamp),
             about.promptfooVersion if about else None,
             decode(source.redact(text(prompts).encode()), list[HeadPrompt]),
+            time(about.exportedAt) if about else None,
         )
 
 
@@ -106,6 +108,7 @@ class Columns:
         self._seen = Occurrences()
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
+        self._unjudged = Unjudged("success")
         self._run_id = head.run_id
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
@@ -126,6 +129,8 @@ class Columns:
         place = (task.task_id, case_id, f"{case_id}-{n}")
         checks = list(checks_of(row, place))
         status = status_of(row, checks)
+        if row.success is None and status != "error":
+            self._unjudged.see(case_id)
         yield round_of(row, place, n, status)
         yield from checks
         if status != "error":
@@ -133,7 +138,8 @@ class Columns:
             for score in scores:
                 task.dimensions.see(score.dimension_id, score.value)
             yield from scores
-        self._same_run.add(row.id or text(row))
+        # JSONL does not number repeats: rows are told by their own ids
+        self._same_run.add(row.id or text(row), *_said(row, status, checks))
 
     def closing(self) -> Iterator[Record | Problem]:
         """Tasks and dimensions, which are known once all rows are read."""
@@ -152,6 +158,7 @@ class Columns:
                 created_at=self._head.created_at,
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
+                written_at=self._head.written_at,
                 tool_version=self._head.version,
                 extras=prompts.about(prompt.raw, prompt_id=prompt.id),
             )
@@ -159,7 +166,7 @@ class Columns:
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
             yield from task.written()
-        yield from self._ids.problems()
+        yield from (*self._ids.problems(), *self._unjudged.problems())
 
     @property
     def in_order(self) -> list[PromptOnProvider]:
@@ -199,6 +206,16 @@ class Columns:
                 test = replace(test, id=test.content)
             self._tests[key] = test
         return self._tests[key]
+
+
+def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
+    """What was answered, and how it was judged."""
+    yield status
+    yield row.score
+    yield text(row.response.output if row.response else None)
+    yield text(row.namedScores or {})
+    for each in checks:
+        yield from (each.name, each.passed, each.score, each.reason)
 
 
 def _scores(

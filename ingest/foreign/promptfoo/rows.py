@@ -38,10 +38,14 @@ def error_of(row: Row) -> str | None:
 def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
     """The verdict of promptfoo itself; a pass with nothing checked counts as none.
 
+    A row without a verdict has none, whatever its assertions say.
+
     Where nothing failed but what a broken judge should have judged, nothing is known.
     """
     if error_of(row) is not None:
         return "error"
+    if row.success is None:
+        return "unevaluated"
     grading = row.gradingResult
     if grading is None or not grading.componentResults:
         return "unevaluated" if row.success else "fail"
@@ -62,7 +66,9 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
     given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
     if total and not given and not made:  # from the cache: only the total is known
         given = made = None
-    counted: Literal["pass", "fail"] = "pass" if row.success else "fail"
+    counted: Literal["pass", "fail"] | None = None
+    if status == "unevaluated" and row.success is not None:
+        counted = "pass" if row.success else "fail"
     about = {
         "row_id": row.id,
         "cost": row.cost,
@@ -83,7 +89,7 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
         metadata=text({key: each for key, each in about.items() if each is not None}),
         error=error_of(row) if status == "error" else None,
         reported_status=status,
-        counted_as=counted if status == "unevaluated" else None,
+        counted_as=counted,
         is_cached=response.cached if response else None,
     )
 

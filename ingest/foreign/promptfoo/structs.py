@@ -169,6 +169,7 @@ class Metadata(Struct):
     """What wrote the file."""
 
     promptfooVersion: str | None = None
+    exportedAt: Any = None
 
 
 class Export(Struct):

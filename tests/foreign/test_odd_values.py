@@ -1,0 +1,176 @@
+"""Whatever value stands anywhere in a file of a tool: it loads, or is rejected."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ingest.foreign.reading import foreign_batches
+from ingest.parquet.layer import frame_of
+from ingest.plan import plan
+from ingest.raw.rows import height
+from ingest.reading.source import Source
+from promptlab.warehouse import Warehouse
+from tests.foreign.reading_of import DATA
+
+FILES = (
+    "promptfoo/rivers.json",
+    "promptfoo/rivers.jsonl",
+    "inspect_ai/late.json",
+    "openai_evals/rivers.jsonl",
+    "lm_eval/late/results_2026-11-22T16-07-52.843043.json",
+    "lm_eval/late/samples_rivers_2026-11-22T16-07-52.843043.jsonl",
+    "deepeval/late/.latest_run_full.json",
+    "langsmith/late.jsonl",
+    "mlflow/late_genai_traces.jsonl",
+    "mlflow/late_genai_result_df.jsonl",
+    "mlflow/late_genai_metrics.json",
+    "mlflow/late_classic_eval_results_table.json",
+    "pydantic_evals/late_2.json",
+    "every_eval_ever/rivers.json",
+    "every_eval_ever/rivers_samples.jsonl",
+    "helm/rivers,model=acme_early/run_spec.json",
+    "helm/rivers,model=acme_early/scenario_state.json",
+    "helm/rivers,model=acme_early/per_instance_stats.json",
+    "helm/rivers,model=acme_early/stats.json",
+    "azure_ai_evaluation/early.json",
+    "ragas/late.jsonl",
+)
+ODD: dict[str, str] = {
+    "null": "null",
+    "beyond int64": str(2**63),
+    "negative": "-1",
+    "beyond a double": "1" + "0" * 400,
+    "empty text": '""',
+    "empty list": "[]",
+    "empty object": "{}",
+    "text": '"x"',
+    "true": "true",
+}
+_HOLE = "here is the odd value"
+_ROOMS = {"helm", "lm_eval"}
+"""Tools whose runs are folders."""
+
+
+def _places(value: Any, way: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if isinstance(value, dict | list) and value:
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _places(each, (*way, key))
+    if way:
+        yield way
+
+
+def _one_of_each(document: Any) -> list[tuple[Any, ...]]:
+    """A place of each kind: places that differ in the number of an item are alike."""
+    kinds: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for way in _places(document):
+        kinds.setdefault(tuple("*" if type(k) is int else k for k in way), way)
+    return list(kinds.values())
+
+
+def _document(file: Path) -> tuple[Any, bool]:
+    written = file.read_text("utf-8")
+    if file.suffix == ".jsonl":
+        return [json.loads(line) for line in written.splitlines()], True
+    return json.loads(written), False
+
+
+def _changed(document: Any, way: tuple[Any, ...], is_lines: bool) -> str:
+    changed = copy.deepcopy(document)
+    holder = changed
+    for key in way[:-1]:
+        holder = holder[key]
+    holder[way[-1]] = _HOLE
+    if is_lines:
+        return "".join(f"{json.dumps(each)}\n" for each in changed)
+    return json.dumps(changed)
+
+
+def _read(folder: Path) -> int:
+    """Read all runs of a folder as they would be written; return the rounds."""
+    rounds = 0
+    for found, kind in plan([folder]):
+        if kind is None or kind in {"analysis", "results", "scores", "testset"}:
+            continue
+        source = Source(
+            b"",
+            found.name,
+            found.path,
+            found.uri,
+            size=found.size,
+            form=found.form,
+            companions=found.companions,
+        )
+        for reading in foreign_batches(kind, source):
+            for name, columns in reading.rows.items():
+                if height(columns):
+                    frame_of(name, {"load_id": [1] * height(columns), **columns})
+            assert reading.records_loaded >= 0
+            assert reading.records_rejected >= 0
+            rounds += height(reading.rows.get("rounds", {}))
+            if reading.rejected:
+                assert any(each.severity == "reject" for each in reading.problems)
+    return rounds
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_any_value_anywhere_is_read_or_said_to_be_wrong(
+    name: str, tmp_path: Path
+) -> None:
+    file = DATA / name
+    others = file.parent.iterdir() if name.split("/")[0] in _ROOMS else ()
+    for other in others:
+        (tmp_path / other.name).write_bytes(other.read_bytes())
+    odd = tmp_path / file.name
+    odd.write_bytes(file.read_bytes())
+    most = _read(tmp_path)
+    document, is_lines = _document(file)
+    values = list(ODD.items())
+    for n, way in enumerate(_one_of_each(document)):
+        written = _changed(document, way, is_lines)
+        # all values at few places, some at many: a third of them at each
+        for what, value in values[n % 3 :: 3]:
+            odd.write_text(written.replace(f'"{_HOLE}"', value), "utf-8")
+            try:
+                rounds = _read(tmp_path)
+            except Exception as error:
+                error.add_note(f"{what} at {way}")
+                raise
+            assert rounds <= 4 * most + 4, (what, way)
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("inspect_ai/late.json", ("samples", 0, "epoch")),
+        ("inspect_ai/late.json", ("results", "scores", 0, "scored_samples")),
+        (
+            "lm_eval/late/results_2026-11-22T16-07-52.843043.json",
+            ("n-samples", "rivers", "effective"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("value", [2**63, 10**400])
+def test_a_number_that_no_column_holds_stops_no_file(
+    name: str, way: tuple[Any, ...], value: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    file = DATA / name
+    if name.startswith("lm_eval"):
+        for other in file.parent.iterdir():
+            (folder / other.name).write_bytes(other.read_bytes())
+    document, _ = _document(file)
+    written = _changed(document, way, is_lines=False)
+    odd = folder / file.name
+    odd.write_text(written.replace(f'"{_HOLE}"', str(value)), "utf-8")
+    (folder / "s_smoke_v1.jsonl").write_text('{"id": "a", "inputs": {}}\n', "utf-8")
+    loads = Warehouse(tmp_path / "w.duckdb").ingest(folder).files
+    by_name = {load.path.name: load for load in loads}
+    assert by_name["s_smoke_v1.jsonl"].status == "loaded"
+    assert by_name[file.name].problems

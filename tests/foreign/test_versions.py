@@ -1,0 +1,183 @@
+"""A run that was scored again is a new version of it, and counts instead of the old."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptlab.warehouse import Warehouse
+from tests.foreign.reading_of import DATA
+
+
+def _inspect(document: Any) -> None:
+    for sample in document["samples"]:
+        for score in sample["scores"].values():
+            score["value"] = "I" if score["value"] == "C" else "C"
+
+
+def _promptfoo(document: Any) -> None:
+    for row in document["results"]["results"]:
+        row["success"] = not row["success"]
+        row["score"] = 1 - row["score"]
+
+
+def _langsmith(row: Any) -> None:
+    for key, value in row.items():
+        if key.startswith("feedback.") and isinstance(value, int | float):
+            row[key] = 1 - value
+
+
+def _mlflow(row: Any) -> None:
+    for each in row["info"]["assessments"]:
+        if isinstance(each.get("feedback", {}).get("value"), int | float):
+            each["feedback"]["value"] = 0.125
+        elif "feedback" in each:
+            each["feedback"]["value"] = "no"
+
+
+def _openai(row: Any) -> None:
+    data = row.get("data") or {}
+    if "correct" in data:
+        data["correct"] = not data["correct"]
+
+
+def _deepeval(document: Any) -> None:
+    for case in document["testCases"]:
+        for metric in case["metricsData"]:
+            metric["score"] = 0.125
+
+
+def _pydantic(document: Any) -> None:
+    for case in document["cases"]:
+        for each in case["assertions"].values():
+            each["value"] = not each["value"]
+
+
+AGAIN: dict[str, Callable[[Any], None]] = {
+    "inspect_ai/late.json": _inspect,
+    "promptfoo/rivers.json": _promptfoo,
+    "langsmith/late.jsonl": _langsmith,
+    "mlflow/late_genai_traces.jsonl": _mlflow,
+    "openai_evals/rivers.jsonl": _openai,
+    "deepeval/late/.latest_run_full.json": _deepeval,
+    "pydantic_evals/late_2.json": _pydantic,
+}
+SAID = (
+    "select list(reported_status order by task_id, round_id) from raw.rounds",
+    "select list(value order by task_id, round_id, dimension_id)"
+    " from raw.reported_scores",
+    "select list(passed order by task_id, round_id, position) from raw.reported_checks",
+    "select list(task_id order by task_id) from raw.tasks",
+)
+
+
+def scored_again(name: str) -> str:
+    """The file's text, with other scores and verdicts."""
+    written, change = (DATA / name).read_text("utf-8"), AGAIN[name]
+    if not name.endswith(".jsonl"):
+        document = json.loads(written)
+        change(document)
+        return json.dumps(document)
+    rows = [json.loads(line) for line in written.splitlines()]
+    for row in rows:
+        change(row)
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def _said(warehouse: Warehouse) -> list[Any]:
+    return [warehouse.sql(sql).rows() for sql in SAID]
+
+
+def _files(name: str, folder: Path) -> tuple[Path, Path]:
+    """The run, and the same run scored again, whose name comes after it."""
+    first = folder / Path(name).name
+    second = folder / f"{first.stem}-scored{first.suffix}"
+    first.write_text((DATA / name).read_text("utf-8"), "utf-8")
+    second.write_text(scored_again(name), "utf-8")
+    return first, second
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_a_run_that_was_scored_again_replaces_the_run(
+    name: str, tmp_path: Path
+) -> None:
+    first, second = _files(name, tmp_path)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(first)
+    before = _said(warehouse)
+    (load,) = warehouse.ingest(second).files
+    assert load.status == "loaded"
+    assert {each.code for each in load.problems} >= {"run_replaced"}
+    after = _said(warehouse)
+    assert after[3] == before[3]
+    assert after[:3] != before[:3]
+    # nothing is loaded again by reading the same files again
+    loads = warehouse.ingest(first, second).files
+    assert {each.status for each in loads} == {"unchanged"}
+    assert _said(warehouse) == after
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_what_was_scored_again_at_its_own_path_replaces_it_both_ways(
+    name: str, tmp_path: Path
+) -> None:
+    first, second = _files(name, tmp_path)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(first)
+    before, old = _said(warehouse), first.read_text("utf-8")
+    first.write_text(second.read_text("utf-8"), "utf-8")
+    warehouse.ingest(first)
+    assert _said(warehouse) != before
+    first.write_text(old, "utf-8")
+    (load,) = warehouse.ingest(first).files
+    assert load.status == "loaded"
+    assert _said(warehouse) == before
+
+
+@pytest.mark.parametrize("name", AGAIN)
+def test_of_two_versions_in_one_call_the_later_counts(
+    name: str, tmp_path: Path
+) -> None:
+    first, second = _files(name, tmp_path)
+    one, other = (Warehouse(tmp_path / f"{name}.duckdb") for name in ("one", "other"))
+    loads = one.ingest(first, second).files
+    assert [load.status for load in loads] == ["loaded", "loaded"]
+    other.ingest(first)
+    other.ingest(second)
+    assert _said(one) == _said(other)
+
+
+def test_the_older_version_by_its_tools_own_time_is_left_out_in_one_call(
+    tmp_path: Path,
+) -> None:
+    first, second = _files("promptfoo/rivers.json", tmp_path)
+    for file, moment in ((first, "2026-02-02"), (second, "2026-01-02")):
+        document = json.loads(file.read_text("utf-8"))
+        document.setdefault("metadata", {})["exportedAt"] = f"{moment}T00:00:00.000Z"
+        file.write_text(json.dumps(document), "utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    loads = warehouse.ingest(first, second).files
+    assert [load.status for load in loads] == ["loaded", "skipped"]
+    assert [each.code for each in loads[1].problems] == ["older_version"]
+    (again,) = warehouse.ingest(second).files
+    assert again.status == "skipped"
+
+
+def test_a_copy_that_was_left_out_brings_nothing(tmp_path: Path) -> None:
+    first, second = _files("inspect_ai/late.json", tmp_path)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(first)
+    before, old = _said(warehouse), json.loads(first.read_text("utf-8"))
+    copy = tmp_path / "copy.json"
+    copy.write_text(json.dumps(old, indent=3), "utf-8")
+    assert [each.status for each in warehouse.ingest(copy).files] == ["skipped"]
+    # the run changes and comes back, in the bytes of the copy that was left out
+    first.write_text(second.read_text("utf-8"), "utf-8")
+    assert [each.status for each in warehouse.ingest(first).files] == ["loaded"]
+    first.write_text(copy.read_text("utf-8"), "utf-8")
+    assert [each.status for each in warehouse.ingest(first).files] == ["loaded"]
+    assert _said(warehouse) == before
