@@ -79,7 +79,7 @@ def fill(con: duckdb.DuckDBPyConnection, suites: Suites, versions: int = 0) -> N
         suites: what their rounds gave; task ids are ``<suite>-<run>``.
         versions: runs, from the newest on, that have a prompt version of their own.
     """
-    n_suites, n_cases, n_runs = suites.rounds.shape
+    n_suites, _, n_runs = suites.rounds.shape
     for table in (
         "staging.stg_tasks__tasks", "intermediate.int_task_baselines",
         "intermediate.int_case_rounds", "intermediate.int_case_contents",

@@ -1,23 +1,44 @@
 {#- Aggregates over the waves of a sum (int_test_waves): the chance that it is `points`, and
-    that it is `points` or more, up to the end of its window. -#}
+    the mid-p-value of `points`: the chance of more, and half of that of `points` itself.
+    Both are finite Fourier series; the second is the first one, added up in closed form
+    from `points` to the end of the window. -#}
 {% macro chance_of_sum(points) -%}
-    greatest(0e0, sum(
-        waves.size * cos(waves.angle - 2e0 * pi() * waves.j * {{ points }} / waves.window_length)
-    ))
+    sum(waves.size * cos(waves.angle - {{ angle_at(points) }}))
 {%- endmacro %}
 
-{% macro chance_of_sum_from(points) -%}
-    {%- set last = '(waves.window_start + waves.window_length - 1)' -%}
-    greatest(0e0, least(1e0, sum(
-        waves.size * case
-            when waves.j = 0 then cast({{ last }} - {{ points }} + 1 as double)
-            else
-                cos(
-                    waves.angle
-                    - pi() * waves.j * ({{ points }} + {{ last }}) / waves.window_length
-                )
-                * sin(pi() * waves.j * ({{ last }} - {{ points }} + 1) / waves.window_length)
-                / sin(pi() * waves.j / waves.window_length)
-        end
-    )))
+{% macro mid_p_of_sum(points) -%}
+    sum(case
+        when waves.j = 0
+            then waves.size * (waves.window_length - 0.5e0 + waves.window_start - {{ points }})
+        else
+            waves.size_of_tail * sin(waves.angle - {{ angle_at(points) }})
+            - waves.tail_at_start
+    end)
+{%- endmacro %}
+
+{% macro angle_at(points) -%}
+    2e0 * pi() * waves.j * {{ points }} / waves.window_length
+{%- endmacro %}
+
+{#- A query: of places of windows, a row per wave and place, the last one whose mid-p-value
+    is no alarm. -#}
+{% macro last_quiet_place(places) -%}
+    select
+        quiet.task_id,
+        quiet.statistic,
+        max(quiet.place) as place
+
+    from (
+        select
+            waves.task_id,
+            waves.statistic,
+            waves.place,
+            {{ mid_p_of_sum('waves.place') }} as p
+
+        from {{ places }} as waves
+        group by waves.task_id, waves.statistic, waves.place
+    ) as quiet
+    cross join policy
+    where quiet.p > policy.false_alarm / 2
+    group by quiet.task_id, quiet.statistic
 {%- endmacro %}

@@ -104,21 +104,40 @@ multiplied as (
 
 ),
 
-waves as (
+sized as (
 
     select
         multiplied.*,
         sums.window_length,
         sums.window_start,
-        case
-            when multiplied.j in (0, sums.window_length / 2) then 1
-            else 2
-        end * exp(multiplied.ln_size) / sums.window_length as size
+        case when multiplied.j in (0, sums.window_length / 2) then 1 else 2 end
+        * exp(multiplied.ln_size) / sums.window_length as size
 
     from multiplied
     inner join sums using (task_id, treatment, statistic)
-    -- smaller waves change no p-value
+    -- smaller ones change no p-value
     where multiplied.ln_size > -41
+
+),
+
+placed as (
+
+    select
+        *,
+        angle - 2e0 * pi() * j * window_start / window_length as angle_at_start,
+        case when j > 0 then size / 2e0 / tan(pi() * j / window_length) end as size_of_tail
+
+    from sized
+
+),
+
+waves as (
+
+    select
+        *,
+        size / 2e0 * cos(angle_at_start) + size_of_tail * sin(angle_at_start) as tail_at_start
+
+    from placed
 
 )
 
