@@ -6,6 +6,7 @@ is filled with counts instead of texts.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import duckdb
@@ -65,7 +66,7 @@ def warehouse() -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     con.execute("set threads = 1; set TimeZone = 'UTC'")
     con.execute(_INPUTS)
-    for node in plan.load().nodes:
+    for node in _nodes():
         if node.name == "verdict_policy":
             con.execute(f"create table {node.relation} as {node.query}")
     return con
@@ -133,7 +134,11 @@ def fill(con: duckdb.DuckDBPyConnection, suites: Suites, versions: int = 0) -> N
 
 def run(con: duckdb.DuckDBPyConnection) -> None:
     """Run the models over what is filled in, each into the table that the next one reads."""
-    nodes = {node.name: node for node in plan.load().nodes if node.name in MODELS}
-    order = [node for node in plan.load().nodes if node.name in nodes]
-    for node in order:
-        con.execute(f"create or replace table {node.relation} as {node.query}")
+    for node in _nodes():
+        if node.name in MODELS:
+            con.execute(f"create or replace table {node.relation} as {node.query}")
+
+
+@functools.cache
+def _nodes() -> list[plan.Node]:
+    return plan.load().nodes

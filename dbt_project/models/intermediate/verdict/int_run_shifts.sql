@@ -59,7 +59,7 @@ shifts as (
 
         ---------- numerics
         spread.df,
-        sqrt(spread.chi_square / spread.df) as spread,
+        {{ rounded('sqrt(spread.chi_square / spread.df)', 9) }} as spread,
 
         ---------- booleans
         spread.chi_square > {{ chi_square_900('spread.df') }} as is_shifting
