@@ -7,6 +7,7 @@ is filled with counts instead of texts.
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
@@ -72,13 +73,15 @@ def warehouse() -> duckdb.DuckDBPyConnection:
     return con
 
 
-def fill(con: duckdb.DuckDBPyConnection, suites: Suites, versions: int = 0) -> None:
+def fill(
+    con: duckdb.DuckDBPyConnection, suites: Suites, versions: Sequence[int] = ()
+) -> None:
     """Put suites into the inputs, in the place of those that are there.
 
     Args:
         con: of :func:`warehouse`.
         suites: what their rounds gave; task ids are ``<suite>-<run>``.
-        versions: runs, from the newest on, that have a prompt version of their own.
+        versions: number of the prompt version of each run; all the same by default.
     """
     n_suites, _, n_runs = suites.rounds.shape
     for table in (
@@ -92,11 +95,11 @@ def fill(con: duckdb.DuckDBPyConnection, suites: Suites, versions: int = 0) -> N
         insert into staging.stg_tasks__tasks
         select
             suite || '-' || run, 'suite ' || suite, 'm',
-            case when run >= ? - ? then 'v' || run else 'v' end,
+            'v' || list_extract(?::bigint[], run + 1),
             timestamptz '2026-01-01' + to_days(run::int)
         from range(?) as suites (suite), range(?) as runs (run)
         """,
-        [n_runs, versions, n_suites, n_runs],
+        [list(versions) or [1] * n_runs, n_suites, n_runs],
     )
     con.execute(
         "insert into intermediate.int_task_baselines"

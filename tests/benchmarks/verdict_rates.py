@@ -44,6 +44,8 @@ class Row:
     """Share of the candidate's passing rounds that end in an error."""
     edits: int = 0
     """Cases that each run before the baseline had otherwise: another prompt version."""
+    max_tier: int = 1
+    """2: runs of other prompt versions count."""
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,9 @@ from marts.fct_verdicts
 
 def rates(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> Rates:
     """Judge the suites of a row."""
-    sql.fill(
-        con, suites(row, np.random.default_rng(seed)), versions=99 if row.edits else 0
-    )
+    versions = range(row.history + 2) if row.edits else ()
+    con.execute("update policy.verdict_policy set max_tier = ?", [row.max_tier])
+    sql.fill(con, suites(row, np.random.default_rng(seed)), versions)
     sql.run(con)
     found = con.execute(_RATES).fetchone()
     assert found is not None
@@ -183,7 +185,10 @@ _part(
 )  # fmt: skip
 _part(
     "versions", "Every run has a prompt version of its own, 40 cases, 15 % flaky",
-    [r for edits in (1, 2, 4) for r in _settings((1, 5), (3, 5), (3, 10), edits=edits)],
+    [
+        r for tier in (1, 2) for edits in (1, 2, 4)
+        for r in _settings((1, 5), (3, 5), (3, 10), edits=edits, max_tier=tier)
+    ],
     **BREAKS,
 )  # fmt: skip
 
@@ -236,7 +241,7 @@ def _name(row: Row) -> str:
     parts += [f"{row.copies:.0%} copies"] if row.copies else []
     parts += [f"sd {row.run_effect:g}"] if row.run_effect else []
     parts += [f"{row.errors:.0%} errors"] if row.errors else []
-    parts += [f"{row.edits} edited"] if row.edits else []
+    parts += [f"{row.edits} edited, tier {row.max_tier}"] if row.edits else []
     return ", ".join(parts)
 
 

@@ -70,17 +70,27 @@ def mid_p(cases: list[Counts], points: Any) -> float:
     return more + sums[observed] / 2
 
 
-def level(cases: list[Counts], points: Any, alpha: float) -> float:
+def level(cases: list[Counts], points: Any) -> float:
     """The chance of all sums whose mid-p-value is an alarm."""
     _, sums = distribution(cases, points)
     if len(sums) == 1:
         return 0.0
     beyond = reached = 0.0
     for total in sorted(sums, reverse=True):
-        if beyond + sums[total] / 2 <= alpha / 2 + 1e-12:
+        if beyond + sums[total] / 2 <= 0.05 / n_tests_of(cases) + 1e-12:
             reached = beyond + sums[total]
         beyond += sums[total]
     return reached
+
+
+def n_tests_of(cases: list[Counts]) -> int:
+    """Two, but where the sum of one statistic tells that of the other."""
+    varying = [case[:3] for case in cases if 0 < case[1] < case[0]]
+    if len(varying) == 1 or (
+        len(set(varying)) == 1 and len(outcomes(*varying[0])) == 2
+    ):
+        return 1
+    return 2
 
 
 def case_p(n: int, s: int, k: int, x: int) -> Fraction:
@@ -198,7 +208,7 @@ def test_p_values_are_those_of_every_sum_that_is_possible(con, name):
     assert verdict["p_few"] == pytest.approx(few, **close)
     assert verdict["p_broad"] == pytest.approx(broad, **close)
     assert verdict["p_uncalibrated"] == pytest.approx(
-        min(1, 2 * min(few, broad)), **close
+        min(1, n_tests_of(cases) * min(few, broad)), **close
     )
 
 
@@ -206,7 +216,8 @@ def test_p_values_are_those_of_every_sum_that_is_possible(con, name):
 def test_the_attained_level_is_the_chance_of_all_alarms(con, name):
     cases = counts_of(SUITES[name])
     verdict = judged(con, SUITES[name])
-    expected = sum(level(cases, points, 0.05) for points in (points_few, points_broad))
+    levels = [level(cases, points) for points in (points_few, points_broad)]
+    expected = sum(levels) if n_tests_of(cases) == 2 else max(levels)
     assert verdict["attained_level"] == pytest.approx(min(1, expected), abs=3e-6)
 
 
@@ -234,6 +245,17 @@ def test_cases_have_their_chance_and_are_listed_by_what_chance_explains(con, nam
             expected = float(by_chance(cases, p))
             assert row["n_by_chance"] == pytest.approx(expected, abs=2e-6)
     assert verdict["n_listed"] == sum(marks)
+
+
+def test_the_first_failure_in_eleven_runs_of_one_round_is_an_alarm(con):
+    """One chance in 11, halved: both statistics are one test, and nothing is doubled."""
+    passes = np.ones((1, 40, 11), int)
+    passes[0, 0, -1] = 0
+    verdict = judged(
+        con, sql.Suites(np.ones_like(passes), passes, passes > 0, np.zeros_like(passes))
+    )
+    assert verdict["p"] == pytest.approx(1 / 22, abs=1e-9)
+    assert verdict["attained_level"] == pytest.approx(1 / 11, abs=1e-6)
 
 
 def test_what_chance_gives_of_newly_failing_cases_is_counted_case_by_case(con):
@@ -369,20 +391,43 @@ def test_two_runs_do_not_show_copies_and_the_verdict_says_so(con):
     assert json.loads(verdict["assumptions"]) == ["no_run_shift", "rounds_independent"]
 
 
-def test_another_prompt_version_that_differs_is_no_copy(con):
+def test_runs_of_another_prompt_version_than_the_baseline_say_nothing(con):
+    suites = SUITES["three rounds, history"]
+    alone = sql.Suites(
+        *(
+            a[:, :, -3:]
+            for a in (suites.rounds, suites.passes, suites.first, suites.errors)
+        )
+    )
+    [expected] = [judged(con, alone)]
+    sql.fill(con, suites, versions=[0, 1, 2, 2, 3])
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    assert (verdict["n_reference_runs"], verdict["n_runs_of_other_versions"]) == (2, 2)
+    assert verdict["p"] == expected["p"]
+    assert "earlier_versions_alike" not in json.loads(verdict["assumptions"])
+
+
+def test_other_versions_that_a_policy_takes_are_no_copies_and_no_shifts(con):
     """Each of the versions has other passes, and the rounds of a run are alike."""
     rng = np.random.default_rng(5)
     passes = np.where(rng.random((1, 40, 6)) < 0.5, 3, 0)
-    passes[:, :, :4] = rng.binomial(3, 0.7, (1, 40, 4))
     suites = sql.Suites(
         np.full_like(passes, 3), passes, passes > 1, np.zeros_like(passes)
     )
-    sql.fill(con, suites, versions=2)
-    sql.run(con)
-    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    con.execute("update policy.verdict_policy set max_tier = 2")
+    try:
+        sql.fill(con, suites, versions=range(6))
+        sql.run(con)
+        [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    finally:
+        con.execute("update policy.verdict_policy set max_tier = 1")
+    assert verdict["n_reference_runs"] == 5
     assert not verdict["is_one_round_per_run"]
-    assert verdict["n_runs_of_other_versions"] == 5
-    assert json.loads(verdict["assumptions"])[0] == "earlier_versions_alike"
+    assert verdict["calibration"] == "too_few_runs"
+    assert json.loads(verdict["assumptions"]) == [
+        "earlier_versions_alike", "no_run_shift", "rounds_independent",
+    ]  # fmt: skip
 
 
 # ---------- errors
@@ -396,7 +441,7 @@ def test_many_errors_are_tested_as_passes_too(con):
     cases = [(4, 3, 1, 0)] * 10
     as_passes = [(6, 5, 3, 2)] * 10
     for column, of in (("p", cases), ("p_errors_as_passes", as_passes)):
-        expected = 2 * min(mid_p(of, points_few), mid_p(of, points_broad))
+        expected = n_tests_of(of) * min(mid_p(of, points_few), mid_p(of, points_broad))
         assert verdict[column] == pytest.approx(expected, abs=2e-9)
     assert verdict["n_errors_now"] == 20
 

@@ -32,13 +32,14 @@
         select
             waves.task_id,
             waves.statistic,
+            waves.n_tests,
             waves.place,
             {{ mid_p_of_sum('waves.place') }} as p
 
         from {{ places }} as waves
-        group by waves.task_id, waves.statistic, waves.place
+        group by waves.task_id, waves.statistic, waves.n_tests, waves.place
     ) as quiet
     cross join policy
-    where quiet.p > policy.false_alarm / 2
+    where quiet.p > policy.false_alarm / quiet.n_tests
     group by quiet.task_id, quiet.statistic
 {%- endmacro %}

@@ -10,6 +10,7 @@ tested as (
         sums.task_id,
         sums.treatment,
         sums.statistic,
+        sums.n_tests,
         case
             when sums.observed < sums.window_start then 1e0
             when sums.observed >= sums.window_start + sums.window_length then 0e0
@@ -22,6 +23,7 @@ tested as (
         sums.task_id,
         sums.treatment,
         sums.statistic,
+        sums.n_tests,
         sums.observed,
         sums.window_start,
         sums.window_length
@@ -41,7 +43,7 @@ tests as (
         ---------- numerics
         max(case when statistic = 'few' then p end) as p_few,
         max(case when statistic = 'broad' then p end) as p_broad,
-        least(1e0, 2 * min(p)) as p
+        least(1e0, max(n_tests) * min(p)) as p
 
     from tested
     group by task_id, treatment

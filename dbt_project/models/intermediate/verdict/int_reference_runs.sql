@@ -92,7 +92,8 @@ runs as (
         ---------- numerics
         case
             when
-                coalesce(reference_tasks.prompt_version, '') = coalesce(tasks.prompt_version, '')
+                coalesce(reference_tasks.prompt_version, '')
+                = coalesce(baseline_tasks.prompt_version, '')
                 then 1
             else 2
         end as tier,
@@ -105,8 +106,8 @@ runs as (
         ) as place
 
     from chosen
-    inner join tasks using (task_id)
     inner join baselines using (task_id)
+    inner join tasks as baseline_tasks on baselines.baseline_task_id = baseline_tasks.task_id
     inner join tasks as reference_tasks on chosen.reference_task_id = reference_tasks.task_id
 
 )

@@ -23,6 +23,9 @@ counted as (
         run_task_id,
         case_id,
 
+        ---------- strings
+        prompt_version,
+
         ---------- numerics
         place,
         case when is_one_round then least(n_rounds, 1) else n_rounds end as k,

@@ -3,16 +3,17 @@ with
 rounds as (select * from {{ ref('int_rounds_counted') }} where place > 0 and k > 0),
 policy as (select * from {{ ref('verdict_policy') }}),
 
--- each reference run against all others
+-- each reference run against all others of its prompt version
 compared as (
 
     select
         task_id,
         run_task_id,
+        coalesce(prompt_version, '') as prompt_version,
         k,
         x,
-        sum(k) over (partition by task_id, case_id) as n,
-        sum(x) over (partition by task_id, case_id) as s
+        sum(k) over (partition by task_id, prompt_version, case_id) as n,
+        sum(x) over (partition by task_id, prompt_version, case_id) as s
 
     from rounds
 
@@ -23,6 +24,7 @@ summed as (
     select
         task_id,
         run_task_id,
+        prompt_version,
         {{ exact_sum('k * s / cast(n as double) - x') }} as shift,
         {{ exact_sum(
             'k * s / cast(n as double) * (n - s) / cast(n as double) * (n - k)'
@@ -31,7 +33,7 @@ summed as (
 
     from compared
     where n > k
-    group by task_id, run_task_id
+    group by task_id, run_task_id, prompt_version
 
 ),
 
@@ -40,7 +42,7 @@ spread as (
     select
         task_id,
         count(*) as n_runs,
-        count(*) - 1 as df,
+        count(*) - count(distinct prompt_version) as df,
         {{ exact_sum(
             'case when variance > 0 then shift * shift / variance else 0 end'
         ) }} as chi_square

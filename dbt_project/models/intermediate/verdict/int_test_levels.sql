@@ -62,12 +62,13 @@ by_place as (
     select
         waves.task_id,
         waves.statistic,
+        waves.n_tests,
         waves.place,
         {{ mid_p_of_sum('waves.place') }} as p,
         {{ chance_of_sum('waves.place') }} as p_equal
 
     from third_places as waves
-    group by waves.task_id, waves.statistic, waves.place
+    group by waves.task_id, waves.statistic, waves.n_tests, waves.place
 
 ),
 
@@ -81,7 +82,7 @@ ranked as (
 
     from by_place
     cross join policy
-    where by_place.p > policy.false_alarm / 2
+    where by_place.p > policy.false_alarm / by_place.n_tests
 
 ),
 
@@ -90,7 +91,10 @@ levels as (
 
     select
         task_id,
-        least(1e0, sum(greatest(0e0, p - p_equal / 2))) as level
+        case
+            when max(n_tests) = 1 then max(greatest(0e0, p - p_equal / 2))
+            else least(1e0, sum(greatest(0e0, p - p_equal / 2)))
+        end as level
 
     from ranked
     where place_from_the_end = 1

@@ -29,6 +29,25 @@ summed as (
 
 ),
 
+-- One case, or any number of one kind with two outcomes: each sum tells the other, so that
+-- both statistics are one test.
+tests as (
+
+    select
+        task_id,
+        treatment,
+        case
+            when count(distinct concat_ws(' ', n, s, k)) > 1 then 2
+            when sum(n_cases) = 1 then 1
+            when max(least(k, s) - greatest(0, s - (n - k))) = 1 then 1
+            else 2
+        end as n_tests
+
+    from strata
+    group by task_id, treatment
+
+),
+
 -- A sum that can take more values than the window has places is looked at from 8 standard
 -- deviations below its mean on; what lies outside is less than 1e-13.
 sized as (
@@ -49,13 +68,16 @@ sized as (
 placed as (
 
     select
-        *,
+        sized.*,
+        tests.n_tests,
         case
-            when most_points - least_points < window_length then least_points
-            else mean_points - cast(window_length / 2 as bigint)
+            when sized.most_points - sized.least_points < sized.window_length
+                then sized.least_points
+            else sized.mean_points - cast(sized.window_length / 2 as bigint)
         end as window_start
 
     from sized
+    inner join tests using (task_id, treatment)
 
 )
 

@@ -108,6 +108,7 @@ sized as (
 
     select
         multiplied.*,
+        sums.n_tests,
         sums.window_length,
         sums.window_start,
         case when multiplied.j in (0, sums.window_length / 2) then 1 else 2 end

@@ -4,6 +4,7 @@ reference_runs as (
     select * from {{ ref('int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
+policy as (select * from {{ ref('verdict_policy') }}),
 rounds as (select * from {{ ref('int_rounds_counted') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
@@ -11,11 +12,12 @@ shifts as (select * from {{ ref('int_run_shifts') }}),
 of_versions as (
 
     select distinct
-        task_id,
+        reference_runs.task_id,
         'earlier_versions_alike' as assumption
 
     from reference_runs
-    where tier = 2
+    cross join policy
+    where reference_runs.tier = 2 and policy.max_tier >= 2
 
 ),
 

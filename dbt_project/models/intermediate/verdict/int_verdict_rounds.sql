@@ -4,6 +4,7 @@ reference_runs as (
     select * from {{ ref('int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
+policy as (select * from {{ ref('verdict_policy') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
@@ -22,11 +23,13 @@ contents as (
 runs as (
 
     select
-        task_id,
-        reference_task_id as run_task_id,
-        place
+        reference_runs.task_id,
+        reference_runs.reference_task_id as run_task_id,
+        reference_runs.place
 
     from reference_runs
+    cross join policy
+    where reference_runs.tier <= policy.max_tier
 
     union all
 

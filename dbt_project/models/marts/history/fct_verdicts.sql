@@ -8,6 +8,7 @@ reference_runs as (
     select * from {{ ref('int_reference_runs') }}
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
+policy as (select * from {{ ref('verdict_policy') }}),
 cases as (select * from {{ ref('int_verdict_cases') }}),
 tested as (select * from {{ ref('int_verdict_cases_tested') }}),
 p_values as (select * from {{ ref('int_verdict_p_values') }}),
@@ -19,13 +20,16 @@ assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
 runs as (
 
     select
-        task_id,
-        max(case when place = 1 then reference_task_id end) as baseline_task_id,
-        count(*) as n_reference_runs,
-        count(*) filter (where tier = 2) as n_runs_of_other_versions
+        reference_runs.task_id,
+        max(
+            case when reference_runs.place = 1 then reference_runs.reference_task_id end
+        ) as baseline_task_id,
+        count(*) filter (where reference_runs.tier <= policy.max_tier) as n_reference_runs,
+        count(*) filter (where reference_runs.tier > 1) as n_runs_of_other_versions
 
     from reference_runs
-    group by task_id
+    cross join policy
+    group by reference_runs.task_id
 
 ),
 
