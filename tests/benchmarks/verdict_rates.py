@@ -211,7 +211,7 @@ def _table(
     columns: dict[str, dict[str, object]],
 ) -> None:
     heads = ["alarms, " + column for column in columns]
-    said = ["suite", *heads, "listed, one", "newly failing, nothing", "level"]
+    said = ["suite", *heads, "listed, nothing / one", "newly failing, nothing", "level"]
     said += ["errors as passes", "one round"] if name in ("errors", "copies") else []
     _print(f"\n### {title}\n", _line(said), "|" + " --- |" * len(said))
     for place, row in enumerate(rows):
@@ -222,7 +222,7 @@ def _table(
         none, one = found["nothing"], found["one"]
         cells = [_name(row), *(f"{r.alarms:.1f}" for r in found.values())]
         cells += [
-            f"{one.listed:.0f}",
+            f"{none.listed:.1f} / {one.listed:.0f}",
             f"{none.newly_failing:.0f}",
             f"{none.attained:.1f}",
         ]

@@ -20,9 +20,10 @@
     2e0 * pi() * waves.j * {{ points }} / waves.window_length
 {%- endmacro %}
 
-{#- A query: of places of windows, a row per wave and place, the last one whose mid-p-value
-    is no alarm. -#}
+{#- A query: of places of windows, every step of them beside every wave, the last one whose
+    mid-p-value is no alarm. -#}
 {% macro last_quiet_place(places) -%}
+    {%- set place = '(waves.first_place + waves.part * waves.step)' -%}
     select
         quiet.task_id,
         quiet.statistic,
@@ -33,11 +34,11 @@
             waves.task_id,
             waves.statistic,
             waves.n_tests,
-            waves.place,
-            {{ mid_p_of_sum('waves.place') }} as p
+            {{ place }} as place,
+            {{ mid_p_of_sum(place) }} as p
 
         from {{ places }} as waves
-        group by waves.task_id, waves.statistic, waves.n_tests, waves.place
+        group by waves.task_id, waves.statistic, waves.n_tests, {{ place }}
     ) as quiet
     cross join policy
     where quiet.p > policy.false_alarm / quiet.n_tests

@@ -12,8 +12,9 @@ first_places as (
 
     select
         *,
-        {{ unnested(whole_numbers('0', '16')) }} as part,
-        window_start + part * cast(window_length / 16 as bigint) as place
+        window_start as first_place,
+        cast(window_length / 16 as bigint) as step,
+        {{ unnested(whole_numbers('0', '16')) }} as part
 
     from waves
 
@@ -29,8 +30,9 @@ second_places as (
 
     select
         waves.*,
-        {{ unnested(whole_numbers('0', '16')) }} as part,
-        first_quiet.place + part * greatest(1, cast(waves.window_length / 256 as bigint)) as place
+        first_quiet.place as first_place,
+        greatest(1, cast(waves.window_length / 256 as bigint)) as step,
+        {{ unnested(whole_numbers('0', '16')) }} as part
 
     from waves
     inner join first_quiet using (task_id, statistic)
@@ -47,10 +49,10 @@ third_places as (
 
     select
         waves.*,
+        second_quiet.place as first_place,
         {{ unnested(whole_numbers(
             '0', 'greatest(1, cast(waves.window_length / 256 as bigint))'
-        )) }} as part,
-        second_quiet.place + part as place
+        )) }} as part
 
     from waves
     inner join second_quiet using (task_id, statistic)
@@ -63,12 +65,12 @@ by_place as (
         waves.task_id,
         waves.statistic,
         waves.n_tests,
-        waves.place,
-        {{ mid_p_of_sum('waves.place') }} as p,
-        {{ chance_of_sum('waves.place') }} as p_equal
+        waves.part as place,
+        {{ mid_p_of_sum('(waves.first_place + waves.part)') }} as p,
+        {{ chance_of_sum('(waves.first_place + waves.part)') }} as p_equal
 
     from third_places as waves
-    group by waves.task_id, waves.statistic, waves.n_tests, waves.place
+    group by waves.task_id, waves.statistic, waves.n_tests, waves.part
 
 ),
 
