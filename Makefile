@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 ICEBERG := .venv-iceberg
 
-.PHONY: setup demo test parity parity-cluster faults check check-python check-sql format golden plan schemas docs bench lock dist clean
+.PHONY: setup demo test parity parity-cluster faults check check-python check-sql format golden plan schemas docs bench simulate lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -90,6 +90,10 @@ docs: setup
 ## Ratios against named peers, written to out/bench/.
 bench: setup
 	$(BIN)/python -m tests.benchmarks
+
+## How often the verdict is right, on suites of which the truth is known: the tables of docs/verdict-method.md.
+simulate: setup
+	$(BIN)/python -m tests.benchmarks.verdict_rates
 
 ## Lock the newest versions that pyproject.toml allows (needs uv); Spark's is the one that CI compares with.
 LOCK := uv pip compile --quiet --universal --no-strip-extras --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate pyproject.toml

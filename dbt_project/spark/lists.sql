@@ -62,3 +62,12 @@
 {% macro spark__unnested_with_places(elements, document, element_name, place_name) -%}
     posexplode({{ elements }}) as ({{ place_name }}, {{ element_name }})
 {%- endmacro %}
+
+{#- A sequence that would be empty runs backwards here. -#}
+{% macro spark__whole_numbers(first, end) -%}
+    case
+        when {{ first }} < {{ end }}
+            then sequence(cast({{ first }} as bigint), cast({{ end }} as bigint) - 1)
+        else cast(array() as array<bigint>)
+    end
+{%- endmacro %}

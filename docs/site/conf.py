@@ -19,7 +19,13 @@ ROOT = Path(__file__).resolve().parents[2]
 NAV: dict[str, list[str]] = {
     "Start": ["docs/tutorial", "docs/compared", "docs/README"],
     "Files": ["docs/formats", "docs/matching", "docs/limits", "docs/privacy"],
-    "Numbers": ["docs/numbers", "docs/glossary", "docs/scorers", "docs/cookbook"],
+    "Numbers": [
+        "docs/numbers",
+        "docs/verdict-method",
+        "docs/glossary",
+        "docs/scorers",
+        "docs/cookbook",
+    ],
     "Reference": [
         "docs/tables",
         "docs/cli",

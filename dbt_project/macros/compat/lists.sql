@@ -142,3 +142,12 @@
     unnest({{ elements }}) as {{ element_name }},
         unnest(range(cast(json_array_length({{ document }}) as bigint))) as {{ place_name }}
 {%- endmacro %}
+
+{#- The whole numbers from one to another as a list, the last one excluded. -#}
+{% macro whole_numbers(first, end) -%}
+    {{ return(adapter.dispatch('whole_numbers')(first, end)) }}
+{%- endmacro %}
+
+{% macro default__whole_numbers(first, end) -%}
+    range({{ first }}, {{ end }})
+{%- endmacro %}

@@ -2,6 +2,7 @@ with
 
 versions as (select * from {{ ref('int_task_versions') }}),
 pairs as (select * from {{ ref('int_task_pairs') }}),
+reference_runs as (select * from {{ ref('int_reference_runs') }}),
 built as (select * from {{ ref('stg_builds__comparison_builds') }}),
 
 described as (
@@ -18,6 +19,21 @@ described as (
 
     from pairs
     inner join versions on pairs.baseline_task_id = versions.task_id
+
+    union all
+
+    select
+        reference_runs.task_id as candidate_task_id,
+        concat_ws(
+            ' ',
+            'reference',
+            reference_runs.reference_task_id,
+            reference_runs.tier,
+            versions.fingerprint
+        ) as description
+
+    from reference_runs
+    inner join versions on reference_runs.reference_task_id = versions.task_id
 
 ),
 

@@ -1,0 +1,46 @@
+{#- Aggregates over the waves of a sum (int_test_waves): the chance that it is `points`, and
+    the mid-p-value of `points`: the chance of more, and half of that of `points` itself.
+    Both are finite Fourier series; the second is the first one, added up in closed form
+    from `points` to the end of the window. -#}
+{% macro chance_of_sum(points) -%}
+    sum(waves.size * cos(waves.angle - {{ angle_at(points) }}))
+{%- endmacro %}
+
+{% macro mid_p_of_sum(points) -%}
+    sum(case
+        when waves.j = 0
+            then waves.size * (waves.window_length - 0.5e0 + waves.window_start - {{ points }})
+        else
+            waves.size_of_tail * sin(waves.angle - {{ angle_at(points) }})
+            - waves.tail_at_start
+    end)
+{%- endmacro %}
+
+{% macro angle_at(points) -%}
+    2e0 * pi() * waves.j * {{ points }} / waves.window_length
+{%- endmacro %}
+
+{#- A query: of places of windows, every step of them beside every wave, the last one whose
+    mid-p-value is no alarm. -#}
+{% macro last_quiet_place(places) -%}
+    {%- set place = '(waves.first_place + waves.part * waves.step)' -%}
+    select
+        quiet.task_id,
+        quiet.statistic,
+        max(quiet.place) as place
+
+    from (
+        select
+            waves.task_id,
+            waves.statistic,
+            waves.n_tests,
+            {{ place }} as place,
+            {{ mid_p_of_sum(place) }} as p
+
+        from {{ places }} as waves
+        group by waves.task_id, waves.statistic, waves.n_tests, {{ place }}
+    ) as quiet
+    cross join policy
+    where quiet.p > policy.false_alarm / quiet.n_tests
+    group by quiet.task_id, quiet.statistic
+{%- endmacro %}

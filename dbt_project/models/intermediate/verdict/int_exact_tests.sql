@@ -1,0 +1,53 @@
+with
+
+sums as (select * from {{ ref('int_test_sums') }}),
+waves as (select * from {{ ref('int_test_waves') }}),
+
+-- the window holds all that can be: outside of it lies nothing
+tested as (
+
+    select
+        sums.task_id,
+        sums.treatment,
+        sums.statistic,
+        sums.n_tests,
+        case
+            when sums.observed < sums.window_start then 1e0
+            when sums.observed >= sums.window_start + sums.window_length then 0e0
+            else greatest(0e0, least(1e0, {{ mid_p_of_sum('sums.observed') }}))
+        end as p
+
+    from sums
+    inner join waves using (task_id, treatment, statistic)
+    group by
+        sums.task_id,
+        sums.treatment,
+        sums.statistic,
+        sums.n_tests,
+        sums.observed,
+        sums.window_start,
+        sums.window_length
+
+),
+
+tests as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- strings
+        treatment,
+
+        ---------- numerics
+        max(case when statistic = 'few' then p end) as p_few,
+        max(case when statistic = 'broad' then p end) as p_broad,
+        least(1e0, max(n_tests) * min(p)) as p
+
+    from tested
+    group by task_id, treatment
+
+)
+
+select * from tests

@@ -1,0 +1,75 @@
+with
+
+rounds as (select * from {{ ref('int_rounds_counted') }} where place > 0 and k > 0),
+policy as (select * from {{ ref('verdict_policy') }}),
+
+-- each reference run against all others of its prompt version
+compared as (
+
+    select
+        task_id,
+        run_task_id,
+        coalesce(prompt_version, '') as prompt_version,
+        k,
+        x,
+        sum(k) over (partition by task_id, prompt_version, case_id) as n,
+        sum(x) over (partition by task_id, prompt_version, case_id) as s
+
+    from rounds
+
+),
+
+summed as (
+
+    select
+        task_id,
+        run_task_id,
+        prompt_version,
+        {{ exact_sum('k * s / cast(n as double) - x') }} as shift,
+        {{ exact_sum(
+            'k * s / cast(n as double) * (n - s) / cast(n as double) * (n - k)'
+            ' / cast(n - 1 as double)'
+        ) }} as variance
+
+    from compared
+    where n > k
+    group by task_id, run_task_id, prompt_version
+
+),
+
+spread as (
+
+    select
+        task_id,
+        count(*) as n_runs,
+        count(*) - count(distinct prompt_version) as df,
+        {{ exact_sum(
+            'case when variance > 0 then shift * shift / variance else 0 end'
+        ) }} as chi_square
+
+    from summed
+    group by task_id
+
+),
+
+shifts as (
+
+    select
+
+        ---------- ids
+        spread.task_id,
+
+        ---------- numerics
+        spread.df,
+        {{ rounded('sqrt(spread.chi_square / spread.df)', 9) }} as spread,
+
+        ---------- booleans
+        spread.chi_square > {{ chi_square_900('spread.df') }} as is_shifting
+
+    from spread
+    cross join policy
+    where spread.n_runs >= policy.min_runs_shift
+
+)
+
+select * from shifts

@@ -1,0 +1,69 @@
+with
+
+cases as (select * from {{ ref('int_verdict_cases') }}),
+policy as (select * from {{ ref('verdict_policy') }}),
+
+-- errors are no answers; where there are many, what if each had been a pass?
+in_error as (
+
+    select cases.task_id
+
+    from cases
+    cross join policy
+    group by cases.task_id, policy.max_error_share
+    having
+        greatest(
+            sum(cases.n_errors_now) / nullif(cast(sum(cases.k + cases.n_errors_now) as double), 0),
+            sum(cases.n_errors - cases.n_errors_now) / nullif(
+                cast(sum(cases.n - cases.k + cases.n_errors - cases.n_errors_now) as double), 0
+            )
+        ) > policy.max_error_share
+
+),
+
+treated as (
+
+    select
+        task_id,
+        'errors_left_out' as treatment,
+        n,
+        s,
+        k,
+        x
+
+    from cases
+
+    union all
+
+    select
+        task_id,
+        'errors_as_passes' as treatment,
+        n + n_lost as n,
+        s + n_lost as s,
+        k + n_lost_now as k,
+        x + n_lost_now as x
+
+    from cases
+    where task_id in (select in_error.task_id from in_error)
+
+),
+
+-- cases with equal numbers are one stratum, as often as they are there
+strata as (
+
+    select
+        task_id,
+        treatment,
+        n,
+        s,
+        k,
+        x,
+        count(*) as n_cases
+
+    from treated
+    where k > 0 and k < n and s > 0 and s < n
+    group by task_id, treatment, n, s, k, x
+
+)
+
+select * from strata

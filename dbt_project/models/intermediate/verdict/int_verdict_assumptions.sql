@@ -1,0 +1,75 @@
+with
+
+reference_runs as (
+    select * from {{ ref('int_reference_runs') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
+policy as (select * from {{ ref('verdict_policy') }}),
+rounds as (select * from {{ ref('int_rounds_counted') }}),
+correlations as (select * from {{ ref('int_round_correlations') }}),
+shifts as (select * from {{ ref('int_run_shifts') }}),
+
+of_versions as (
+
+    select distinct
+        reference_runs.task_id,
+        'earlier_versions_alike' as assumption
+
+    from reference_runs
+    cross join policy
+    where reference_runs.tier = 2 and policy.max_tier >= 2
+
+),
+
+-- nothing shows whether several rounds of a run are copies of one answer
+of_rounds as (
+
+    select distinct
+        rounds.task_id,
+        'rounds_independent' as assumption
+
+    from rounds
+    left join correlations using (task_id)
+    where rounds.k > 1 and correlations.task_id is null
+
+),
+
+-- nothing shows how far whole runs differ: provider and judge may have changed
+of_runs as (
+
+    select distinct
+        rounds.task_id,
+        'no_run_shift' as assumption
+
+    from rounds
+    left join shifts using (task_id)
+    where shifts.task_id is null
+
+),
+
+all_assumptions as (
+
+    select * from of_versions
+
+    union all
+
+    select * from of_rounds
+
+    union all
+
+    select * from of_runs
+
+),
+
+listed as (
+
+    select
+        task_id,
+        {{ json_list_of('assumption', 'assumption') }} as assumptions
+
+    from all_assumptions
+    group by task_id
+
+)
+
+select * from listed

@@ -1,0 +1,132 @@
+{{ config(
+    unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['baseline_task_id']}
+) }}
+
+with
+
+reference_runs as (
+    select * from {{ ref('int_reference_runs') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
+policy as (select * from {{ ref('verdict_policy') }}),
+cases as (select * from {{ ref('int_verdict_cases') }}),
+tested as (select * from {{ ref('int_verdict_cases_tested') }}),
+p_values as (select * from {{ ref('int_verdict_p_values') }}),
+levels as (select * from {{ ref('int_test_levels') }}),
+correlations as (select * from {{ ref('int_round_correlations') }}),
+shifts as (select * from {{ ref('int_run_shifts') }}),
+assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
+
+runs as (
+
+    select
+        reference_runs.task_id,
+        max(
+            case when reference_runs.place = 1 then reference_runs.reference_task_id end
+        ) as baseline_task_id,
+        count(*) filter (where reference_runs.tier <= policy.max_tier) as n_reference_runs,
+        count(*) filter (where reference_runs.tier > 1) as n_runs_of_other_versions
+
+    from reference_runs
+    cross join policy
+    group by reference_runs.task_id
+
+),
+
+counted as (
+
+    select
+        cases.task_id,
+        count(tested.p) as n_cases,
+        count(*) filter (where cases.s > 0 and cases.s < cases.n and tested.p is not null)
+            as n_cases_varying,
+        sum(cases.k) as n_rounds_now,
+        sum(cases.x) as n_passed_now,
+        sum(cases.n_errors_now) as n_errors_now,
+        sum(cases.n - cases.k) as n_rounds_before,
+        sum(cases.s - cases.x) as n_passed_before,
+        sum(cases.n_errors - cases.n_errors_now) as n_errors_before,
+        count(*) filter (where tested.is_newly_failing) as n_newly_failing,
+        count(*) filter (where tested.is_newly_passing) as n_newly_passing,
+        {{ exact_sum(
+            'case when tested.p is not null'
+            ' then tested.chance_baseline_passes - tested.chance_both_pass end'
+        ) }} as n_newly_failing_by_chance,
+        {{ exact_sum(
+            'case when tested.p is not null'
+            ' then tested.chance_passes - tested.chance_both_pass end'
+        ) }} as n_newly_passing_by_chance,
+        count(*) filter (where tested.is_listed) as n_listed,
+        max(case when tested.is_listed then tested.n_by_chance end) as n_listed_by_chance
+
+    from cases
+    inner join tested using (task_id, case_id)
+    group by cases.task_id
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        runs.task_id,
+        runs.baseline_task_id,
+
+        ---------- strings
+        case
+            when coalesce(counted.n_cases, 0) = 0 then null
+            when shifts.task_id is null then 'too_few_runs'
+            when coalesce(p_values.is_calibrated, false) then 'run_shifts'
+            else 'not_needed'
+        end as calibration,
+
+        ---------- numerics
+        runs.n_reference_runs,
+        runs.n_runs_of_other_versions,
+        coalesce(counted.n_cases, 0) as n_cases,
+        coalesce(counted.n_cases_varying, 0) as n_cases_varying,
+        cast(coalesce(counted.n_rounds_now, 0) as bigint) as n_rounds_now,
+        cast(coalesce(counted.n_passed_now, 0) as bigint) as n_passed_now,
+        cast(coalesce(counted.n_errors_now, 0) as bigint) as n_errors_now,
+        cast(coalesce(counted.n_rounds_before, 0) as bigint) as n_rounds_before,
+        cast(coalesce(counted.n_passed_before, 0) as bigint) as n_passed_before,
+        cast(coalesce(counted.n_errors_before, 0) as bigint) as n_errors_before,
+        coalesce(counted.n_newly_failing, 0) as n_newly_failing,
+        {{ rounded('counted.n_newly_failing_by_chance') }} as n_newly_failing_by_chance,
+        coalesce(counted.n_newly_passing, 0) as n_newly_passing,
+        {{ rounded('counted.n_newly_passing_by_chance') }} as n_newly_passing_by_chance,
+        coalesce(counted.n_listed, 0) as n_listed,
+        {{ rounded('counted.n_listed_by_chance') }} as n_listed_by_chance,
+        -- where every round of every case is alike nothing speaks against the task
+        case when counted.n_cases > 0 then coalesce(p_values.p_few, 1e0) end as p_few,
+        case when counted.n_cases > 0 then coalesce(p_values.p_broad, 1e0) end as p_broad,
+        case when counted.n_cases > 0 then coalesce(p_values.p_uncalibrated, 1e0) end
+            as p_uncalibrated,
+        case when counted.n_cases > 0 then coalesce(p_values.p, 1e0) end as p,
+        of_errors.p as p_errors_as_passes,
+        case when counted.n_cases > 0 then coalesce({{ rounded('levels.level') }}, 0e0) end
+            as attained_level,
+        correlations.correlation as round_correlation,
+        {{ rounded('shifts.spread') }} as run_spread,
+
+        ---------- booleans
+        coalesce(correlations.is_correlated, false) as is_one_round_per_run,
+
+        ---------- json
+        coalesce(assumptions.assumptions, {{ as_json("'[]'") }}) as assumptions
+
+    from runs
+    left join counted using (task_id)
+    left join p_values
+        on runs.task_id = p_values.task_id and p_values.treatment = 'errors_left_out'
+    left join p_values as of_errors
+        on runs.task_id = of_errors.task_id and of_errors.treatment = 'errors_as_passes'
+    left join levels on runs.task_id = levels.task_id
+    left join correlations on runs.task_id = correlations.task_id
+    left join shifts on runs.task_id = shifts.task_id
+    left join assumptions on runs.task_id = assumptions.task_id
+
+)
+
+select * from final

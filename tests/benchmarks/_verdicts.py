@@ -1,0 +1,147 @@
+"""The SQL of the verdict on runs that were made up: many suites at once, no files.
+
+The models are those that a build runs, from the reference runs to the marts; what they read
+is filled with counts instead of texts.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+
+from promptlab.build import plan
+
+MODELS = (
+    "int_reference_runs", "int_verdict_rounds", "int_round_correlations",
+    "int_rounds_counted", "int_verdict_cases", "int_test_strata", "int_test_evidence",
+    "int_test_sums", "int_test_waves", "int_exact_tests", "int_test_levels",
+    "int_run_shifts", "int_verdict_p_values", "int_verdict_cases_tested",
+    "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts",
+)  # fmt: skip
+
+_INPUTS = """
+create schema staging;
+create schema intermediate;
+create schema marts;
+create schema policy;
+create table staging.stg_tasks__tasks (
+    task_id varchar, title varchar, model varchar, prompt_version varchar, created_at timestamptz
+);
+create table intermediate.int_task_baselines (task_id varchar, baseline_task_id varchar);
+create table intermediate.int_partial_tasks (task_id varchar, n_rows_held bigint);
+create table intermediate.int_case_rounds (
+    task_id varchar, case_id varchar, n_rounds bigint, n_passed bigint, n_errors bigint,
+    is_first_passed boolean, has_copies boolean
+);
+create table intermediate.int_case_contents (
+    task_id varchar, case_id varchar, contents_hash varchar
+);
+create table intermediate.int_comparisons_to_build (candidate_task_id varchar);
+"""
+
+
+@dataclass(frozen=True)
+class Suites:
+    """Counts of many suites over all their runs; arrays of (suite, case, run).
+
+    The last run is the candidate, the one before it the baseline.
+    """
+
+    rounds: npt.NDArray[np.int64]
+    """Rounds that were judged."""
+    passes: npt.NDArray[np.int64]
+    """How many of them passed."""
+    first: npt.NDArray[np.bool_]
+    """Whether the first of them did."""
+    errors: npt.NDArray[np.int64]
+    """Rounds in error, beside the others."""
+
+
+def warehouse() -> duckdb.DuckDBPyConnection:
+    """An empty warehouse in memory with what the models of the verdict read."""
+    con = duckdb.connect()
+    con.execute("set threads = 1; set TimeZone = 'UTC'")
+    con.execute(_INPUTS)
+    for node in _nodes():
+        if node.name == "verdict_policy":
+            con.execute(f"create table {node.relation} as {node.query}")
+    return con
+
+
+def fill(
+    con: duckdb.DuckDBPyConnection, suites: Suites, versions: Sequence[int] = ()
+) -> None:
+    """Put suites into the inputs, in the place of those that are there.
+
+    Args:
+        con: of :func:`warehouse`.
+        suites: what their rounds gave; task ids are ``<suite>-<run>``.
+        versions: number of the prompt version of each run; all the same by default.
+    """
+    n_suites, _, n_runs = suites.rounds.shape
+    for table in (
+        "staging.stg_tasks__tasks", "intermediate.int_task_baselines",
+        "intermediate.int_case_rounds", "intermediate.int_case_contents",
+        "intermediate.int_comparisons_to_build",
+    ):  # fmt: skip
+        con.execute(f"truncate table {table}")
+    con.execute(
+        """
+        insert into staging.stg_tasks__tasks
+        select
+            suite || '-' || run, 'suite ' || suite, 'm',
+            'v' || list_extract(?::bigint[], run + 1),
+            timestamptz '2026-01-01' + to_days(run::int)
+        from range(?) as suites (suite), range(?) as runs (run)
+        """,
+        [list(versions) or [1] * n_runs, n_suites, n_runs],
+    )
+    con.execute(
+        "insert into intermediate.int_task_baselines"
+        " select suite || '-' || (? - 1), suite || '-' || (? - 2) from range(?) as t (suite)",
+        [n_runs, n_runs, n_suites],
+    )
+    con.execute(
+        "insert into intermediate.int_comparisons_to_build"
+        " select task_id from intermediate.int_task_baselines"
+    )
+    index = np.indices(suites.rounds.shape).reshape(3, -1)
+    counts = {  # noqa: F841  (DuckDB reads it by its name)
+        "suite": index[0],
+        "case_no": index[1],
+        "run": index[2],
+        "n_rounds": suites.rounds.ravel(),
+        "n_passed": suites.passes.ravel(),
+        "n_errors": suites.errors.ravel(),
+        "is_first_passed": suites.first.ravel(),
+    }
+    con.execute(
+        """
+        insert into intermediate.int_case_rounds
+        select
+            suite || '-' || run, 'c' || case_no, n_rounds, n_passed, n_errors, is_first_passed, false
+        from counts
+        where n_rounds + n_errors > 0
+        """
+    )
+    con.execute(
+        "insert into intermediate.int_case_contents"
+        " select task_id, case_id, 'same' from intermediate.int_case_rounds"
+    )
+
+
+def run(con: duckdb.DuckDBPyConnection) -> None:
+    """Run the models over what is filled in, each into the table that the next one reads."""
+    for node in _nodes():
+        if node.name in MODELS:
+            con.execute(f"create or replace table {node.relation} as {node.query}")
+
+
+@functools.cache
+def _nodes() -> list[plan.Node]:
+    return plan.load().nodes

@@ -1,0 +1,478 @@
+"""The test of a task against its reference runs, beside an implementation of its own.
+
+What stands here is slow and plain: fractions, every sum that is possible, one case at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+import duckdb
+import numpy as np
+import pytest
+from scipy import stats
+
+from promptlab.database.rows import dictionaries
+from tests.benchmarks import _verdicts as sql
+
+Counts = tuple[int, int, int, int]
+"""Of a case: all rounds, all passes, the candidate's rounds, its passes."""
+
+
+def outcomes(n: int, s: int, k: int) -> dict[int, Fraction]:
+    """Number of passes among the candidate's rounds → its chance."""
+    return {
+        v: Fraction(comb(k, v) * comb(n - k, s - v), comb(n, s))
+        for v in range(max(0, s - (n - k)), min(k, s) + 1)
+    }
+
+
+def points_few(n: int, s: int, k: int) -> dict[int, int]:
+    chances = outcomes(n, s, k)
+    mean = sum(p * Fraction(1, 100) ** v for v, p in chances.items())
+    return {
+        v: round(64 * math.log(0.99 + 0.01 * float(Fraction(1, 100) ** v / mean)))
+        for v in chances
+    }
+
+
+def points_broad(n: int, s: int, k: int) -> dict[int, int]:
+    return {v: -v for v in outcomes(n, s, k)}
+
+
+def distribution(cases: list[Counts], points: Any) -> tuple[int, dict[int, float]]:
+    """The sum that was observed, and the chance of every sum."""
+    observed, sums = 0, {0: 1.0}
+    for n, s, k, x in cases:
+        if 0 < k < n and 0 < s < n:
+            of_case, chances = points(n, s, k), outcomes(n, s, k)
+            observed += of_case[x]
+            longer: dict[int, float] = defaultdict(float)
+            for total, p in sums.items():
+                for v, chance in chances.items():
+                    longer[total + of_case[v]] += p * float(chance)
+            sums = longer
+    return observed, sums
+
+
+def mid_p(cases: list[Counts], points: Any) -> float:
+    observed, sums = distribution(cases, points)
+    if len(sums) == 1:
+        return 1.0
+    more = math.fsum(p for total, p in sums.items() if total > observed)
+    return more + sums[observed] / 2
+
+
+def level(cases: list[Counts], points: Any) -> float:
+    """The chance of all sums whose mid-p-value is an alarm."""
+    _, sums = distribution(cases, points)
+    if len(sums) == 1:
+        return 0.0
+    beyond = reached = 0.0
+    for total in sorted(sums, reverse=True):
+        if beyond + sums[total] / 2 <= 0.05 / n_tests_of(cases) + 1e-12:
+            reached = beyond + sums[total]
+        beyond += sums[total]
+    return reached
+
+
+def n_tests_of(cases: list[Counts]) -> int:
+    """Two, but where the sum of one statistic tells that of the other."""
+    varying = [case[:3] for case in cases if 0 < case[1] < case[0]]
+    if len(varying) == 1 or (
+        len(set(varying)) == 1 and len(outcomes(*varying[0])) == 2
+    ):
+        return 1
+    return 2
+
+
+def case_p(n: int, s: int, k: int, x: int) -> Fraction:
+    return sum((p for v, p in outcomes(n, s, k).items() if v <= x), start=Fraction(0))
+
+
+def by_chance(cases: list[Counts], threshold: Fraction) -> Fraction:
+    """How many cases have a p of this or less, on average."""
+    return sum(
+        (
+            p
+            for n, s, k, _ in cases
+            for v, p in outcomes(n, s, k).items()
+            if case_p(n, s, k, v) <= threshold
+        ),
+        start=Fraction(0),
+    )
+
+
+def listed(cases: list[Counts]) -> list[bool]:
+    own = [case_p(*case) for case in cases]
+    best = Fraction(-1)
+    for threshold in sorted(set(own)):
+        found = sum(p <= threshold for p in own)
+        if threshold < Fraction(1, 2) and by_chance(cases, threshold) <= Fraction(
+            found, 20
+        ):
+            best = threshold
+    return [p <= best for p in own]
+
+
+def newly(n: int, s: int, k: int, before: int) -> tuple[Fraction, Fraction]:
+    """Chances that all rounds of the baseline pass and not all new ones; and reverse."""
+
+    def all_pass(m: int) -> Fraction:
+        return Fraction(comb(s, m), comb(n, m))
+
+    both = all_pass(before + k)
+    return all_pass(before) - both, all_pass(k) - both
+
+
+# ---------- suites
+
+
+def suite(
+    seed: int,
+    cases: int,
+    rounds: int,
+    history: int,
+    *,
+    uneven: bool = False,
+    errors: float = 0.0,
+    flaky: float = 0.4,
+    broken: int = 0,
+) -> sql.Suites:
+    """One suite; ``history`` runs beside baseline and candidate."""
+    rng = np.random.default_rng(seed)
+    shape = (1, cases, history + 2)
+    p = np.where(rng.random(cases) < flaky, rng.uniform(0.4, 0.95, cases), 1.0)
+    chances = np.repeat(p[None, :, None], history + 2, axis=2)
+    chances[0, :broken, -1] = 0.05
+    asked = np.full(shape, rounds)
+    if uneven:
+        asked = rng.integers(1, 2 * rounds, shape)
+    failed = rng.binomial(asked, errors) if errors else np.zeros_like(asked)
+    judged = asked - failed
+    passes = rng.binomial(judged, chances)
+    first = rng.random(shape) * np.maximum(judged, 1) < passes
+    return sql.Suites(judged, passes, first, failed)
+
+
+def counts_of(suites: sql.Suites) -> list[Counts]:
+    """Of every case that both sides judged."""
+    rows = zip(suites.rounds[0], suites.passes[0], strict=True)
+    found = [(int(n.sum()), int(s.sum()), int(n[-1]), int(s[-1])) for n, s in rows]
+    return [case for case in found if 0 < case[2] < case[0]]
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    with sql.warehouse() as con:
+        yield con
+
+
+def judged(con: duckdb.DuckDBPyConnection, suites: sql.Suites) -> dict[str, Any]:
+    sql.fill(con, suites)
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    return verdict
+
+
+SUITES = {
+    "one round, no history": suite(1, 30, 1, 0),
+    "one round, history": suite(2, 30, 1, 8, broken=1),
+    "three rounds": suite(3, 40, 3, 0, broken=2),
+    "three rounds, history": suite(4, 40, 3, 3, broken=1),
+    "uneven rounds": suite(5, 40, 3, 3, uneven=True),
+    "uneven rounds, broken": suite(6, 25, 4, 1, uneven=True, broken=3),
+    "some errors": suite(7, 30, 3, 1, errors=0.2),
+    "all broken": suite(8, 40, 3, 2, flaky=0.0, broken=40),
+    "all passed": suite(9, 20, 3, 1, flaky=0.0),
+    "a single case": suite(10, 1, 3, 3, flaky=0.0, broken=1),
+    "many rounds": suite(11, 5, 60, 1, broken=1),
+    "300 cases": suite(12, 300, 3, 3, broken=1),
+}
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_p_values_are_those_of_every_sum_that_is_possible(con, name):
+    cases = counts_of(SUITES[name])
+    verdict = judged(con, SUITES[name])
+    few, broad = mid_p(cases, points_few), mid_p(cases, points_broad)
+    close = {"abs": 2e-9}
+    assert verdict["n_cases"] == len(cases)
+    assert verdict["p_few"] == pytest.approx(few, **close)
+    assert verdict["p_broad"] == pytest.approx(broad, **close)
+    assert verdict["p_uncalibrated"] == pytest.approx(
+        min(1, n_tests_of(cases) * min(few, broad)), **close
+    )
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_the_attained_level_is_the_chance_of_all_alarms(con, name):
+    cases = counts_of(SUITES[name])
+    verdict = judged(con, SUITES[name])
+    levels = [level(cases, points) for points in (points_few, points_broad)]
+    expected = sum(levels) if n_tests_of(cases) == 2 else max(levels)
+    assert verdict["attained_level"] == pytest.approx(min(1, expected), abs=3e-6)
+
+
+@pytest.mark.parametrize("name", SUITES)
+def test_cases_have_their_chance_and_are_listed_by_what_chance_explains(con, name):
+    suites = SUITES[name]
+    cases = counts_of(suites)
+    verdict = judged(con, suites)
+    rows = {
+        row["case_id"]: row
+        for row in dictionaries(con, "from marts.fct_verdict_cases where p is not null")
+    }
+    numbered = [
+        f"c{i}"
+        for i in range(suites.rounds.shape[1])
+        if 0 < suites.rounds[0, i, -1] < suites.rounds[0, i].sum()
+    ]
+    assert set(rows) == set(numbered)
+    marks = listed(cases)
+    for case_id, case, is_listed in zip(numbered, cases, marks, strict=True):
+        row, p = rows[case_id], case_p(*case)
+        assert row["p"] == pytest.approx(float(p), abs=2e-9)
+        assert row["is_listed"] is is_listed
+        if p < Fraction(1, 2):
+            expected = float(by_chance(cases, p))
+            assert row["n_by_chance"] == pytest.approx(expected, abs=2e-6)
+    assert verdict["n_listed"] == sum(marks)
+
+
+def test_the_first_failure_in_eleven_runs_of_one_round_is_an_alarm(con):
+    """One chance in 11, halved: both statistics are one test, and nothing is doubled."""
+    passes = np.ones((1, 40, 11), int)
+    passes[0, 0, -1] = 0
+    verdict = judged(
+        con, sql.Suites(np.ones_like(passes), passes, passes > 0, np.zeros_like(passes))
+    )
+    assert verdict["p"] == pytest.approx(1 / 22, abs=1e-9)
+    assert verdict["attained_level"] == pytest.approx(1 / 11, abs=1e-6)
+
+
+def test_what_chance_gives_of_newly_failing_cases_is_counted_case_by_case(con):
+    suites = SUITES["three rounds, history"]
+    verdict = judged(con, suites)
+    chances = [
+        newly(n, s, k, int(suites.rounds[0, i, -2]))
+        for i, (n, s, k, _) in enumerate(counts_of(suites))
+    ]
+    before, now = suites.passes[0, :, -2], suites.passes[0, :, -1]
+    assert verdict["n_newly_failing"] == ((before == 3) & (now < 3)).sum()
+    assert verdict["n_newly_passing"] == ((before < 3) & (now == 3)).sum()
+    for column, expected in zip(
+        ("n_newly_failing_by_chance", "n_newly_passing_by_chance"),
+        map(sum, zip(*chances, strict=True)), strict=True,
+    ):  # fmt: skip
+        assert verdict[column] == pytest.approx(float(expected), abs=2e-6)
+
+
+@pytest.mark.parametrize(("cases", "flaky"), [(3_000, 1.0), (20_000, 1.0)])
+def test_a_sum_that_is_wider_than_its_window_has_the_same_chances(con, cases, flaky):
+    suites = suite(13, cases, 3, 1, flaky=flaky)
+    verdict = judged(con, suites)
+    counts = counts_of(suites)
+    for column, points in (("p_few", points_few), ("p_broad", points_broad)):
+        assert verdict[column] == pytest.approx(by_fft(counts, points), abs=1e-8)
+
+
+def by_fft(cases: list[Counts], points: Any) -> float:
+    """Mid-p-value over a circle that is far longer than the sum is wide."""
+    length = 2**18
+    kinds: dict[tuple[int, int, int], int] = defaultdict(int)
+    observed, log = 0, np.zeros(length // 2 + 1, complex)
+    for n, s, k, x in cases:
+        if 0 < s < n:
+            kinds[n, s, k] += 1
+            observed += points(n, s, k)[x] - min(points(n, s, k).values())
+    for kind, n_cases in kinds.items():
+        of_case = points(*kind)
+        row = np.zeros(length)
+        for v, p in outcomes(*kind).items():
+            row[of_case[v] - min(of_case.values())] += float(p)
+        log += n_cases * np.log(np.fft.rfft(row) + 1e-300)
+    chances = np.fft.irfft(np.exp(log), length)
+    return float(chances[observed:].sum() - chances[observed] / 2)
+
+
+# ---------- runs
+
+
+def test_whole_runs_that_differ_widen_p(con):
+    rng = np.random.default_rng(3)
+    p = rng.uniform(0.4, 0.9, (40, 1))
+    shift = np.array([0.9, -0.9, 1.1, -1.2, 0.8, -0.9, 1.0, -1.0])
+    passes = rng.binomial(3, 1 / (1 + np.exp(-np.log(p / (1 - p)) - shift)))[None]
+    suites = sql.Suites(
+        np.full_like(passes, 3), passes, passes > 1, np.zeros_like(passes)
+    )
+    verdict = judged(con, suites)
+    z = []
+    totals = passes[0, :, :-1].sum(1)
+    n = 3 * 7
+    for run in range(7):
+        expected = 3 * totals / n
+        variance = 3 * (totals / n) * (1 - totals / n) * (n - 3) / (n - 1)
+        z.append((expected - passes[0, :, run]).sum() / math.sqrt(variance.sum()))
+    spread = math.sqrt(sum(v * v for v in z) / 6)
+    assert spread**2 * 6 > stats.chi2.ppf(0.9, 6)
+    assert verdict["run_spread"] == pytest.approx(spread, abs=2e-6)
+    assert verdict["calibration"] == "run_shifts"
+    expected_p = stats.t.sf(stats.norm.isf(verdict["p_uncalibrated"]) / spread, 6)
+    assert verdict["p"] == pytest.approx(expected_p, rel=1e-4, abs=1e-8)
+    assert verdict["p"] > 2 * verdict["p_uncalibrated"]
+
+
+@pytest.mark.parametrize(
+    "p", [1e-12, 1e-11, 3e-7, 0.01, 0.074, 0.08, 0.5, 0.93, 0.999999]
+)
+def test_z_is_that_of_the_normal_distribution(p):
+    """The expression of the model that widens p."""
+    from promptlab.build import plan
+
+    [node] = [n for n in plan.load().nodes if n.name == "int_verdict_p_values"]
+    with duckdb.connect() as con:
+        con.execute("create schema intermediate")
+        con.execute(
+            "create table intermediate.int_exact_tests as select 't' as task_id,"
+            " 'x' as treatment, 0.5e0 as p_few, 0.5e0 as p_broad, ?::double as p", [p],
+        )  # fmt: skip
+        con.execute(
+            "create table intermediate.int_run_shifts as select 't' as task_id, 6 as df,"
+            " 1e0 as spread, false as is_shifting"
+        )
+        scaled = node.query.split("p_values as (")[0].rstrip().rstrip(",")
+        [(z,)] = con.execute(f"{scaled} select t from scaled").fetchall()
+    assert z == pytest.approx(stats.norm.isf(p), rel=1e-12, abs=1e-15)
+
+
+@pytest.mark.parametrize("df", range(4, 11))
+def test_the_limit_of_the_spread_is_that_of_chi_square(df):
+    z = 1.2815515655446004
+    limit = df * (1 - 2 / (9 * df) + z * math.sqrt(2 / (9 * df))) ** 3
+    assert limit == pytest.approx(stats.chi2.ppf(0.9, df), rel=5e-3)
+
+
+def copies(rng: np.random.Generator, runs: int) -> sql.Suites:
+    """Three rounds per run that are one answer, thrice."""
+    p = np.where(rng.random(40) < 0.4, rng.uniform(0.4, 0.9, 40), 1.0)
+    passes = 3 * rng.binomial(1, np.repeat(p[None, :, None], runs, axis=2))
+    return sql.Suites(
+        np.full_like(passes, 3), passes, passes > 0, np.zeros_like(passes)
+    )
+
+
+def test_rounds_that_are_copies_count_once(con):
+    suites = copies(np.random.default_rng(1), 5)
+    verdict = judged(con, suites)
+    once = sql.Suites(
+        suites.rounds // 3, suites.passes // 3, suites.first, suites.errors
+    )
+    cases = counts_of(once)
+    assert verdict["round_correlation"] == 1.0
+    assert verdict["is_one_round_per_run"]
+    assert (verdict["n_rounds_now"], verdict["n_rounds_before"]) == (40, 160)
+    assert verdict["p_few"] == pytest.approx(mid_p(cases, points_few), abs=2e-9)
+    assert "rounds_independent" not in json.loads(verdict["assumptions"])
+
+
+def test_two_runs_do_not_show_copies_and_the_verdict_says_so(con):
+    verdict = judged(con, copies(np.random.default_rng(1), 3))
+    assert verdict["round_correlation"] is None
+    assert not verdict["is_one_round_per_run"]
+    assert json.loads(verdict["assumptions"]) == ["no_run_shift", "rounds_independent"]
+
+
+def test_runs_of_another_prompt_version_than_the_baseline_say_nothing(con):
+    suites = SUITES["three rounds, history"]
+    alone = sql.Suites(
+        *(
+            a[:, :, -3:]
+            for a in (suites.rounds, suites.passes, suites.first, suites.errors)
+        )
+    )
+    [expected] = [judged(con, alone)]
+    sql.fill(con, suites, versions=[0, 1, 2, 2, 3])
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    assert (verdict["n_reference_runs"], verdict["n_runs_of_other_versions"]) == (2, 2)
+    assert verdict["p"] == expected["p"]
+    assert "earlier_versions_alike" not in json.loads(verdict["assumptions"])
+
+
+def test_other_versions_that_a_policy_takes_are_no_copies_and_no_shifts(con):
+    """Each of the versions has other passes, and the rounds of a run are alike."""
+    rng = np.random.default_rng(5)
+    passes = np.where(rng.random((1, 40, 6)) < 0.5, 3, 0)
+    suites = sql.Suites(
+        np.full_like(passes, 3), passes, passes > 1, np.zeros_like(passes)
+    )
+    con.execute("update policy.verdict_policy set max_tier = 2")
+    try:
+        sql.fill(con, suites, versions=range(6))
+        sql.run(con)
+        [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    finally:
+        con.execute("update policy.verdict_policy set max_tier = 1")
+    assert verdict["n_reference_runs"] == 5
+    assert not verdict["is_one_round_per_run"]
+    assert verdict["calibration"] == "too_few_runs"
+    assert json.loads(verdict["assumptions"]) == [
+        "earlier_versions_alike", "no_run_shift", "rounds_independent",
+    ]  # fmt: skip
+
+
+# ---------- errors
+
+
+def test_many_errors_are_tested_as_passes_too(con):
+    rounds = np.array([[[3, 1]] * 10 + [[3, 3]] * 10])
+    errors = np.array([[[0, 2]] * 10 + [[0, 0]] * 10])
+    passes = np.array([[[3, 0]] * 10 + [[3, 3]] * 10])
+    verdict = judged(con, sql.Suites(rounds, passes, passes > 0, errors))
+    cases = [(4, 3, 1, 0)] * 10
+    as_passes = [(6, 5, 3, 2)] * 10
+    for column, of in (("p", cases), ("p_errors_as_passes", as_passes)):
+        expected = n_tests_of(of) * min(mid_p(of, points_few), mid_p(of, points_broad))
+        assert verdict[column] == pytest.approx(expected, abs=2e-9)
+    assert verdict["n_errors_now"] == 20
+
+
+def test_few_errors_are_only_left_out(con):
+    rounds = np.full((1, 50, 2), 3)
+    errors = np.zeros_like(rounds)
+    rounds[0, 0, 1], errors[0, 0, 1] = 2, 1
+    verdict = judged(con, sql.Suites(rounds, rounds, rounds > 0, errors))
+    assert verdict["p_errors_as_passes"] is None
+    assert (verdict["n_rounds_now"], verdict["n_errors_now"]) == (149, 1)
+
+
+def test_a_task_of_nothing_but_errors_has_no_p_value(con):
+    rounds = np.array([[[3, 0]] * 5])
+    errors = 3 - rounds
+    verdict = judged(con, sql.Suites(rounds, rounds, rounds > 0, errors))
+    assert (verdict["n_cases"], verdict["n_errors_now"]) == (0, 15)
+    assert verdict["p"] is verdict["p_few"] is verdict["attained_level"] is None
+
+
+def test_the_order_of_the_rows_changes_no_digit(con):
+    suites = SUITES["uneven rounds"]
+    first = judged(con, suites)
+    tables = ("int_case_rounds", "int_case_contents")
+    for seed in (1, 2):
+        for table in tables:
+            rows = con.execute(f"from intermediate.{table}").fetchall()
+            random.Random(seed).shuffle(rows)
+            con.execute(f"truncate table intermediate.{table}")
+            marks = ", ".join("?" * len(rows[0]))
+            con.executemany(f"insert into intermediate.{table} values ({marks})", rows)
+        sql.run(con)
+        assert dictionaries(con, "from marts.fct_verdicts") == [first]
