@@ -187,7 +187,7 @@ class RunView:
         return sum(each.standing == standing for each in self.columns)
 
 
-WORST_FIRST = ("fail", "inconclusive", "pass")
+WORST_FIRST = ("fail", "inconclusive", "check", "pass")
 
 
 def worst(gates: Mapping[str, GateResult]) -> GateResult:

@@ -1,8 +1,8 @@
 """The command line: one module per command, loaded when it is called.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 gate failed or
-regression, 2 usage or config, 3 input rejected, 4 inconclusive, 5 nothing to do,
-70 internal error.
+regression, 2 usage or config, 3 input rejected or run again, 4 inconclusive,
+5 nothing to do, 70 internal error.
 """
 
 from __future__ import annotations

@@ -124,7 +124,8 @@ def _print_one(result: GateResult, call: Call) -> None:
     told = [
         (rule.rule, rule.note)
         for rule in result.rules
-        if rule.note and (call.wide or rule.verdict in ("fail", "inconclusive"))
+        if rule.note
+        and (call.wide or rule.verdict in ("fail", "inconclusive", "check"))
     ]
     if told:
         click.echo()
@@ -134,7 +135,7 @@ def _print_one(result: GateResult, call: Call) -> None:
 
 def _print_lines(results: list[GateResult], call: Call) -> None:
     """A decision per task, the worst first; `gate TASK` shows the rules."""
-    order = ("fail", "inconclusive", "pass")
+    order = ("fail", "inconclusive", "check", "pass")
     for result in sorted(results, key=lambda each: order.index(each.verdict)):
         print_headline(result)
         print_text(f"{result.title}  {result.variant}  {result.task_id}", lead="  ")

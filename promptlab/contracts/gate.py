@@ -19,12 +19,12 @@ GATE_FORMAT_VERSION = "1.3"
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
 # 1.2  the cases of the baseline that are not compared
-# 1.3  the variant
+# 1.3  the variant; the decision `run_again`; what chance explains
 
-GateVerdict = Literal["pass", "fail", "inconclusive"]
-RuleVerdict = Literal["pass", "fail", "inconclusive", "skipped"]
+GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
+RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
 """``skipped``: a rule about the baseline, of the first run of a title."""
-Decision = Literal["ship", "do_not_ship", "cannot_tell", "first_run"]
+Decision = Literal["ship", "do_not_ship", "run_again", "cannot_tell", "first_run"]
 Advice = Literal[
     "pass_score",
     "testset",
@@ -61,6 +61,15 @@ class RegressionRules(_Rules):
     significance: Significance = "required"
     """``required``: a larger drop fails only when it is significant, else the rule is
     inconclusive; ``ignored``: any larger drop fails."""
+    false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """How often the rule may fail though nothing changed. It fails where more rounds
+    fail than chance explains (``fct_verdicts``), or the overall score fell by more."""
+    on_check: Literal["run_again", "pass"] = "run_again"
+    """Where cases newly fail and their rounds cannot decide whether they broke:
+    ``run_again`` asks for more rounds (exit code 3), ``pass`` lets them pass."""
+    must_pass: Literal["majority", "every_round"] = "majority"
+    """When a must-have is lost: ``majority``, most rounds of its case fail (fewer are
+    to be run again); ``every_round``, one round fails."""
     allow_must_have_lost: bool = True
     """Whether a case may lose its must-haves against the baseline."""
     allow_newly_failing: bool = True
@@ -165,7 +174,8 @@ class GateResult(Contract):
     policy: str
     """The policy file, or ``default``."""
     verdict: GateVerdict
-    """``fail`` if any rule does, else ``inconclusive`` if any is."""
+    """``fail`` if any rule does, else ``inconclusive`` if any is, else ``check``: the
+    rounds at hand cannot decide whether a case broke."""
     decision: Decision
     """The verdict as an answer; ``first_run``: it passes, with nothing to compare."""
     headline: str
@@ -176,6 +186,13 @@ class GateResult(Contract):
     """Cases that pass now and did not in the baseline."""
     not_compared: CaseList
     """Of those cases the ones that are gone, or that nothing can be compared by."""
+    p: float | None
+    """Of the exact test of ``fct_verdicts``, adjusted for the variants of the run
+    (Simes); ``None`` where it has nothing to test."""
+    newly_failing_by_chance: float | None
+    """Newly failing cases that chance gives on average if nothing changed."""
+    assumptions: list[str]
+    """What the runs at hand do not show and the test takes for granted."""
     n_cases_before: int
     """Cases that have a verdict or a score in the baseline."""
     change: float | None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
     from promptlab.warehouse_file import WarehouseFile
 
-EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4}
+EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4, "check": 3}
 
 
 def judge(
@@ -63,7 +63,7 @@ def _judged(
 
 
 def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:
-    """Return the worst exit code: 1 before 4 before 0.
+    """Return the worst exit code: 1 before 4 before 3 before 0.
 
     Args:
         results: Of the gate.
@@ -77,4 +77,4 @@ def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int
         if code == 4 and allow_inconclusive and before > missing:
             code = 0
         codes.add(code)
-    return next(code for code in (1, 4, 0) if code in codes)
+    return next(code for code in (1, 4, 3, 0) if code in codes)

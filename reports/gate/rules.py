@@ -13,6 +13,7 @@ from typing import Literal
 
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import (
+    CaseList,
     GatePolicy,
     GateRule,
     GateVerdict,
@@ -20,7 +21,7 @@ from promptlab.contracts.gate import (
     Significance,
 )
 from reports.printing.filters import Filters
-from reports.queries.gate import GateNumbers, TagCases
+from reports.queries.gate import Changes, GateNumbers, TagCases
 from reports.queries.rows import Row
 from reports.texts.catalogue import Catalogue
 
@@ -66,6 +67,8 @@ class Gate:
             yield self._alerts()
         if not policy.allow_missed_targets:
             yield self._targets()
+        if policy.regression.false_alarm is not None:
+            yield from self._chance(policy.regression.false_alarm)
         if policy.regression.max_drop is not None:
             yield self._drop(
                 "regression.max_drop",
@@ -115,6 +118,81 @@ class Gate:
                 total=before,
             )
             yield _rule("same_yardstick", None, None, verdict, note)
+
+    def _chance(self, limit: float) -> Iterator[GateRule]:
+        """More rounds fail than chance explains, or some fail and nobody can tell why.
+
+        A tenth of the false alarms is left to the overall score, which may fall where
+        no verdict changes; where nothing has a verdict it has all of them.
+        """
+        rule, changes = "regression.false_alarm", self.numbers.changes
+        if changes is None:
+            yield self._not_compared(rule, limit)
+            return
+        chance, score = changes.chance, changes.overall
+        is_tested = chance is not None or score.p_value is not None
+        is_nothing_shared = score.reason in _NOTHING_SHARED
+        if not is_tested and (is_nothing_shared or not changes.cases["broke"].n):
+            note = self._not_tested(score)
+            yield _rule(rule, None, limit, "inconclusive", note)
+            return
+        share = limit if chance is None else 2 * _SCORES_SHARE * limit
+        has_dropped = (
+            score.delta is not None
+            and score.delta < 0
+            and score.p_value is not None
+            and score.p_value <= share
+        )
+        p = score.p_value if chance is None else chance["p"]
+        fails = chance is not None and chance["p"] <= (1 - _SCORES_SHARE) * limit
+        if has_dropped and not fails:
+            yield _rule(rule, p, limit, "fail", score.conclusion)
+        elif fails and chance is not None:
+            yield self._by_chance(rule, limit, chance)
+        else:
+            yield _rule(rule, p, limit, "pass")
+            yield from self._check(changes)
+
+    def _by_chance(self, rule: str, limit: float, chance: Row) -> GateRule:
+        """More failed than chance explains, unless the errors were passes."""
+        with_errors = chance["p_errors_as_passes"]
+        if with_errors is not None and with_errors > limit:
+            note = self.texts.text("gate_note.errors_decide", n=chance["n_errors_now"])
+            return _rule(rule, chance["p"], limit, "inconclusive", note)
+        note = self.texts.text(
+            "gate_note.more_than_chance",
+            p=self.filters.p_value(chance["p"]),
+            expected=self.filters.number(chance["n_newly_failing_by_chance"], 1),
+        )
+        return _rule(rule, chance["p"], limit, "fail", note)
+
+    def _check(self, changes: Changes) -> Iterator[GateRule]:
+        """Cases newly fail, and the rounds at hand cannot decide whether they broke."""
+        chance, broke = changes.chance, changes.cases["newly_failing"]
+        n, names = broke.n, broke.case_ids
+        if chance is not None and chance["n_newly_failing"] > n:
+            n, names = chance["n_newly_failing"], chance["newly_failing"]
+        if not n:
+            return
+        asks = self.policy.regression.on_check == "run_again"
+        if chance is None or chance["n_newly_failing_by_chance"] is None:
+            note = self.texts.text("gate_note.check", n=n, cases=_named(names))
+        else:
+            note = self.texts.text(
+                "gate_note.check_by_chance",
+                n=n,
+                cases=_named(names),
+                passing=chance["n_newly_passing"],
+                expected=self.filters.number(chance["n_newly_failing_by_chance"], 1),
+            )
+        yield _rule(
+            "regression.on_check", float(n), 0.0, "check" if asks else "pass", note
+        )
+
+    def _not_tested(self, score: ScoreComparison) -> str:
+        if score.reason in _NOTHING_SHARED:
+            return self._not_comparable(score)
+        return self.texts.text("gate_note.nothing_judged")
 
     def _at_least(
         self, rule: str, limit: float | None, measure: str
@@ -217,6 +295,10 @@ class Gate:
         if changes is None:
             return self._not_compared(rule, 0.0)
         lost = changes.cases[kind]
+        if kind == "must_have_lost" and self.policy.regression.must_pass == "majority":
+            found = self._lost_by_majority(rule, lost, changes)
+            if found is not None:
+                return found
         if lost.n:
             note = self.texts.text(
                 f"gate_note.{kind}", n=lost.n, cases=_named(lost.case_ids)
@@ -229,6 +311,21 @@ class Gate:
             note = self.texts.text("gate_note.nothing_judged")
             return _rule(rule, None, 0.0, "inconclusive", note)
         return _rule(rule, 0.0, 0.0, "pass")
+
+    def _lost_by_majority(
+        self, rule: str, lost: CaseList, changes: Changes
+    ) -> GateRule | None:
+        """Must-haves that fail in fewer than most rounds are to be run again."""
+        if changes.chance is None or not lost.n:
+            return None
+        mostly = set(changes.chance["mostly_passing"] or ())
+        if any(case_id not in mostly for case_id in lost.case_ids):
+            return None
+        note = self.texts.text(
+            "gate_note.must_have_lost", n=lost.n, cases=_named(lost.case_ids)
+        )
+        asks = self.policy.regression.on_check == "run_again"
+        return _rule(rule, float(lost.n), 0.0, "check" if asks else "pass", note)
 
     def _coverage_of_baseline(self, limit: float) -> GateRule:
         """What broke may be among the cases that are not compared."""
@@ -313,6 +410,11 @@ class Gate:
         note = self.texts.text("gate_note.not_significant", conclusion=score.conclusion)
         return _rule(rule, drop, limit, "inconclusive", note)
 
+
+_SCORES_SHARE = 0.1
+"""Of the false alarms, what is left to the overall score where there are verdicts too.
+Its p-value is two-sided and only a fall counts, so that it is held against twice that.
+"""
 
 _IN_PARTS = frozenset({"dimension_unscored", "rounds_missing"})
 """Gaps that may be small: the policy's ``min_coverage`` is their limit."""

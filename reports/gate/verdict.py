@@ -25,7 +25,7 @@ from reports.gate.policy import Policy, built_in_policy
 from reports.gate.rules import Gate
 from reports.printing.filters import Filters
 from reports.queries.gate import GateNumbers, gate_numbers
-from reports.queries.rows import rows
+from reports.queries.rows import from_json, rows
 from reports.sentences.headline import headline
 from reports.texts.catalogue import catalogue
 
@@ -58,6 +58,7 @@ _DECISIONS: dict[GateVerdict, Decision] = {
     "pass": "ship",
     "fail": "do_not_ship",
     "inconclusive": "cannot_tell",
+    "check": "run_again",
 }
 
 
@@ -180,6 +181,7 @@ def _judged(
     if not rules:
         raise UsageError(f"{policy.name}: asks for nothing; `promptlab gate --init`")
     changes = numbers.changes
+    chance = None if changes is None else changes.chance
     verdict = _worst(rules)
     first = gate.is_first_run and verdict == "pass"
     nobody = CaseList(n=0, case_ids=[])
@@ -198,6 +200,11 @@ def _judged(
         broke=nobody if changes is None else changes.cases["broke"],
         fixed=nobody if changes is None else changes.cases["fixed"],
         not_compared=nobody if changes is None else changes.cases["not_compared"],
+        p=None if chance is None else chance["p"],
+        newly_failing_by_chance=(
+            None if chance is None else chance["n_newly_failing_by_chance"]
+        ),
+        assumptions=[] if chance is None else from_json(chance["assumptions"]) or [],
         n_cases_before=0 if changes is None else changes.n_cases,
         change=None if changes is None else changes.overall.delta,
         change_verdict=None if changes is None else changes.overall.verdict,
@@ -216,7 +223,9 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
     verdicts = {rule.verdict for rule in rules}
     if "fail" in verdicts:
         return "fail"
-    return "inconclusive" if "inconclusive" in verdicts else "pass"
+    if "inconclusive" in verdicts:
+        return "inconclusive"
+    return "check" if "check" in verdicts else "pass"
 
 
 def _advice(numbers: GateNumbers) -> list[Advice]:

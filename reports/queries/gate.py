@@ -232,6 +232,74 @@ order by gap, subject
 """
 
 
+# The test is against the reference runs of the baseline that a task has by itself.
+_CHANCE = """
+with asked as (
+
+    select
+        unnest($candidates) as candidate_task_id,
+        unnest($baselines) as baseline_task_id
+
+),
+
+-- the variants of a run share its false alarms: Simes, by Benjamini and Hochberg's steps
+stepped as (
+
+    select
+        verdicts.task_id, tasks.run_id, verdicts.p,
+        verdicts.p * count(*) over (partition by tasks.run_id)
+        / row_number() over (partition by tasks.run_id order by verdicts.p, task_id)
+            as p_stepped
+    from marts.fct_verdicts as verdicts
+    inner join marts.dim_tasks as tasks using (task_id)
+    where
+        verdicts.n_cases > 0
+        and tasks.run_id in (
+            select own.run_id
+            from marts.dim_tasks as own
+            where own.task_id in (select asked.candidate_task_id from asked)
+        )
+
+),
+
+adjusted as (
+
+    select
+        task_id,
+        min(p_stepped) over (
+            partition by run_id order by p, task_id
+            rows between current row and unbounded following
+        ) as p
+    from stepped
+
+)
+
+select
+    verdicts.task_id, adjusted.p, verdicts.p_errors_as_passes, verdicts.attained_level,
+    verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
+    verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
+    verdicts.assumptions,
+    (
+        select list(cases.case_id order by cases.p, cases.case_id)
+        from marts.fct_verdict_cases as cases
+        where cases.task_id = verdicts.task_id and cases.is_newly_failing
+    ) as newly_failing,
+    (
+        select list(cases.case_id order by cases.case_id)
+        from marts.fct_verdict_cases as cases
+        where
+            cases.task_id = verdicts.task_id
+            and 2 * cases.n_passed_now >= cases.n_rounds_now
+    ) as mostly_passing
+from marts.fct_verdicts as verdicts
+inner join asked
+    on
+        verdicts.task_id = asked.candidate_task_id
+        and verdicts.baseline_task_id = asked.baseline_task_id
+inner join adjusted on verdicts.task_id = adjusted.task_id
+"""
+
+
 @dataclass(frozen=True)
 class TagCases:
     """The cases of a task with one tag, by how they ended."""
@@ -256,6 +324,9 @@ class Changes:
     """By :data:`KINDS`."""
     n_cases: int
     """Cases of the baseline that have a verdict or a score there."""
+    chance: Row | None
+    """The row of ``fct_verdicts``, with lists of the newly failing cases and of those
+    of which at least half of the rounds pass; ``None`` where nothing was tested."""
     gaps: list[Row]
     """What judged the baseline and does not judge the task: ``gap``, ``subject``,
     ``name``, ``n_before``, ``n_now`` of ``fct_yardstick_gaps``."""
@@ -339,6 +410,7 @@ def gate_numbers(
         ("changes", _CHANGES, bool(pairs)),
         ("baseline", _CASES_OF_BASELINES, bool(pairs)),
         ("gaps", _GAPS, bool(pairs)),
+        ("chance", _CHANCE, bool(pairs)),
     ):
         for row in rows(con, sql, values) if wanted else []:
             found[row["task_id"]][name].append(row)
@@ -433,6 +505,7 @@ def _changes(
             for kind in KINDS
         },
         n_cases=sum(row["n"] for row in found["baseline"]),
+        chance=next(iter(found["chance"]), None),
         gaps=[
             row | {"name": speech.dimension(row["subject"], row["name"])}
             if row["gap"] in _OF_DIMENSIONS

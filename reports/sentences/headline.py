@@ -21,6 +21,7 @@ _TOLD_BY_CASES = frozenset(
     {"regression.allow_must_have_lost", "regression.allow_newly_failing"}
 )
 _TOLD_BY_CHANGE = "regression.max_drop"
+_BY_CHANCE = frozenset({"regression.false_alarm", "regression.on_check"})
 _TOLD_BY_NOTE = "all_rows"
 _NOTHING_SCORED = "min_coverage"
 _NOT_COMPARED = "regression.min_coverage"
@@ -130,10 +131,12 @@ def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
     texts = filters.catalogue
     said = [Piece(texts.text("headline.none_broke"))]
     if result.broke.n:
-        said = [Piece(texts.text("headline.broke", n=result.broke.n))]
+        known = "newly_fail" if result.decision == "run_again" else "broke"
+        said = [Piece(texts.text(f"headline.{known}", n=result.broke.n))]
         said += _named(result.broke, filters, named)
     if result.fixed.n:
-        said.append(Piece(texts.text("headline.fixed", n=result.fixed.n)))
+        known = "newly_pass" if result.decision == "run_again" else "fixed"
+        said.append(Piece(texts.text(f"headline.{known}", n=result.fixed.n)))
     return said
 
 
@@ -157,7 +160,12 @@ def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
 def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[str]:
     """Why a rule failed or could not be judged; nothing where it is said otherwise."""
     texts = filters.catalogue
-    if rule.rule in _TOLD_BY_CASES and (rule.verdict == "fail" or result.advice):
+    if rule.rule in _TOLD_BY_CASES and (
+        rule.verdict in ("fail", "check") or result.advice
+    ):
+        return
+    if rule.rule in _BY_CHANCE and rule.value is not None:
+        yield from _by_chance(rule, result, filters)
         return
     if rule.rule == _NOT_COMPARED or (
         rule.rule == _TOLD_BY_CHANGE and rule.value is not None
@@ -167,7 +175,7 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         n = int(rule.value or 0)
         yield texts.text("headline.missed_targets", n=n, names=rule.note)
         return
-    if rule.rule in {*_TOLD_BY_CASES, _TOLD_BY_CHANGE, _TOLD_BY_NOTE}:
+    if rule.rule in {*_TOLD_BY_CASES, *_BY_CHANCE, _TOLD_BY_CHANGE, _TOLD_BY_NOTE}:
         yield _clause(rule)
         return
     name = _name(rule, filters)
@@ -183,6 +191,19 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         value=_value(rule, rule.value, filters),
         limit=_value(rule, rule.limit, filters),
     )
+
+
+def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[str]:
+    """What chance explains; a fall of the score is told with the change."""
+    texts = filters.catalogue
+    expected = result.newly_failing_by_chance
+    if rule.verdict == "inconclusive":
+        yield _clause(rule)
+    elif rule.verdict == "check" and expected is not None:
+        said = filters.number(expected, 1)
+        yield texts.text("headline.by_chance", expected=said)
+    elif rule.verdict == "fail" and result.p == rule.value and result.p is not None:
+        yield texts.text("headline.more_than_chance", p=filters.p_value(result.p))
 
 
 def _clause(rule: GateRule) -> str:
