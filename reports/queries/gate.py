@@ -242,7 +242,7 @@ with asked as (
 
 ),
 
--- the variants of a run share its false alarms: Simes, by Benjamini and Hochberg's steps
+-- the variants of a run share its false alarms: Simes, by Benjamini-Hochberg steps
 stepped as (
 
     select
