@@ -21,6 +21,8 @@ NAV: dict[str, list[str]] = {
     "Files": ["docs/formats", "docs/matching", "docs/limits", "docs/privacy"],
     "Numbers": [
         "docs/numbers",
+        "docs/runs",
+        "docs/verdict",
         "docs/verdict-method",
         "docs/glossary",
         "docs/scorers",

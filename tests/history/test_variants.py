@@ -1,0 +1,424 @@
+"""Runs of several prompts and models: what is compared with what, and what is judged."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.database.rows import dictionaries
+from promptlab.warehouse import Warehouse
+
+
+@dataclass
+class Night:
+    """A run of promptfoo: each prompt on each provider, on each test."""
+
+    number: int
+    prompts: Sequence[tuple[str | None, str]] = (("short", "Be brief: {{q}}"),)
+    """Label and text; without a label promptfoo labels a prompt by its text."""
+    providers: Sequence[str] = ("small",)
+    asserted: Sequence[str] = ("x",)
+    fails: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Provider → tests that fail on it, whatever the prompt."""
+    tests: Sequence[str] = ("t1", "t2", "t3", "t4", "t5", "t6")
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """Test → what is asked, where it is not its name."""
+    rounds: int = 1
+
+    def write(self, folder: Path) -> Path:
+        columns = [
+            (provider, label, text)
+            for provider in self.providers
+            for label, text in self.prompts
+        ]
+        rows = [
+            self._row(index, column, test, n)
+            for index, column in enumerate(columns)
+            for test in self.tests
+            for n in range(self.rounds)
+        ]
+        document = {
+            "evalId": f"eval-{self.number}",
+            "config": {"description": "triage"},
+            "results": {
+                "version": 3,
+                "timestamp": f"2026-03-{self.number:02}T01:00:00.000Z",
+                "prompts": [
+                    {"raw": text, "label": label or text, "provider": provider,
+                     "id": f"{abs(hash(text)):040x}"}
+                    for provider, label, text in columns
+                ],
+                "results": rows,
+            },
+        }  # fmt: skip
+        file = folder / f"night{self.number}.json"
+        file.write_text(json.dumps(document), "utf-8")
+        return file
+
+    def _row(
+        self, index: int, column: tuple[str, str | None, str], test: str, n: int
+    ) -> dict[str, Any]:
+        provider, label, text = column
+        passed = test not in self.fails.get(provider, ())
+        checks = [
+            {"pass": passed, "score": float(passed), "reason": "",
+             "assertion": {"type": "contains", "value": value}}
+            for value in self.asserted
+        ]  # fmt: skip
+        asked = {"id": test, "q": self.variables.get(test, test)}
+        return {
+            "promptIdx": index, "testIdx": self.tests.index(test),
+            "id": f"{self.number}-{index}-{test}-{n}",
+            "provider": {"id": provider}, "prompt": {"raw": text, "label": label or text},
+            "response": {"output": "x" if passed else "no", "cached": False},
+            "score": float(passed), "success": passed,
+            "failureReason": 0 if passed else 1, "namedScores": {},
+            "gradingResult": {"pass": passed, "score": float(passed), "reason": "",
+                              "componentResults": checks},
+            "latencyMs": 5, "cost": 0.001, "vars": asked,
+            "testCase": {"vars": asked, "assert": [
+                {"type": "contains", "value": value} for value in self.asserted
+            ]},
+        }  # fmt: skip
+
+
+@pytest.fixture
+def warehouse(tmp_path, monkeypatch) -> Warehouse:
+    monkeypatch.chdir(tmp_path)
+    return Warehouse(tmp_path / "w.duckdb")
+
+
+def load(warehouse: Warehouse, *nights: Night, **given: str) -> list[Path]:
+    files = [night.write(Path.cwd()) for night in nights]
+    for file in files:
+        warehouse.ingest(file, **given)
+    warehouse.build()
+    return files
+
+
+def baselines(warehouse: Warehouse) -> dict[str, str | None]:
+    """Task → its baseline."""
+    with warehouse.built() as con:
+        found = dictionaries(con, "from marts.dim_task_baselines")
+    return {row["task_id"]: row["baseline_task_id"] for row in found}
+
+
+def variants(warehouse: Warehouse, night: int) -> list[str]:
+    with warehouse.built() as con:
+        found = con.execute(
+            "select variant from marts.dim_tasks where run_id = ? order by task_id",
+            [f"eval-{night}"],
+        ).fetchall()
+    return [row[0] for row in found]
+
+
+TWO = (("short", "Be brief: {{q}}"), ("steps", "Think first: {{q}}"))
+
+
+def test_each_variant_of_a_run_is_compared_with_itself(warehouse):
+    load(
+        warehouse,
+        Night(1, TWO, ("small", "large")),
+        Night(2, TWO, ("large", "small")),
+    )
+    assert variants(warehouse, 1) == [
+        "small × short", "small × steps", "large × short", "large × steps"
+    ]  # fmt: skip
+    found = baselines(warehouse)
+    assert found["eval-2/0"] == "eval-1/2"
+    assert found["eval-2/3"] == "eval-1/1"
+    assert found["eval-1/0"] is None
+
+
+EDITS = {
+    "the text of a labelled prompt": (
+        (("short", "Be very brief: {{q}}"), TWO[1]),
+        {"eval-2/0": "eval-1/0", "eval-2/1": "eval-1/1"},
+    ),
+    "a prompt added before the others": (
+        (("new", "Hi {{q}}"), *TWO),
+        {"eval-2/0": None, "eval-2/1": "eval-1/0", "eval-2/2": "eval-1/1"},
+    ),
+    "a prompt removed": (TWO[1:], {"eval-2/0": "eval-1/1"}),
+    "the list turned round": (
+        TWO[::-1],
+        {"eval-2/0": "eval-1/1", "eval-2/1": "eval-1/0"},
+    ),
+    "a label changed and its text kept": (
+        (("brief", TWO[0][1]), TWO[1]),
+        {"eval-2/0": "eval-1/0", "eval-2/1": "eval-1/1"},
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_of_the_prompts_ends_no_history(warehouse, edit):
+    prompts, expected = EDITS[edit]
+    load(warehouse, Night(1, TWO), Night(2, prompts))
+    found = baselines(warehouse)
+    assert {task: found[task] for task in expected} == expected
+
+
+def test_prompts_without_labels_keep_their_histories(warehouse):
+    plain = ((None, "One {{q}}"), (None, "Two {{q}}"))
+    load(
+        warehouse,
+        Night(1, plain),
+        Night(2, ((None, "One, edited {{q}}"), plain[1])),
+        Night(3, ((None, "New {{q}}"), (None, "One, edited {{q}}"), plain[1])),
+    )
+    found = baselines(warehouse)
+    assert (found["eval-2/0"], found["eval-2/1"]) == ("eval-1/0", "eval-1/1")
+    assert (found["eval-3/1"], found["eval-3/2"]) == ("eval-2/0", "eval-2/1")
+
+
+CHANGES: dict[str, tuple[dict[str, Any], int]] = {
+    "an assertion added": ({"asserted": ("x", "y")}, 6),
+    "an assertion changed": ({"asserted": ("z",)}, 6),
+    "the order of the tests": ({"tests": ("t6", "t5", "t4", "t3", "t2", "t1")}, 6),
+    "a test left out": ({"tests": ("t1", "t2", "t3", "t4", "t5")}, 5),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_case_is_the_same_whatever_is_asserted_of_it(warehouse, change):
+    changed, shared = CHANGES[change]
+    load(warehouse, Night(1), Night(2, **changed))
+    with warehouse.built() as con:
+        found = con.execute(
+            "select count(*) from marts.fct_case_changes"
+            " where candidate_task_id = 'eval-2/0' and is_comparable"
+        ).fetchone()
+    assert found == (shared,)
+
+
+def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch):
+    load(warehouse, Night(1), branch="main")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_HEAD_REF", "fix")
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    monkeypatch.setenv("GITHUB_SHA", "abc123")
+    load(warehouse, Night(2, fails={"small": ["t1"]}))
+    load(warehouse, Night(3, fails={"small": ["t1"]}))
+    found = baselines(warehouse)
+    assert found["eval-2/0"] == "eval-1/0"
+    assert found["eval-3/0"] == "eval-1/0"
+    with warehouse.built() as con:
+        rows = con.execute(
+            "select branch, commit_sha, is_base_branch from marts.dim_runs"
+            " order by run_id"
+        ).fetchall()
+    assert rows == [("main", None, True), *[("fix", "abc123", False)] * 2]
+
+
+def test_a_branch_without_a_run_of_the_base_branch_has_no_baseline(warehouse, capsys):
+    load(warehouse, Night(1), Night(2), branch="fix")
+    assert baselines(warehouse)["eval-2/0"] is None
+    assert run_cli(["gate", "--db", str(warehouse.settings.db)]) == 4
+    assert "no earlier run of this variant is of the base branch" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def gate(capsys, warehouse: Warehouse, *args: str) -> tuple[int, list[dict[str, Any]]]:
+    code = run_cli(
+        ["gate", *args, "--db", str(warehouse.settings.db), "--format", "json"]
+    )
+    out, err = capsys.readouterr()
+    found = json.loads(out) if out else err
+    return code, found if isinstance(found, list) else [found]
+
+
+def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, capsys):
+    broken = {"large": ["t1", "t2", "t3"]}
+    files = load(
+        warehouse,
+        Night(1, TWO, ("small", "large"), rounds=3),
+        Night(2, TWO, ("small", "large"), fails=broken, rounds=3),
+    )
+    for selection in ("latest", "eval-2", "triage", "night2.json", str(files[1])):
+        code, found = gate(capsys, warehouse, selection)
+        assert code == 1, selection
+        assert [each["decision"] for each in found] == [
+            "do_not_ship", "do_not_ship", "ship", "ship"
+        ], selection  # fmt: skip
+        assert found[0]["broke"]["case_ids"] == ["t1", "t2", "t3"]
+    assert gate(capsys, warehouse, "eval-2/0")[0] == 0
+    assert gate(capsys, warehouse, "eval-1")[0] == 0
+
+
+def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
+    load(warehouse, Night(1), run_name="nightly-1")
+    load(warehouse, Night(2, providers=("other",)), run_name="nightly-1")
+    code, found = gate(capsys, warehouse, "nightly-1")
+    assert [each["variant"] for each in found] == ["other × short", "small × short"]
+    assert code == 0
+
+
+def test_a_file_that_brought_nothing_is_told_from_a_task(warehouse, capsys):
+    load(warehouse, Night(1))
+    Path("other.json").write_text("{}")
+    code, (message,) = gate(capsys, warehouse, "other.json")
+    assert code == 2
+    assert "no task of the warehouse was loaded from it" in message
+
+
+def test_a_single_round_that_newly_fails_is_to_be_run_again(warehouse, capsys):
+    load(warehouse, Night(1), Night(2, fails={"small": ["t1"]}))
+    code, (found,) = gate(capsys, warehouse)
+    assert (code, found["decision"]) == (3, "run_again")
+    assert found["headline"].startswith("Run again: 1 case newly fails (t1)")
+    assert found["broke"]["case_ids"] == ["t1"]
+
+
+def test_a_policy_may_let_what_chance_explains_pass(warehouse, capsys):
+    load(warehouse, Night(1), Night(2, fails={"small": ["t1"]}))
+    policy = Path("policy.toml")
+    policy.write_text('[regression]\nfalse_alarm = 0.05\non_check = "pass"\n')
+    assert gate(capsys, warehouse, "--policy", str(policy))[0] == 0
+    policy.write_text("[regression]\nallow_newly_failing = false\n")
+    assert gate(capsys, warehouse, "--policy", str(policy))[0] == 1
+
+
+def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
+    """One case that broke in one of many variants is less surprising than in one."""
+
+    def p(night: int, providers: Sequence[str]) -> float:
+        load(
+            warehouse,
+            Night(night, providers=providers, rounds=3),
+            Night(night + 1, providers=providers, rounds=3, fails={"m0": ["t1", "t2"]}),
+            title=f"suite {night}",
+        )
+        _, found = gate(capsys, warehouse, f"eval-{night + 1}")
+        return next(each["p"] for each in found if each["variant"] == "m0 × short")
+
+    alone = p(1, ("m0",))
+    assert p(11, ("m0", "m1", "m2", "m3")) == pytest.approx(4 * alone)
+
+
+PATHS = (
+    ("evals/{title}/{variant}/{date}*.json", "evals/faq/big/2026-03-09-a.json",
+     ("faq", "big", "2026-03-09")),
+    ("{title}_{variant}.json", "deep/er/faq_big.json", ("faq", "big", None)),
+    ("**/{variant}/*.json", "x/y/small/1.json", ("triage", "small", None)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "path", "expected"), PATHS)
+def test_a_path_says_what_its_file_does_not(
+    tmp_path, monkeypatch, pattern, path, expected
+):
+    monkeypatch.chdir(tmp_path)
+    Path("promptlab.toml").write_text(f'[[sources]]\npath = "{pattern}"\n')
+    file = Path(path)
+    file.parent.mkdir(parents=True)
+    Night(1).write(tmp_path).rename(file)
+    assert run_cli(["ingest", path, "-q"]) == 0
+    assert run_cli(["build", "-q"]) == 0
+    with Warehouse("promptlab.duckdb").built() as con:
+        found = con.execute(
+            "select title, variant, strftime(created_at, '%Y-%m-%d') from marts.dim_tasks"
+        ).fetchone()
+    title, variant, day = expected
+    assert found == (title, variant, day or "2026-03-01")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("{model}/*.csv", "a path can hold {title}, {variant}, {date}"),
+        ("{title}/{title}.csv", "{title} stands twice"),
+        ("evals/*.csv", "says nothing: name {title} or {variant}"),
+    ],
+)
+def test_a_pattern_that_says_nothing_is_refused(
+    tmp_path, monkeypatch, capsys, pattern, message
+):
+    monkeypatch.chdir(tmp_path)
+    Path("promptlab.toml").write_text(f'[[sources]]\npath = "{pattern}"\n')
+    assert run_cli(["runs"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_another_title_of_a_loaded_file_replaces_the_first(warehouse):
+    load(warehouse, Night(1))
+    load(warehouse, Night(1), title="renamed")
+    with warehouse.built() as con:
+        assert con.execute("select title from marts.dim_tasks").fetchall() == [
+            ("renamed",)
+        ]
+
+
+def test_a_time_that_is_none_is_refused(warehouse, capsys):
+    Night(1).write(Path.cwd())
+    db = os.fspath(warehouse.settings.db)
+    assert run_cli(["ingest", "night1.json", "--time", "noon", "--db", db]) == 2
+    assert "expected a date or time such as" in capsys.readouterr().err
+
+
+def test_the_page_of_a_run_shows_its_variants_case_by_case(warehouse, tmp_path):
+    load(
+        warehouse,
+        Night(1, TWO, ("small", "large")),
+        Night(2, TWO, ("small", "large"), fails={"small": ["t2", "<b>"]}),
+    )
+    out = tmp_path / "out"
+    with warehouse.built() as con:
+        tasks = [
+            row[0]
+            for row in con.execute("select task_id from marts.dim_tasks").fetchall()
+        ]
+    written = warehouse.report(tasks, out, lang="en")
+    (page,) = [path for path in written if "runs" in path.parts]
+    text = page.read_text("utf-8")
+    assert text.count("<tr class=") == 1  # t2 alone fails anywhere
+    assert "large × short leads with 100.0." in text
+    assert ">t2<" in text
+    assert f'href="runs/{page.parent.name}/report.html"' in written[-1].read_text(
+        "utf-8"
+    )
+
+
+def test_a_run_of_one_variant_has_no_page_of_its_own(warehouse, tmp_path):
+    load(warehouse, Night(1))
+    written = warehouse.report(["eval-1/0"], tmp_path / "out", lang="en")
+    assert not [path for path in written if "runs" in path.parts]
+
+
+def test_run_ends_with_a_decision_for_each_title_and_its_page(warehouse, capsys):
+    Night(1, TWO).write(Path.cwd())
+    assert run_cli(["run", "night1.json", "--db", "w.duckdb", "--lang", "en"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("• First run: nothing to compare with; 6 of 6 cases passed.")
+    assert "triage  the worst of 2 variants: small × short" in out
+    assert out.splitlines()[-1] == "out/index.html"
+    assert "out/runs/triage/report.html" in out
+
+
+def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
+    tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    Path("promptlab.toml").write_text(
+        '[tables.t]\ncase = "id"\ninputs = ["q"]\nverdict = "ok"\nmodel = "m"\n'
+    )
+    for model, n_right in (("good", 38), ("bad", 20)):
+        lines = [f"c{n},q{n},{n < n_right},{model}" for n in range(40)]
+        Path(f"{model}.csv").write_text("\n".join(["id,q,ok,m", *lines]))
+    assert run_cli(["run", "good.csv", "bad.csv", "-q"]) == 0
+    assert run_cli(["leaderboard", "--format", "json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["variant"], first["overall_score"]) == ("good", 0.95)
+    assert (first["ci_low"], first["ci_high"]) == (
+        first["pass_rate_low"], first["pass_rate_high"]
+    )  # fmt: skip
+    assert (second["overall_score"], second["overlaps_leader"]) == (0.5, False)
+    assert run_cli(["compare", "latest", "--format", "json"]) in (0, 1, 3, 4, 5)
