@@ -138,7 +138,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CaseCell:
     """What a case came to with a variant."""
 
     status: str
@@ -153,7 +153,7 @@ class CaseLine:
     """A case with every variant; ``None`` where the variant does not have it."""
 
     case_id: str
-    cells: Sequence[Cell | None]
+    cells: Sequence[CaseCell | None]
     n_newly_failing: int
     n_failing: int
     is_split: bool
@@ -301,12 +301,12 @@ def _standing(row: Row) -> Standing:
 
 def _cell(
     found: Mapping[str, Any] | None, case_id: str, href: str | None
-) -> Cell | None:
+) -> CaseCell | None:
     if found is None:
         return None
     # a case that passed has nothing to look at
     link = None if href is None or found["status"] == "pass" else href
-    return Cell(
+    return CaseCell(
         found["status"],
         found["n"],
         found["passed"],

@@ -93,7 +93,8 @@ def command(
             for task_id, message in zip(task_ids, messages, strict=True)
         ]
         if call.format == "table":
-            print_lines(*map(str, paths))
+            for path in paths:
+                print_lines(str(path))
         else:
             print_rows(("mail",), [(str(path),) for path in paths], call.format)
         return 0
