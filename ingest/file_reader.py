@@ -16,6 +16,7 @@ from ingest.files.redaction import Redactor
 from ingest.foreign.copies import copy_problem, older_problem, replaced_problems
 from ingest.foreign.registry import TOOLS
 from ingest.formats import LINE_KINDS, read_batches
+from ingest.given import tell
 from ingest.ingested import FileLoad
 from ingest.raw.batch import ReadBatch
 from ingest.raw.load_log import (
@@ -214,6 +215,7 @@ class _Attempt:
                     load.records_loaded = load.records_rejected = 0
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
+            tell(reading, self._found.given)
             moment = self._reader.known.undated.get(self._sha256, self._started_at)
             self._undated += date_runs(reading, moment)
             if is_last and self._undated and not reading.rejected and reading.rows:
@@ -248,7 +250,6 @@ class _Attempt:
                 redacted=load.redacted,
                 started_at=self._started_at,
                 finished_at=datetime.now(UTC),
-                given=self._found.given,
                 more=not is_last,
             )
             yield given

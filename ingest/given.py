@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ingest.raw.rows import Reading
     from promptlab.contracts.sources import SourcePath
 
 _CI = {
@@ -55,11 +56,11 @@ CI_VARIABLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a call says of a file; columns of ``raw.loads``."""
+    """What a call says of a file; columns of ``raw.tasks``."""
 
-    given_title: str | None = None
-    given_variant: str | None = None
-    given_time: datetime | None = None
+    title: str | None = None
+    variant: str | None = None
+    created_at: datetime | None = None
     run_name: str | None = None
     branch: str | None = None
     base_branch: str | None = None
@@ -70,12 +71,8 @@ class Given:
     @property
     def identity(self) -> str | None:
         """What makes a file another one that is read again; ``None``: nothing."""
-        said = (self.given_title, self.given_variant, self.given_time)
+        said = (self.title, self.variant, self.created_at)
         return None if not any(said) else "|".join(str(each or "") for each in said)
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns by name."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 NOTHING = Given()
@@ -117,9 +114,9 @@ def given_by(
     of_ci = _of_ci(environ)
     source = "option" if branch or commit else of_ci.revision_source
     return Given(
-        given_title=title,
-        given_variant=variant,
-        given_time=moment,
+        title=title,
+        variant=variant,
+        created_at=moment,
         run_name=run_name,
         branch=branch or of_ci.branch,
         base_branch=base_branch or of_ci.base_branch,
@@ -140,9 +137,9 @@ def of_path(given: Given, path: Path, sources: Sequence[SourcePath]) -> Given:
         )
         return replace(
             given,
-            given_title=given.given_title or found.get("title"),
-            given_variant=given.given_variant or found.get("variant"),
-            given_time=given.given_time or (_moment(date) if date else None),
+            title=given.title or found.get("title"),
+            variant=given.variant or found.get("variant"),
+            created_at=given.created_at or (_moment(date) if date else None),
             branch=found.get("branch", given.branch) if of_source else given.branch,
             commit_sha=(
                 found.get("commit", given.commit_sha) if of_source else given.commit_sha
@@ -150,6 +147,17 @@ def of_path(given: Given, path: Path, sources: Sequence[SourcePath]) -> Given:
             revision_source="sources" if of_source else given.revision_source,
         )
     return given
+
+
+def tell(reading: Reading, given: Given) -> None:
+    """Write what the call says of a file into its tasks."""
+    tasks = reading.rows.get("tasks")
+    said = {each.name: getattr(given, each.name) for each in fields(given)}
+    if tasks is None or not any(value is not None for value in said.values()):
+        return
+    n = len(tasks["task_id"])
+    told = {name: [value] * n for name, value in said.items() if value is not None}
+    reading.rows["tasks"] = {**tasks, **told}
 
 
 def _of_ci(environ: Mapping[str, str]) -> Given:

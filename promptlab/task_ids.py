@@ -64,7 +64,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
         return those(_NEWEST_LOAD) or [resolve_task(con, wanted)]
     if wanted in WORDS:
         return [resolve_task(con, wanted)]
-    for column in ("tasks.task_id", "tasks.run_id", "loads.run_name", "tasks.title"):
+    for column in ("tasks.task_id", "tasks.run_id", "tasks.run_name", "tasks.title"):
         found = those(f"{column} = $wanted", wanted=wanted)
         if found:
             return found

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ingest.given import Given
 from ingest.raw.catalogue import BY_NAME
 from ingest.raw.rows import Reading, columns_of
 
@@ -40,8 +39,6 @@ class ReadBatch:
     """Rule → redacted values in the whole file; only its last batch has it."""
     started_at: datetime
     finished_at: datetime
-    given: Given
-    """What the call says of the file."""
     more: bool = False
     """More batches of this file follow."""
     abandoned: bool = False
@@ -154,8 +151,4 @@ def load_columns(
             for one in files
         ],
         "ingest_id": [ingest_id] * len(files),
-        **{
-            name: [one.given.columns()[name] for one in files]
-            for name in Given().columns()
-        },
     }

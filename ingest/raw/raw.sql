@@ -53,15 +53,7 @@ create table if not exists raw.loads (
     read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
     objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
     runs json,                          -- files of other tools: task → hash, equal for copies of one run; else null
-    ingest_id bigint,                   -- first load of the call that read it; null: loaded by an earlier schema version
-    given_title varchar,                -- title of its tasks, by option or [[sources]]; null: the file's own
-    given_variant varchar,              -- variant of its tasks, by option or [[sources]]; null: the file's own
-    given_time timestamptz,             -- When its tasks ran, by option or [[sources]]; null: the file's own
-    run_name varchar,                   -- --run-name: loads of one name are judged together
-    branch varchar,                     -- branch that was evaluated, by option or CI variable
-    base_branch varchar,                -- branch that it is compared with, by option or CI variable
-    commit_sha varchar,                 -- commit that was evaluated, by option or CI variable
-    revision_source varchar             -- option, or the CI system whose variables were read
+    ingest_id bigint                    -- first load of the call that read it; null: loaded by an earlier schema version
 );
 
 -- One problem of one record; they outlive the replacement of their file.
@@ -184,8 +176,11 @@ create table if not exists raw.tasks (
     settings json,                      -- temperature, seed and other settings of the model
     judge json,                         -- models and rubrics that judged the answers
     primary_metric varchar,             -- dimension that is the score, where no dimension has a weight
-    branch varchar,                     -- branch that was evaluated, where the file says it
-    commit_sha varchar                  -- commit that was evaluated, where the file says it
+    run_name varchar,                   -- --run-name: runs of one name are judged together
+    branch varchar,                     -- branch that was evaluated
+    base_branch varchar,                -- branch that it is compared with
+    commit_sha varchar,                 -- commit that was evaluated
+    revision_source varchar             -- option, sources, or the CI system that said branch and commit; null: the file
 );
 
 create table if not exists raw.cases (

@@ -52,18 +52,8 @@ UPGRADES: dict[int, tuple[str, ...]] = {
     4: (),
     5: ("alter table if exists raw.loads add column if not exists ingest_id bigint",),
     6: tuple(
-        f"alter table if exists raw.{table} add column {column} {kind}"
+        f"alter table if exists raw.{table} add column if not exists {column} {kind}"
         for table, columns in {
-            "loads": {
-                "given_title": "varchar",
-                "given_variant": "varchar",
-                "given_time": "timestamptz",
-                "run_name": "varchar",
-                "branch": "varchar",
-                "base_branch": "varchar",
-                "commit_sha": "varchar",
-                "revision_source": "varchar",
-            },
             "tasks": {
                 "provider": "varchar",
                 "prompt_name": "varchar",
@@ -72,8 +62,11 @@ UPGRADES: dict[int, tuple[str, ...]] = {
                 "settings": "json",
                 "judge": "json",
                 "primary_metric": "varchar",
+                "run_name": "varchar",
                 "branch": "varchar",
+                "base_branch": "varchar",
                 "commit_sha": "varchar",
+                "revision_source": "varchar",
             },
             "cases": {"cluster": "varchar"},
             "rounds": {"is_cached": "boolean"},

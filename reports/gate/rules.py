@@ -149,6 +149,9 @@ class Gate:
             yield _rule(rule, p, limit, "fail", score.conclusion)
         elif fails and chance is not None:
             yield self._by_chance(rule, limit, chance)
+        elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
+            yield _rule(rule, p, limit, "inconclusive", self._not_tested(score))
+            yield from self._check(changes)
         else:
             yield _rule(rule, p, limit, "pass")
             yield from self._check(changes)
@@ -190,8 +193,10 @@ class Gate:
         )
 
     def _not_tested(self, score: ScoreComparison) -> str:
-        if score.reason in _NOTHING_SHARED:
+        if score.verdict == "not_comparable":
             return self._not_comparable(score)
+        if score.n_judged:
+            return score.conclusion
         return self.texts.text("gate_note.nothing_judged")
 
     def _at_least(
@@ -431,6 +436,7 @@ _CEILINGS = {
     ("cost", "max_per_round"): "cost_mean",
 }
 _OF_ANSWERS = frozenset({"latency_p50", "latency_p95"})
+_UNDECIDED = frozenset({"inconclusive", "not_comparable"})
 _NOTHING_SHARED = frozenset({"no_shared_case", "no_comparable_case"})
 
 

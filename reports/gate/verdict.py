@@ -54,6 +54,11 @@ where baselines.task_id in (select unnest($tasks))
 _OURS = ("analysis", "results")
 """Kinds of tasks whose testset and dimensions are ours to extend."""
 
+_EARLIER = {
+    "partial": "gate_note.earlier_partial",
+    "branch": "gate_note.earlier_branch",
+}
+
 _DECISIONS: dict[GateVerdict, Decision] = {
     "pass": "ship",
     "fail": "do_not_ship",
@@ -167,9 +172,7 @@ def _of_history(
         elif row["baseline_task_id"] is not None:
             found[task_id] = row["baseline_task_id"]
         elif row["why_no_earlier"] is not None:
-            why_not[task_id] = filters.catalogue.text(
-                f"gate_note.earlier_{row['why_no_earlier']}"
-            )
+            why_not[task_id] = filters.catalogue.text(_EARLIER[row["why_no_earlier"]])
     return found, why_not
 
 

@@ -475,6 +475,7 @@ def _numbers(
 
 _OF_DIMENSIONS = frozenset(
     {
+        "dimension_changed",
         "dimension_removed",
         "dimension_unscored",
         "dimension_unweighted",

@@ -21,8 +21,9 @@ _TOLD_BY_CASES = frozenset(
     {"regression.allow_must_have_lost", "regression.allow_newly_failing"}
 )
 _TOLD_BY_CHANGE = "regression.max_drop"
-_BY_CHANCE = frozenset({"regression.false_alarm", "regression.on_check"})
-_TOLD_BY_NOTE = "all_rows"
+_TESTED = "regression.false_alarm"
+_BY_CHANCE = frozenset({_TESTED, "regression.on_check"})
+_TOLD_BY_NOTE = frozenset({"all_rows", "same_yardstick"})
 _NOTHING_SCORED = "min_coverage"
 _NOT_COMPARED = "regression.min_coverage"
 
@@ -102,7 +103,7 @@ def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[
 def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
     """Why the decision is what it is, beside the cases that broke; each reason once."""
     deciding = [r for r in result.rules if r.verdict == result.verdict != "pass"]
-    if any(r.rule == _TOLD_BY_CHANGE and r.value is not None for r in deciding):
+    if any(_is_told_by_change(rule, result) for rule in deciding):
         yield _change(result, filters)
     reasons = [text for rule in deciding for text in _reason(rule, result, filters)]
     for text in dict.fromkeys(reasons):
@@ -175,7 +176,7 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         n = int(rule.value or 0)
         yield texts.text("headline.missed_targets", n=n, names=rule.note)
         return
-    if rule.rule in {*_TOLD_BY_CASES, *_BY_CHANCE, _TOLD_BY_CHANGE, _TOLD_BY_NOTE}:
+    if rule.rule in {*_TOLD_BY_CASES, *_BY_CHANCE, _TOLD_BY_CHANGE, *_TOLD_BY_NOTE}:
         yield _clause(rule)
         return
     name = _name(rule, filters)
@@ -193,10 +194,20 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
     )
 
 
+def _is_told_by_change(rule: GateRule, result: GateResult) -> bool:
+    """Whether the overall score decided, and not the cases."""
+    by_score = rule.rule == _TOLD_BY_CHANGE or (
+        rule.rule == _TESTED and result.p is None
+    )
+    return by_score and rule.value is not None
+
+
 def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[str]:
     """What chance explains; a fall of the score is told with the change."""
     texts = filters.catalogue
     expected = result.newly_failing_by_chance
+    if _is_told_by_change(rule, result):
+        return
     if rule.verdict == "inconclusive":
         yield _clause(rule)
     elif rule.verdict == "check" and expected is not None:

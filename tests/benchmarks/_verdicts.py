@@ -29,11 +29,11 @@ create schema staging;
 create schema intermediate;
 create schema marts;
 create schema policy;
-create table staging.stg_tasks__tasks (
-    task_id varchar, title varchar, model varchar, prompt_version varchar, created_at timestamptz
+create table intermediate.int_task_variants (
+    task_id varchar, title varchar, variant varchar, prompt_hash varchar, run_number bigint,
+    is_whole boolean, is_base_branch boolean
 );
 create table intermediate.int_task_baselines (task_id varchar, baseline_task_id varchar);
-create table intermediate.int_partial_tasks (task_id varchar, n_rows_held bigint);
 create table intermediate.int_case_rounds (
     task_id varchar, case_id varchar, n_rounds bigint, n_passed bigint, n_errors bigint,
     is_first_passed boolean, has_copies boolean
@@ -85,18 +85,17 @@ def fill(
     """
     n_suites, _, n_runs = suites.rounds.shape
     for table in (
-        "staging.stg_tasks__tasks", "intermediate.int_task_baselines",
+        "intermediate.int_task_variants", "intermediate.int_task_baselines",
         "intermediate.int_case_rounds", "intermediate.int_case_contents",
         "intermediate.int_comparisons_to_build",
     ):  # fmt: skip
         con.execute(f"truncate table {table}")
     con.execute(
         """
-        insert into staging.stg_tasks__tasks
+        insert into intermediate.int_task_variants
         select
             suite || '-' || run, 'suite ' || suite, 'm',
-            'v' || list_extract(?::bigint[], run + 1),
-            timestamptz '2026-01-01' + to_days(run::int)
+            'v' || list_extract(?::bigint[], run + 1), run + 1, true, true
         from range(?) as suites (suite), range(?) as runs (run)
         """,
         [list(versions) or [1] * n_runs, n_suites, n_runs],

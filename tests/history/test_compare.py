@@ -16,7 +16,11 @@ from promptlab.warehouse import Warehouse
     ("args", "code", "message"),
     [
         (("lonely-1",), 5, "lonely-1 is the first task of its title"),
-        (("previous", "lonely-1"), 5, "lonely-1 is the first task titled 'lonely'"),
+        (
+            ("previous", "lonely-1"),
+            5,
+            "lonely-1 is the first task of its variant titled 'lonely'",
+        ),
         (("lonely-1", "lonely-1"), 2, "cannot be compared with itself"),
         (("lonely", "equal"), 2, "begin so: equal-1, equal-2, equal-but-few-1"),
         (("lonely-1", "nothing"), 2, "nothing: there is no such task"),

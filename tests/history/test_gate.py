@@ -68,7 +68,7 @@ def test_the_built_in_policy_explains_every_rule_there_is():
         if name not in model.model_fields_set
     }
     assert unused == set()
-    assert parse_policy(default_policy(), "default").regression.max_drop == 0
+    assert parse_policy(default_policy(), "default").regression.false_alarm == 0.05
 
 
 def test_init_prints_the_policy_and_needs_no_warehouse(cli):
@@ -80,13 +80,13 @@ def test_init_prints_the_policy_and_needs_no_warehouse(cli):
 @pytest.mark.parametrize(
     ("task", "code", "verdicts"),
     [
-        ("improved-2", 0, {"regression.max_drop": "pass"}),
-        ("equal-2", 0, {"regression.max_drop": "pass"}),
-        ("regressed-2", 1, {"regression.max_drop": "fail"}),
+        ("improved-2", 0, {"regression.false_alarm": "pass"}),
+        ("equal-2", 0, {"regression.false_alarm": "pass"}),
+        ("regressed-2", 1, {"regression.false_alarm": "fail"}),
         ("must-lost-2", 1, {"regression.allow_must_have_lost": "fail"}),
-        ("one-case-2", 4, {"regression.max_drop": "inconclusive"}),
-        ("unsure-2", 4, {"regression.allow_newly_failing": "inconclusive"}),
-        ("lonely-1", 0, {"regression.max_drop": "skipped"}),
+        ("one-case-2", 4, {"regression.false_alarm": "inconclusive"}),
+        ("unsure-2", 4, {"regression.false_alarm": "inconclusive"}),
+        ("lonely-1", 0, {"regression.false_alarm": "skipped"}),
         ("strangers-2", 4, {"regression.allow_must_have_lost": "inconclusive"}),
     ],
 )
@@ -239,7 +239,9 @@ def test_the_step_summary_is_appended_to_where_it_is_named(cli, tmp_path, monkey
     assert code == 1
     assert summary.read_text("utf-8") == "# before\n" + out
     assert out.startswith("**Do not ship: ")
-    assert "| regression.max\\_drop | 0.2675 | 0 | fail |" in out
+    assert re.search(
+        r"\| regression\.false\\_alarm \| [\d.e-]+ \| 0\.05 \| fail \|", out
+    )
 
 
 def test_an_unwritable_step_summary_is_a_settings_error(cli, tmp_path, monkeypatch):
@@ -253,12 +255,12 @@ def test_junit_has_a_test_per_rule_and_never_shows_the_unjudged_as_green(cli):
     _, out, _ = cli("gate", "one-case-2", "--format", "junit", "--lang", "en")
     suite = ET.fromstring(out.encode()).find("testsuite")
     assert suite is not None
-    assert (suite.get("failures"), suite.get("errors")) == ("0", "2")
+    assert (suite.get("failures"), suite.get("errors")) == ("0", "1")
     kinds = {
         case.get("name"): [child.tag for child in case]
         for case in suite.iter("testcase")
     }
-    assert kinds["regression.max_drop"] == ["error"]
+    assert kinds["regression.false_alarm"] == ["error"]
     assert kinds["allow_missed_targets"] == []
     assert kinds["min_coverage"] == []
 

@@ -48,7 +48,7 @@ def gate_of(result: AnalysisResult) -> GateResult:
         ("improved-2", "Ship: no case broke; +26.8 points, more than chance."),
         ("regressed-2", "Do not ship: −26.8 points, more than chance; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
         ("tagged-2", "Do not ship: the share of rounds in error is 12.5%, the limit 5.0%; no case broke; ±0.0 points, as good as no change."),
-        ("other-rules-2", "Cannot tell: the scores cannot be compared (no dimension with a weight is comparable); no case broke."),
+        ("other-rules-2", "Cannot tell: QUALITY is scored in another way than in the baseline; no case broke."),
         ("one-case-2", "Cannot tell: −80.0 points may be chance; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
         ("unscored-2", "Cannot tell: no round has a score from 0 to 1; the scores cannot be compared (no case has a score on both sides); no case could be judged right or wrong: name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
         ("lonely-1", "First run: nothing to compare with; no case could be judged right or wrong: give a dimension a `pass_score` in its parameters, or name a testset (`--testset`, or `env.testset` of the task), or give the cases golden answers and the task a dimension `accuracy`."),
@@ -113,7 +113,7 @@ def test_a_task_that_lost_a_case_never_ships_and_names_it(results):
     for result in results:
         gate = gate_of(result)
         if gate.broke.n:
-            assert gate.decision == "do_not_ship"
+            assert gate.decision not in ("ship", "first_run")
             assert gate.broke.case_ids[0] in gate.headline
         if gate.decision == "ship":
             assert gate.n_judged_twice

@@ -124,7 +124,16 @@ CODES: dict[str, list[Codes]] = {
     "decision_sign": [of_type(gate.Decision)],
     "default_dimension": [of_seed("default_dimensions", "dimension_id")],
     "evidence_sentence": [of_macro("scoring/evidence_code.sql")],
-    "gate_rule": [of_policy, of("all_rows", "allow_critical_alerts", "same_yardstick")],
+    "gate_rule": [
+        of_policy,
+        of(
+            "all_rows",
+            "allow_critical_alerts",
+            "same_yardstick",
+            "regression_false_alarm",
+            "regression_on_check",
+        ),
+    ],
     "gate_verdict": [of_type(gate.RuleVerdict)],
     "direction": [of("higher_better", "lower_better")],
     "measure": [lambda: set(WHOLE_UNITS)],

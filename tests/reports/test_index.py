@@ -71,7 +71,7 @@ def test_old_runs_are_counted_not_listed(marts):
     marts.execute("""
         insert into marts.dim_tasks by name
         select
-            'old-' || n as task_id, title, prompt_version, model,
+            'old-' || n as task_id, title, variant, -n as run_number, prompt_version, model,
             created_at - n * interval 1 day as created_at
         from marts.dim_tasks, (select unnest(range(1, 41)) as n)
         where task_id = 'run-20241003-001'

@@ -138,20 +138,20 @@ def test_the_graph_runs_one_way(models):
     assert backwards == []
 
 
-def test_no_chain_of_models_is_longer_than_twenty(models):
+def test_no_chain_of_models_is_longer_than_twenty_five(models):
     parents = {m["unique_id"]: read(m) for m in models}
 
     @functools.cache
     def chain(model: str) -> tuple[str, ...]:
         return (*max(map(chain, parents[model]), key=len, default=()), model)
 
-    assert len(max(map(chain, parents), key=len)) <= 20
+    assert len(max(map(chain, parents), key=len)) <= 25
 
 
 def test_a_model_is_a_page(models):
-    """Of twenty models at most one has more than 150 lines."""
+    """Of twenty models at most one has more than 160 lines."""
     lengths = sorted(len(m["raw_code"].splitlines()) for m in models)
-    assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 150
+    assert statistics.quantiles(lengths, n=20, method="inclusive")[-1] <= 160
 
 
 def test_an_intermediate_model_is_described_in_its_yaml_and_nowhere_else(models):

@@ -1,8 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- The result that each result is compared with: the newest whole one of an earlier run on the
--- base branch, of the same variant; else with the same prompt on the same provider; else, where
--- both runs have one variant only and the earlier one does not come again, that one.
 with
 
 tasks as (select * from {{ ref('int_task_variants') }}),

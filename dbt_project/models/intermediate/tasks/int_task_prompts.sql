@@ -1,4 +1,5 @@
--- The most specific prompt counts: the task's own, else that of its variant, else the pipeline's.
+{{ config(materialized='table', unique_key='task_id') }}
+
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),

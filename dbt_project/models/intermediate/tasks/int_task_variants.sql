@@ -1,8 +1,5 @@
-{{ config(materialized='table') }}
+{{ config(materialized='table', unique_key='task_id') }}
 
--- What of a title each task is a result of. The name has to survive edits of the prompt and of
--- its neighbours: a labelled prompt goes by its label, one without a label by the place where
--- its text was first seen.
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),

@@ -1,9 +1,9 @@
-{{ config(materialized='table') }}
+{{ config(materialized='view') }}
 
 with
 
-prompts as (select * from {{ ref('int_task_prompts') }}),
-variants as (select * from {{ ref('int_task_variants') }}),
+prompts as (select * from {{ ref('dim_task_prompts') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
 
 final as (
 
@@ -16,14 +16,14 @@ final as (
         count(*) as n_tasks,
 
         ---------- timestamps
-        min(variants.created_at) as first_created_at,
-        max(variants.created_at) as last_created_at,
+        min(tasks.created_at) as first_created_at,
+        max(tasks.created_at) as last_created_at,
 
         ---------- json
         min(prompts.prompt) as prompt
 
     from prompts
-    inner join variants using (task_id)
+    inner join tasks using (task_id)
     group by prompts.prompt_hash
 
 )

@@ -1,29 +1,26 @@
-{{ config(materialized='table') }}
+{{ config(materialized='view') }}
 
 with
 
-variants as (select * from {{ ref('int_task_variants') }}),
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
 
 joined as (
 
     select
-        variants.*,
-        tasks.model,
+        tasks.*,
         loads.ingest_id,
-        first_value(variants.run_id) over newest_first as newest_run_id,
+        first_value(tasks.run_id) over newest_first as newest_run_id,
         first_value(loads.ingest_id) over newest_first as newest_ingest_id,
         row_number() over (
-            partition by variants.title, variants.variant
-            order by variants.run_number desc, variants.task_id desc
+            partition by tasks.title, tasks.variant
+            order by tasks.run_number desc, tasks.task_id desc
         ) as recency
 
-    from variants
-    inner join tasks using (task_id)
+    from tasks
     left join loads using (load_id)
     window newest_first as (
-        partition by variants.title order by variants.run_number desc, variants.task_id desc
+        partition by tasks.title order by tasks.run_number desc, tasks.task_id desc
     )
 
 ),

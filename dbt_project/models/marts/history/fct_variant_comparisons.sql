@@ -1,4 +1,4 @@
-{{ config(unique_key='title', meta={'batch': 'titles'}) }}
+{{ config(unique_key='title', meta={'batch': 'titles', 'mentions': ['leader_task_id']}) }}
 
 -- The current variants of a title against the best of them, case by case.
 with
@@ -7,7 +7,10 @@ variants as (
     select * from {{ ref('dim_variants') }} where {{ in_this_build('titles') }} and is_current
 ),
 tasks as (select * from {{ ref('dim_tasks') }} where not is_partial),
-summaries as (select * from {{ ref('fct_task_summaries') }}),
+summaries as (
+    select * from {{ ref('fct_task_summaries') }}
+    where task_id in (select variants.newest_task_id from variants)
+),
 case_results as (
     select * from {{ ref('fct_case_results') }}
     where task_id in (select variants.newest_task_id from variants)

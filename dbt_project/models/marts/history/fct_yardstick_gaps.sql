@@ -86,6 +86,11 @@ of_dimensions as (
                 then 'dimension_unweighted'
             when dimensions.baseline_has_verdict and not dimensions.has_verdict
                 then 'verdict_removed'
+            when
+                dimensions.reason in (
+                    'scorer_differs', 'judge_differs', 'scoring_mode_differs', 'parameters_differ'
+                )
+                then 'dimension_changed'
             when scored_dimensions.n_now < scored_dimensions.n_before
                 then 'dimension_unscored'
         end as gap,
@@ -93,7 +98,7 @@ of_dimensions as (
         dimensions.name,
         scored_dimensions.n_before,
         case
-            when dimensions.reason = 'dimension_removed' then 0
+            when dimensions.reason = 'dimension_removed' or gap = 'dimension_changed' then 0
             else scored_dimensions.n_now
         end as n_now
 

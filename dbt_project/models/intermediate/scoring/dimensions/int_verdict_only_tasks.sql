@@ -1,6 +1,5 @@
 {{ config(materialized=view_of_step()) }}
 
--- Tasks of other tools that say pass or fail and have no score: passing is their score.
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
