@@ -94,7 +94,7 @@ matched as (
             and of_title.is_eligible
             and of_title.is_alone
             and looked_up.is_alone
-            and of_title.last_run < looked_up.run_number
+            and looked_up.run_number > of_title.last_run
 
 ),
 

@@ -33,7 +33,9 @@ scored as (
     window best_first as (
         partition by variants.title
         order by
-            summaries.overall_score desc, summaries.pass_rate desc nulls last, variants.variant
+            summaries.overall_score desc,
+            summaries.pass_rate desc nulls last,
+            variants.variant asc
     )
 
 ),
