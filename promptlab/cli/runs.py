@@ -39,6 +39,7 @@ _TABLE = Table(
         Column("run", ident, "run_id"),
         Column("model", plain, "model"),
         Column("branch", plain, "branch"),
+        Column("commit", ident, "commit_sha"),
         Column("grade", plain, "grade"),
         Column("at", plain, "created_at"),
         Column("pass rate", score, "pass_rate"),

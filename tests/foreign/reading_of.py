@@ -41,10 +41,10 @@ def table(reading: Reading, name: str) -> pl.DataFrame:
     return pl.DataFrame(reading.rows.get(name, {}), infer_schema_length=None)
 
 
-def one_task(reading: Reading, prompt: str | None = None) -> str:
-    """The id of the task; of several, the one whose title has a word in it."""
+def one_task(reading: Reading, model: str | None = None) -> str:
+    """The id of the task; of several, the one of a model."""
     tasks = table(reading, "tasks")
-    if prompt is not None:
-        tasks = tasks.filter(pl.col("title").str.contains(prompt, literal=True))
+    if model is not None:
+        tasks = tasks.filter(pl.col("model") == model)
     assert tasks.height == 1
     return str(tasks["task_id"][0])

@@ -16,6 +16,7 @@ from promptlab.contracts.table_mapping import TableMapping
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from reports import FORMATS
+from reports.write import RUNS
 from tests.foreign.reading_of import DATA
 
 
@@ -59,6 +60,12 @@ def pair(warehouse: Warehouse) -> tuple[str, str]:
     return early, late
 
 
+def report_in(out: Path) -> str:
+    """The one report of a task below a folder; the pages of runs are others."""
+    (page,) = (path for path in out.rglob("report.html") if RUNS not in path.parts)
+    return page.read_text("utf-8")
+
+
 def test_a_result_holds_every_assertion_of_the_tool(
     warehouse: Warehouse, column: str
 ) -> None:
@@ -79,7 +86,7 @@ def test_a_report_says_first_which_assertion_does_not_hold_and_why(
     warehouse: Warehouse, column: str, tmp_path: Path
 ) -> None:
     warehouse.report([column], tmp_path, formats=["html", "md", "junit"])
-    (page,) = (path.read_text("utf-8") for path in tmp_path.rglob("report.html"))
+    page = report_in(tmp_path)
     (markdown,) = (path.read_text("utf-8") for path in tmp_path.rglob("*.md"))
     (junit,) = (path.read_text("utf-8") for path in tmp_path.rglob("*.xml"))
     broken = [
@@ -103,7 +110,7 @@ def test_what_a_case_is_not_asserted_of_is_no_missing_score(
     warehouse: Warehouse, column: str, tmp_path: Path
 ) -> None:
     warehouse.report([column], tmp_path, formats=["html"])
-    (page,) = (path.read_text("utf-8") for path in tmp_path.rglob("report.html"))
+    page = report_in(tmp_path)
     cases = page.partition('<section id="cases"')[2]
     assert "no score has arrived)" not in cases
     assert "Scored " not in re.sub(r'<span class="why">.*?</span>', "", cases)
@@ -127,7 +134,7 @@ def test_numbers_on_a_scale_of_their_own_stand_in_each_form_of_a_comparison(
     document = json.loads(capsys.readouterr().out)
     run_cli(["compare", *pair, *db, "--format", "md"])
     markdown = capsys.readouterr().out
-    (page,) = (path.read_text("utf-8") for path in tmp_path.rglob("report.html"))
+    page = report_in(tmp_path)
     assert "characters" in table.partition("measure")[2]
     assert [each["name"] for each in document["measures"]] == [
         each.name for each in comparison.measures
@@ -165,10 +172,11 @@ def test_every_kind_of_report_can_be_written_of_every_tool(
 ) -> None:
     tasks = every_tool.sql(
         "select any_value(task_id) from marts.dim_tasks"
-        " group by source_kind, title order by all"
+        " group by source_kind, title, variant order by all"
     )["any_value(task_id)"].to_list()
     written = every_tool.report(tasks, tmp_path, formats=[*FORMATS], lang=lang)
-    assert len(written) == len(tasks) * len(FORMATS) + 1
+    pages = [path for path in written if RUNS not in path.parts]
+    assert len(pages) == len(tasks) * len(FORMATS) + 1
 
 
 def test_a_mail_quotes_the_assertion_that_failed_and_the_answer(
@@ -178,7 +186,7 @@ def test_a_mail_quotes_the_assertion_that_failed_and_the_answer(
     case = next(c for c in result.case_results if c.status == "fail")
     broken = next(a for a in case.assertions if a.status == "fail")
     answer = next(r for r in case.rounds if r.round_id == broken.round_id).answer
-    [mail, _] = warehouse.report([column], tmp_path, formats=["email"], lang="en")
+    [mail, *_] = warehouse.report([column], tmp_path, formats=["email"], lang="en")
     parsed = message_from_bytes(mail.read_bytes(), policy=default)
     text = parsed.get_body(("plain",)).get_content()
     told = text[text.index(case.case_id) :].splitlines()[1:4]

@@ -30,7 +30,7 @@ def _case(rows: pl.DataFrame, starts_with: str) -> pl.DataFrame:
 
 def test_a_column_is_a_task_of_one_prompt_on_one_model(once: Reading) -> None:
     tasks = table(once, "tasks")
-    assert tasks["title"].to_list() == ["rivers / early", "rivers / late"]
+    assert tasks["title"].to_list() == ["rivers", "rivers"]
     assert tasks["model"].to_list() == ["early", "late"]
     assert set(tasks["prompt_version"]) == {"ask-v1"}
     assert set(tasks["source_kind"]) == {"promptfoo"}
