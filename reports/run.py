@@ -127,7 +127,7 @@ limit $most
 
 
 @dataclass(frozen=True)
-class Column:
+class VariantColumn:
     """A variant and its newest task."""
 
     row: Row
@@ -165,7 +165,7 @@ class Decided:
 
     headline: HeadlineView
     href: str | None
-    columns: Sequence[Column]
+    columns: Sequence[VariantColumn]
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class RunView:
     """The worst of its variants."""
     decided: Sequence[Decided]
     """The worst first."""
-    columns: Sequence[Column]
+    columns: Sequence[VariantColumn]
     """The leader first."""
     lines: Sequence[CaseLine]
     n_cases: int
@@ -222,7 +222,7 @@ def read_run(
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
     is_linked = len(cases) * len(task_ids) <= MOST_LINKED_CELLS
     columns = [
-        Column(
+        VariantColumn(
             row,
             headline_view(
                 gates[row["task_id"]], lambda case: CaseRef(case, case_anchor(case))
@@ -282,9 +282,9 @@ def _newest(view: RunView) -> datetime:
     return max(times)
 
 
-def _decided(columns: Sequence[Column]) -> list[Decided]:
+def _decided(columns: Sequence[VariantColumn]) -> list[Decided]:
     """Put together the variants of which the same is said."""
-    alike: dict[str, list[Column]] = {}
+    alike: dict[str, list[VariantColumn]] = {}
     for column in columns:
         alike.setdefault(column.headline.gate.headline, []).append(column)
     found = [Decided(each[0].headline, each[0].href, each) for each in alike.values()]

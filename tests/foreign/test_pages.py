@@ -102,7 +102,7 @@ def test_a_report_says_first_which_assertion_does_not_hold_and_why(
     for text in (markdown, junit):
         assert "Expected output to contain" in text
     assert "weight 3" in page
-    assert "holds from 0.5" in page
+    assert "at least 0.5" in page
     assert "assertions hold" in page
 
 

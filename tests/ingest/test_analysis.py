@@ -523,7 +523,7 @@ def test_no_nesting_is_too_deep_to_be_refused(place):
 def test_unknown_keys_are_named_once_with_the_nearest_known_one():
     changed = document()
     changed["owner"] = "x"
-    changed["task"]["branch"] = "x"
+    changed["task"]["region"] = "x"
     changed["dimensions"][0]["wight"] = 1
     for each in changed["cases"]:
         each["rounds"][0]["latency"] = 5
@@ -534,7 +534,7 @@ def test_unknown_keys_are_named_once_with_the_nearest_known_one():
     said = {p.pointer: p.message for p in reading.problems}
     assert set(said) == {
         "/owner",
-        "/task/branch",
+        "/task/region",
         "/dimensions/0/wight",
         "/cases/0/rounds/0/latency",
         "/cases/0/baselines/0/note",

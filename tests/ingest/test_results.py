@@ -128,6 +128,7 @@ def test_a_result_becomes_a_task_a_case_and_a_round():
         "judge_feedback": "好",
         "overall_score": 8.5,
         "reported_must_have_pass": True,
+        "reported_status": None,
     }
     assert reading.keys == [("task", "refunds/v2/nightly")]
     assert reading.problems == []

@@ -119,7 +119,7 @@ def test_what_a_word_stands_for_may_be_missing(run, register):
     code, _, err = run("score", "previous")
     assert (code, err) == (
         5,
-        "promptlab: previous: t/1 is the first task titled 't/1'\n",
+        "promptlab: previous: t/1 is the first task of its variant titled 't/1'\n",
     )
     code, _, err = run("score", "baseline")
     assert code == 5
