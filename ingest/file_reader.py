@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,6 @@ from ingest.files.redaction import Redactor
 from ingest.foreign.copies import copy_problem, older_problem, replaced_problems
 from ingest.foreign.registry import TOOLS
 from ingest.formats import LINE_KINDS, read_batches
-from ingest.given import tell
 from ingest.ingested import FileLoad
 from ingest.raw.batch import ReadBatch
 from ingest.raw.load_log import (
@@ -215,7 +214,7 @@ class _Attempt:
                     load.records_loaded = load.records_rejected = 0
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
-            tell(reading, self._found.given)
+            _tell(reading, self._found.given.columns())
             moment = self._reader.known.undated.get(self._sha256, self._started_at)
             self._undated += date_runs(reading, moment)
             if is_last and self._undated and not reading.rejected and reading.rows:
@@ -360,6 +359,15 @@ class _Attempt:
             mapping=self._found.mapping,
             redact=self._redactor.redact,
         )
+
+
+def _tell(reading: Reading, given: Mapping[str, object]) -> None:
+    """Write what the call says of a file into its tasks."""
+    tasks = reading.rows.get("tasks")
+    if tasks is not None and given:
+        n = len(tasks["task_id"])
+        told = {name: [value] * n for name, value in given.items()}
+        reading.rows["tasks"] = {**tasks, **told}
 
 
 def _sha256(file: InputFile, source: Source) -> str:

@@ -16,7 +16,6 @@ from promptlab.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ingest.raw.rows import Reading
     from promptlab.contracts.sources import SourcePath
 
 _CI = {
@@ -67,6 +66,11 @@ class Given:
     commit_sha: str | None = None
     revision_source: str | None = None
     """``option``, ``sources``, or the CI system whose variables were read."""
+
+    def columns(self) -> dict[str, object]:
+        """Return what it says, by column."""
+        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in said.items() if value is not None}
 
     @property
     def identity(self) -> str | None:
@@ -147,17 +151,6 @@ def of_path(given: Given, path: Path, sources: Sequence[SourcePath]) -> Given:
             revision_source="sources" if of_source else given.revision_source,
         )
     return given
-
-
-def tell(reading: Reading, given: Given) -> None:
-    """Write what the call says of a file into its tasks."""
-    tasks = reading.rows.get("tasks")
-    said = {each.name: getattr(given, each.name) for each in fields(given)}
-    if tasks is None or not any(value is not None for value in said.values()):
-        return
-    n = len(tasks["task_id"])
-    told = {name: [value] * n for name, value in said.items() if value is not None}
-    reading.rows["tasks"] = {**tasks, **told}
 
 
 def _of_ci(environ: Mapping[str, str]) -> Given:
