@@ -1,7 +1,8 @@
 with
 
 tasks as (
-    select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }} and source_kind not in ('analysis', 'results')
+    select * from {{ ref('stg_tasks__tasks') }}
+    where {{ in_this_build() }} and source_kind not in ('analysis', 'results')
 ),
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 checks as (select * from {{ ref('stg_reported__checks') }} where {{ in_this_build() }}),

@@ -16,8 +16,10 @@ cases as (
         case_results.n_rounds_in_error,
         case_results.n_rounds_scored,
         case_results.n_rounds
-        - case when tasks.source_kind in ('analysis', 'results') then 0 else case_results.n_rounds_unanswered end
-            as n_rounds_to_score
+        - case
+            when tasks.source_kind in ('analysis', 'results') then 0
+            else case_results.n_rounds_unanswered
+        end as n_rounds_to_score
 
     from case_results
     inner join tasks using (task_id)
