@@ -21,8 +21,8 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ingest.reading.json_text import dump
 from promptlab.contracts.testset import TestCase
+from promptlab.ingest.reading.json_text import dump
 from promptlab.patterns import mistyped_prefix, text_check, translate
 
 #: Characters of an expected object or list that a check repeats; a longer one stands in

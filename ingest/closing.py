@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ingest.ingested import FileLoad
-from ingest.reading.problems import Problem
-from ingest.references import CODES, References
-from ingest.same_ids import forget_what_is_over, same_ids
+from promptlab.ingest.ingested import FileLoad
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.references import CODES, References
+from promptlab.ingest.same_ids import forget_what_is_over, same_ids
 
 
 def asks_for_names(loads: Sequence[FileLoad], references: References) -> bool:

@@ -9,16 +9,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.files.blocks import BLOCK_BYTES, Block
-from ingest.files.finding import FoundFile
-from ingest.files.input_file import ChangedWhileRead, InputFile
-from ingest.files.redaction import Redactor
-from ingest.foreign.copies import copy_problem, older_problem, replaced_problems
-from ingest.foreign.registry import TOOLS
-from ingest.formats import LINE_KINDS, read_batches
-from ingest.ingested import FileLoad
-from ingest.raw.batch import ReadBatch
-from ingest.raw.load_log import (
+from promptlab.ingest.files.blocks import BLOCK_BYTES, Block
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.files.input_file import ChangedWhileRead, InputFile
+from promptlab.ingest.files.redaction import Redactor
+from promptlab.ingest.foreign.copies import (
+    copy_problem,
+    older_problem,
+    replaced_problems,
+)
+from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.formats import LINE_KINDS, read_batches
+from promptlab.ingest.ingested import FileLoad
+from promptlab.ingest.raw.batch import ReadBatch
+from promptlab.ingest.raw.load_log import (
     Known,
     Outcome,
     Version,
@@ -26,15 +30,15 @@ from ingest.raw.load_log import (
     read_with,
     versions_of,
 )
-from ingest.raw.rows import Reading
-from ingest.reading.limits import LIMIT_CODES, Limits
-from ingest.reading.problems import Problem
-from ingest.reading.source import Source
-from ingest.undated import LoadOrder, date_runs, undated_problem
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.limits import LIMIT_CODES, Limits
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
+from promptlab.ingest.undated import LoadOrder, date_runs, undated_problem
 
 if TYPE_CHECKING:
-    from ingest.files.redaction_rules import Mode
     from promptlab.contracts.pipeline import Pipeline
+    from promptlab.ingest.files.redaction_rules import Mode
 
 OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""

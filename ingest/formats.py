@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import PurePath
 
-from ingest.foreign.registry import TOOLS
-from ingest.raw.rows import Reading
-from ingest.reading.source import Source
+from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.source import Source
 
 
 def read_batches(kind: str, source: Source) -> Iterator[Reading]:
@@ -28,13 +28,13 @@ def read_batches(kind: str, source: Source) -> Iterator[Reading]:
 
 
 def _pipeline(source: Source) -> Iterable[Reading]:
-    from ingest.pipelines import read_pipeline
+    from promptlab.ingest.pipelines import read_pipeline
 
     return [read_pipeline(source.data, source.name)]
 
 
 def _testset(source: Source) -> Iterable[Reading]:
-    from ingest.testsets.reader import testset_batches
+    from promptlab.ingest.testsets.reader import testset_batches
 
     return testset_batches(
         source.in_blocks,
@@ -46,31 +46,31 @@ def _testset(source: Source) -> Iterable[Reading]:
 
 
 def _analysis(source: Source) -> Iterable[Reading]:
-    from ingest.analysis.reader import read_analysis
+    from promptlab.ingest.analysis.reader import read_analysis
 
     return [read_analysis(source.data, limits=source.limits)]
 
 
 def _results(source: Source) -> Iterable[Reading]:
-    from ingest.results.reader import result_batches
+    from promptlab.ingest.results.reader import result_batches
 
     return result_batches(source.in_blocks, source.name, limits=source.limits)
 
 
 def _scores(source: Source) -> Iterable[Reading]:
-    from ingest.scores import score_batches
+    from promptlab.ingest.scores import score_batches
 
     return score_batches(source.in_blocks, source.uri, limits=source.limits)
 
 
 def _memory(source: Source) -> Iterable[Reading]:
-    from ingest.memory.reader import read_memory
+    from promptlab.ingest.memory.reader import read_memory
 
     return [read_memory(source.data, PurePath(source.uri), limits=source.limits)]
 
 
 def _foreign(tool: str, source: Source) -> Iterable[Reading]:
-    from ingest.foreign.reading import foreign_batches
+    from promptlab.ingest.foreign.reading import foreign_batches
 
     return foreign_batches(tool, source)
 

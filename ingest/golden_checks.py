@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ingest.checks import Flattener
-from ingest.reading.json_text import parse
 from promptlab.contracts.golden import golden_alternatives
+from promptlab.ingest.checks import Flattener
+from promptlab.ingest.reading.json_text import parse
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ingest.raw.load_log import MOST_PROBLEMS
-from ingest.raw.rows import Key, Reading
-from ingest.reading.problems import Problem
+from promptlab.ingest.raw.load_log import MOST_PROBLEMS
+from promptlab.ingest.raw.rows import Key, Reading
+from promptlab.ingest.reading.problems import Problem
 
 
 @dataclass

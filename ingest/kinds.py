@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ingest.json_tokens import members
+from promptlab.ingest.json_tokens import members
 
 HEAD_BYTES = 1 << 20
 """As much of a file as is looked at."""

@@ -11,24 +11,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.closing import told_at_the_end
-from ingest.file_reader import FileReader, OnProgress
-from ingest.files.finding import FoundFile
-from ingest.ingested import FileLoad
-from ingest.raw.batch import ReadBatch
-from ingest.raw.load_log import Known, known_files, known_pipelines
-from ingest.raw.rows import Key, Reading
-from ingest.raw.write import Writer
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.references import References
-from ingest.same_ids import same_ids
+from promptlab.ingest.closing import told_at_the_end
+from promptlab.ingest.file_reader import FileReader, OnProgress
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.ingested import FileLoad
+from promptlab.ingest.raw.batch import ReadBatch
+from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
+from promptlab.ingest.raw.rows import Key, Reading
+from promptlab.ingest.raw.write import Writer
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.references import References
+from promptlab.ingest.same_ids import same_ids
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
     import duckdb
 
-    from ingest.files.redaction_rules import Mode
+    from promptlab.ingest.files.redaction_rules import Mode
 
 BATCH_BYTES = 32 << 20
 BATCH_FILES = 1000

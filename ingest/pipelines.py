@@ -8,16 +8,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest.raw.rows import Reading, Rows, columns_of
-from ingest.reading.contract_faults import Fault, faults
-from ingest.reading.json_messages import nearest, shown
-from ingest.reading.json_places import Keys
-from ingest.reading.json_text import dump
-from ingest.reading.notes import problem_at
-from ingest.reading.problems import Problem, Severity
-from ingest.reading.yaml_text import YamlText, read_yaml
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.errors import InputError
+from promptlab.ingest.raw.rows import Reading, Rows, columns_of
+from promptlab.ingest.reading.contract_faults import Fault, faults
+from promptlab.ingest.reading.json_messages import nearest, shown
+from promptlab.ingest.reading.json_places import Keys
+from promptlab.ingest.reading.json_text import dump
+from promptlab.ingest.reading.notes import problem_at
+from promptlab.ingest.reading.problems import Problem, Severity
+from promptlab.ingest.reading.yaml_text import YamlText, read_yaml
 from promptlab.paths import check_regular
 
 FOLDERS = (".", "pipelines", "data/pipelines")

@@ -7,15 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.files.finding import FoundFile, find_files
-from ingest.foreign.gathering import gathered
-from ingest.foreign.registry import TOOLS, order_of
-from ingest.foreign.registry import recognise as recognise_foreign
-from ingest.foreign.table.guessing import no_mapping
-from ingest.foreign.table.opening import columns_of, form_of
-from ingest.formats import KINDS
-from ingest.kinds import HEAD_BYTES, recognise
 from promptlab.errors import InputError, UsageError
+from promptlab.ingest.files.finding import FoundFile, find_files
+from promptlab.ingest.foreign.gathering import gathered
+from promptlab.ingest.foreign.registry import TOOLS, order_of
+from promptlab.ingest.foreign.registry import recognise as recognise_foreign
+from promptlab.ingest.foreign.table.guessing import no_mapping
+from promptlab.ingest.foreign.table.opening import columns_of, form_of
+from promptlab.ingest.formats import KINDS
+from promptlab.ingest.kinds import HEAD_BYTES, recognise
 
 if TYPE_CHECKING:
     from promptlab.contracts.table_mapping import TableMapping

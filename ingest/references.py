@@ -11,15 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.raw.rows import Reading, Reference
-from ingest.reading.json_messages import nearest, shown
-from ingest.reading.problems import Problem
+from promptlab.ingest.raw.rows import Reading, Reference
+from promptlab.ingest.reading.json_messages import nearest, shown
+from promptlab.ingest.reading.problems import Problem
 from promptlab.seeds import default_dimensions
 
 if TYPE_CHECKING:
     import duckdb
 
-    from ingest.raw.batch import ReadBatch
+    from promptlab.ingest.raw.batch import ReadBatch
 
 _MOST_LISTED = 5
 

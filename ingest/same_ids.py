@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ingest.foreign.registry import TOOLS
-from ingest.ingested import FileLoad
-from ingest.reading.json_messages import shown
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.ingested import FileLoad
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.problems import Problem
 
 CODE = "id_in_two_files"
 

@@ -9,9 +9,10 @@ from typing import Any, cast
 import polars as pl
 from pydantic import BaseModel
 
-from ingest.files.blocks import Block
-from ingest.raw.rows import Columns, Key, Reading, Reference
-from ingest.reading.checked_columns import (
+from promptlab.contracts.scores import ScoreRecord
+from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
+from promptlab.ingest.reading.checked_columns import (
     Doubtful,
     doubles,
     integers,
@@ -19,14 +20,13 @@ from ingest.reading.checked_columns import (
     names,
     texts,
 )
-from ingest.reading.contract_faults import Fault
-from ingest.reading.garbage import no_garbage_collection
-from ingest.reading.json_messages import nearest, shown
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.seen_ids import Id, SeenIds
-from ingest.reading.struct_records import StructRecords, Table, record_batches
-from ingest.reading.unknown_keys import UnknownKeys
-from promptlab.contracts.scores import ScoreRecord
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.garbage import no_garbage_collection
+from promptlab.ingest.reading.json_messages import nearest, shown
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.seen_ids import Id, SeenIds
+from promptlab.ingest.reading.struct_records import StructRecords, Table, record_batches
+from promptlab.ingest.reading.unknown_keys import UnknownKeys
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import polars as pl
 
-from ingest.raw.rows import Reading
-from ingest.reading.problems import Problem
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.problems import Problem
 
 CODE = "time_missing"
 

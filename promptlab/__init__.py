@@ -9,8 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ingest.pipelines import load_pipeline_config
-    from ingest.testsets.api import filter_by_tags, load_testset, validate_testset
     from promptlab.contracts.analysis_input import AnalysisInput
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.testset import TestCase
@@ -20,6 +18,12 @@ if TYPE_CHECKING:
         PipelineEvaluator,
         RuleConfig,
         UnifiedEvaluator,
+    )
+    from promptlab.ingest.pipelines import load_pipeline_config
+    from promptlab.ingest.testsets.api import (
+        filter_by_tags,
+        load_testset,
+        validate_testset,
     )
     from promptlab.version import __version__
     from promptlab.warehouse import Warehouse
@@ -35,10 +39,10 @@ _HOMES = {
     "UnifiedEvaluator": "promptlab.evaluator",
     "Warehouse": "promptlab.warehouse",
     "__version__": "promptlab.version",
-    "filter_by_tags": "ingest.testsets.api",
-    "load_pipeline_config": "ingest.pipelines",
-    "load_testset": "ingest.testsets.api",
-    "validate_testset": "ingest.testsets.api",
+    "filter_by_tags": "promptlab.ingest.testsets.api",
+    "load_pipeline_config": "promptlab.ingest.pipelines",
+    "load_testset": "promptlab.ingest.testsets.api",
+    "validate_testset": "promptlab.ingest.testsets.api",
 }
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-TEXTS = Path(__file__).resolve().parent.parent / "reports" / "texts"
+TEXTS = Path(__file__).resolve().parent / "reports" / "texts"
 
 
 @cache

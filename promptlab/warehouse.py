@@ -14,14 +14,14 @@ from promptlab.warehouse_file import WarehouseFile
 if TYPE_CHECKING:
     import polars as pl
 
-    from ingest.file_reader import OnProgress
-    from ingest.ingested import Ingested
     from promptlab.build.execution import OnNode
     from promptlab.build.record import LastBuild
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
-    from reports.edition import Edition
-    from reports.write import TitleDecision
+    from promptlab.ingest.file_reader import OnProgress
+    from promptlab.ingest.ingested import Ingested
+    from promptlab.reports.edition import Edition
+    from promptlab.reports.write import TitleDecision
 
 
 class Warehouse(WarehouseFile):
@@ -77,13 +77,13 @@ class Warehouse(WarehouseFile):
         """
         from dataclasses import replace
 
-        from ingest import raw
-        from ingest.given import given_by, of_path
-        from ingest.ingested import Ingested
-        from ingest.load import ingest
-        from ingest.parquet import ParquetLayer, ingest_parquet, mapping
-        from ingest.plan import plan
-        from ingest.reading.limits import Limits
+        from promptlab.ingest import raw
+        from promptlab.ingest.given import given_by, of_path
+        from promptlab.ingest.ingested import Ingested
+        from promptlab.ingest.load import ingest
+        from promptlab.ingest.parquet import ParquetLayer, ingest_parquet, mapping
+        from promptlab.ingest.plan import plan
+        from promptlab.ingest.reading.limits import Limits
         from promptlab.version import __version__
 
         named = [Path(path) for path in paths]
@@ -157,8 +157,8 @@ class Warehouse(WarehouseFile):
 
     def last_build(self) -> LastBuild | None:
         """The newest finished build; ``None`` before the first."""
-        from ingest import raw
         from promptlab.build.record import last_build
+        from promptlab.ingest import raw
 
         if not self.settings.db.exists():
             return None
@@ -196,7 +196,7 @@ class Warehouse(WarehouseFile):
         Returns:
             Every file written, the index last.
         """
-        import reports
+        from promptlab import reports
 
         edition = self.edition(lang, templates, generated_at)
         with self.built() as con:
@@ -217,7 +217,7 @@ class Warehouse(WarehouseFile):
             task_ids: whole ids of tasks that have marts.
             out: folder of the reports.
         """
-        import reports
+        from promptlab import reports
 
         with self.built() as con:
             return reports.decisions(con, task_ids, out, self.edition())
@@ -231,7 +231,7 @@ class Warehouse(WarehouseFile):
             task: an id, a unique prefix, ``latest`` or ``previous``.
             lang: language of its sentences, ``zh`` or ``en``.
         """
-        import reports
+        from promptlab import reports
         from promptlab.task_ids import resolve_task
 
         edition = self.edition(lang)
@@ -254,8 +254,8 @@ class Warehouse(WarehouseFile):
         Raises:
             SettingsError: the policy cannot be read, or is wrong.
         """
-        from reports.edition import Edition
-        from reports.gate.policy import load_policy
+        from promptlab.reports.edition import Edition
+        from promptlab.reports.gate.policy import load_policy
 
         return Edition(
             generated_at=generated_at or datetime.now(UTC),
@@ -333,7 +333,7 @@ class Warehouse(WarehouseFile):
 
     def remember_reported(self, began_at: datetime) -> None:
         """Note that everything that was built before *began_at* has its report."""
-        from ingest.raw.requests import note_reported
+        from promptlab.ingest.raw.requests import note_reported
 
         with self.writable() as con:
             note_reported(con, began_at)

@@ -77,7 +77,7 @@ class WarehouseFile:
         Raises:
             WarehouseError: the file is of another schema version.
         """
-        from ingest import raw
+        from promptlab.ingest import raw
 
         with self.examining(files=files, folders=folders) as con:
             raw.check_current(con)
@@ -146,9 +146,9 @@ class WarehouseFile:
 
     @contextmanager
     def _up_to_date(self, expected: int) -> Iterator[duckdb.DuckDBPyConnection]:
-        from ingest import raw
         from promptlab.database.connection import shut_in
         from promptlab.database.copying import file_of, files_of_copy
+        from promptlab.ingest import raw
         from promptlab.version import __version__
 
         with self._connect(read_only=False, expected=expected) as con:
@@ -165,12 +165,12 @@ class WarehouseFile:
 
     def _write_for_every_client(self, con: duckdb.DuckDBPyConnection) -> bool:
         """Write a file anew that DuckDB 1 does not open, unless it is not ours."""
-        from ingest import raw
         from promptlab.database.copying import (
             file_of,
             only_new_clients_open,
             write_copy,
         )
+        from promptlab.ingest import raw
         from promptlab.messages import say
 
         if not only_new_clients_open(con) or raw.schema_version(con) is None:

@@ -23,18 +23,18 @@ output folder.
 
 from __future__ import annotations
 
-from reports.edition import Edition
-from reports.files import folder_name
-from reports.formats import FORMATS
-from reports.formats.cases_csv import to_csv
-from reports.formats.junit_xml import to_junit
-from reports.formats.memory import to_memory_html, to_memory_json
-from reports.formats.report_md import to_markdown
-from reports.formats.result_json import to_json
-from reports.pages.render import to_html
-from reports.queries.memory import memory_result
-from reports.result import analysis_result
-from reports.write import (
+from promptlab.reports.edition import Edition
+from promptlab.reports.files import folder_name
+from promptlab.reports.formats import FORMATS
+from promptlab.reports.formats.cases_csv import to_csv
+from promptlab.reports.formats.junit_xml import to_junit
+from promptlab.reports.formats.memory import to_memory_html, to_memory_json
+from promptlab.reports.formats.report_md import to_markdown
+from promptlab.reports.formats.result_json import to_json
+from promptlab.reports.pages.render import to_html
+from promptlab.reports.queries.memory import memory_result
+from promptlab.reports.result import analysis_result
+from promptlab.reports.write import (
     TitleDecision,
     decisions,
     write_all,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from promptlab.reports.gate.policy import Policy
 from promptlab.version import __version__
-from reports.gate.policy import Policy
 
 
 @dataclass(frozen=True)

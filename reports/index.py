@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.contracts.gate import GateResult
-from reports.charts.sparkline import Sparkline, sparkline
-from reports.gate.verdict import gate_results
-from reports.pages.render import environment, render
-from reports.queries.memory import MemoryLine, memory_lines
-from reports.queries.rows import Row, rows
-from reports.run import worst
-from reports.views.headline import headline_view
-from reports.views.pieces import CaseRef, HeadlineView
-from reports.views.task import case_anchor
+from promptlab.reports.charts.sparkline import Sparkline, sparkline
+from promptlab.reports.gate.verdict import gate_results
+from promptlab.reports.pages.render import environment, render
+from promptlab.reports.queries.memory import MemoryLine, memory_lines
+from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.run import worst
+from promptlab.reports.views.headline import headline_view
+from promptlab.reports.views.pieces import CaseRef, HeadlineView
+from promptlab.reports.views.task import case_anchor
 
 if TYPE_CHECKING:
     import duckdb
 
-    from reports.gate.policy import Policy
+    from promptlab.reports.gate.policy import Policy
 
 MOST_TITLES = 300
 MOST_RUNS = 30

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 class ListLimits:
     """The most that is listed of each thing; ``None`` lists all.
 
-    Cases are the worst ones, in the order of :func:`reports.views.task.worst_first`.
+    Cases are the worst ones, in the order of ``views.task.worst_first``.
     """
 
     cases: int | None = None

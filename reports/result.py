@@ -24,17 +24,17 @@ from promptlab.contracts.analysis_result import (
     ScorerUsed,
 )
 from promptlab.errors import NothingToDo
-from reports import sentences
-from reports.edition import Edition
-from reports.gate.verdict import gate_result
-from reports.limits import WHOLE, ListLimits
-from reports.queries import tasks
-from reports.queries.cases import PROMPT, add_contents, prompt_of, round_row
-from reports.queries.comparisons import baseline_of, comparison
-from reports.queries.rows import Row, from_json, rows
-from reports.queries.targets import target_status
-from reports.sentences import Speech
-from reports.texts.catalogue import catalogue
+from promptlab.reports import sentences
+from promptlab.reports.edition import Edition
+from promptlab.reports.gate.verdict import gate_result
+from promptlab.reports.limits import WHOLE, ListLimits
+from promptlab.reports.queries import tasks
+from promptlab.reports.queries.cases import PROMPT, add_contents, prompt_of, round_row
+from promptlab.reports.queries.comparisons import baseline_of, comparison
+from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.queries.targets import target_status
+from promptlab.reports.sentences import Speech
+from promptlab.reports.texts.catalogue import catalogue
 
 if TYPE_CHECKING:
     import duckdb

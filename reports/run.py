@@ -12,17 +12,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptlab.contracts.gate import GateResult
-from reports.gate.verdict import gate_results
-from reports.pages.render import environment, render
-from reports.queries.rows import Row, rows
-from reports.views.headline import headline_view
-from reports.views.pieces import CaseRef, HeadlineView
-from reports.views.task import case_anchor
+from promptlab.reports.gate.verdict import gate_results
+from promptlab.reports.pages.render import environment, render
+from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.views.headline import headline_view
+from promptlab.reports.views.pieces import CaseRef, HeadlineView
+from promptlab.reports.views.task import case_anchor
 
 if TYPE_CHECKING:
     import duckdb
 
-    from reports.edition import Edition
+    from promptlab.reports.edition import Edition
 
 MOST_CELLS = 20_000
 """Of more cells the rows with the most failures are listed."""

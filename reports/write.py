@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from promptlab.errors import PromptlabError, RenderError, UsageError
-from reports.edition import Edition
-from reports.files import folder_name, remove_file, write_file
-from reports.formats import FORMATS, Format, Surroundings
-from reports.formats.memory import to_memory_html, to_memory_json
-from reports.gate.verdict import gate_results
-from reports.index import read_index, to_index_html
-from reports.limits import SHOWN, WHOLE
-from reports.pages.links import (
+from promptlab.reports.edition import Edition
+from promptlab.reports.files import folder_name, remove_file, write_file
+from promptlab.reports.formats import FORMATS, Format, Surroundings
+from promptlab.reports.formats.memory import to_memory_html, to_memory_json
+from promptlab.reports.gate.verdict import gate_results
+from promptlab.reports.index import read_index, to_index_html
+from promptlab.reports.limits import SHOWN, WHOLE
+from promptlab.reports.pages.links import (
     INDEX,
     PAGE,
     links_of_comparison,
     links_of_memory,
     links_of_task,
 )
-from reports.pages.render import COMPARISON_SECTIONS, environment, to_html
-from reports.queries.history import title_history
-from reports.queries.memory import memory_lines, memory_result
-from reports.result import analysis_result
-from reports.run import (
+from promptlab.reports.pages.render import COMPARISON_SECTIONS, environment, to_html
+from promptlab.reports.queries.history import title_history
+from promptlab.reports.queries.memory import memory_lines, memory_result
+from promptlab.reports.result import analysis_result
+from promptlab.reports.run import (
     WORST_FIRST,
     read_run,
     titles_with_variants,
@@ -78,7 +78,7 @@ def write_all(
         task_ids: Whole ids of tasks.
         out: The output folder; made if it is not there.
         edition: When and in which words they are made, and the policy of the gate.
-        formats: Names of :data:`reports.FORMATS`.
+        formats: Names of :data:`promptlab.reports.FORMATS`.
         memory_runs: Whole ids of memory runs; every run of the warehouse by default.
         on_report: Called before each task and memory run with its id.
 

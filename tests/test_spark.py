@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from ingest.parquet.workers import mapping
 from promptlab import spark
 from promptlab.errors import SettingsError, UsageError
+from promptlab.ingest.parquet.workers import mapping
 from promptlab.paths import dbt_project
 
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import msgspec
 
-from ingest.analysis.head import HeadFaults
-from ingest.reading.contract_faults import Fault
-from ingest.reading.json_places import Key, Span, SpanIndex, after_space
-from ingest.reading.notes import kept, problem_at
-from ingest.reading.problems import Problem, Severity
-from ingest.reading.record_places import RecordPlace, list_places
-from ingest.reading.struct_records import StructRecords
-from ingest.reading.structs import EMPTY, struct_of
 from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
+from promptlab.ingest.analysis.head import HeadFaults
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.json_places import Key, Span, SpanIndex, after_space
+from promptlab.ingest.reading.notes import kept, problem_at
+from promptlab.ingest.reading.problems import Problem, Severity
+from promptlab.ingest.reading.record_places import RecordPlace, list_places
+from promptlab.ingest.reading.struct_records import StructRecords
+from promptlab.ingest.reading.structs import EMPTY, struct_of
 
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 

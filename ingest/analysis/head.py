@@ -9,12 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest.raw.rows import Columns, Rows
-from ingest.reading.contract_faults import Fault, faults
-from ingest.reading.json_places import NOT_JSON, SpanIndex, flaws
-from ingest.reading.limits import DEFAULT, Limits
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.contracts.times import read_time
+from promptlab.ingest.raw.rows import Columns, Rows
+from promptlab.ingest.reading.contract_faults import Fault, faults
+from promptlab.ingest.reading.json_places import NOT_JSON, SpanIndex, flaws
+from promptlab.ingest.reading.limits import DEFAULT, Limits
 
 
 class HeadFaults(Exception):

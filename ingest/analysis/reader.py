@@ -10,20 +10,24 @@ from dataclasses import replace
 from json import JSONDecodeError
 from typing import Any
 
-from ingest.analysis.document import AnalysisDocument
-from ingest.analysis.head import AnalysisHead, HeadFaults, read_head
-from ingest.analysis.rows import task_rows
-from ingest.analysis.warnings import head_warnings, testset_references, unknown_keys
-from ingest.raw.rows import Reading
-from ingest.reading.checked_columns import zone_message
-from ingest.reading.contract_faults import Fault
-from ingest.reading.garbage import no_garbage_collection
-from ingest.reading.json_messages import shown
-from ingest.reading.json_syntax import syntax_problem
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.problems import Problem
-from ingest.reading.struct_records import StructRecords
 from promptlab.contracts.analysis_input import TestCaseBundle
+from promptlab.ingest.analysis.document import AnalysisDocument
+from promptlab.ingest.analysis.head import AnalysisHead, HeadFaults, read_head
+from promptlab.ingest.analysis.rows import task_rows
+from promptlab.ingest.analysis.warnings import (
+    head_warnings,
+    testset_references,
+    unknown_keys,
+)
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.checked_columns import zone_message
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.garbage import no_garbage_collection
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.json_syntax import syntax_problem
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.struct_records import StructRecords
 
 _BOM = b"\xef\xbb\xbf"
 

@@ -10,12 +10,12 @@ from typing import Any, cast
 import msgspec
 import polars as pl
 
-from ingest.analysis.head import AnalysisHead
-from ingest.analysis.payload_patterns import spellings
-from ingest.checks import ExpectationTooLargeError
-from ingest.golden_checks import MATCH_RULE, GoldenAnswer, golden_checks
-from ingest.raw.rows import Columns, Rows, height
-from ingest.reading.checked_columns import (
+from promptlab.ingest.analysis.head import AnalysisHead
+from promptlab.ingest.analysis.payload_patterns import spellings
+from promptlab.ingest.checks import ExpectationTooLargeError
+from promptlab.ingest.golden_checks import MATCH_RULE, GoldenAnswer, golden_checks
+from promptlab.ingest.raw.rows import Columns, Rows, height
+from promptlab.ingest.reading.checked_columns import (
     Doubtful,
     doubles,
     integers,
@@ -25,8 +25,8 @@ from ingest.reading.checked_columns import (
     texts,
     times,
 )
-from ingest.reading.limits import Limits
-from ingest.reading.struct_records import StructRecords, Table
+from promptlab.ingest.reading.limits import Limits
+from promptlab.ingest.reading.struct_records import StructRecords, Table
 
 
 def task_rows(

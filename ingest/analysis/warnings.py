@@ -8,16 +8,6 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ingest.analysis.document import AnalysisDocument
-from ingest.analysis.head import AnalysisHead
-from ingest.raw.rows import Reference
-from ingest.reading.checked_columns import zone_message
-from ingest.reading.contract_faults import Fault
-from ingest.reading.json_messages import nearest, shown
-from ingest.reading.json_places import Key
-from ingest.reading.problems import Problem
-from ingest.reading.struct_records import StructRecords
-from ingest.reading.unknown_keys import UnknownKeys
 from promptlab.contracts.analysis_input import (
     AnalysisInput,
     BaselineSpec,
@@ -26,6 +16,16 @@ from promptlab.contracts.analysis_input import (
     TestCaseBundle,
     TestTaskMeta,
 )
+from promptlab.ingest.analysis.document import AnalysisDocument
+from promptlab.ingest.analysis.head import AnalysisHead
+from promptlab.ingest.raw.rows import Reference
+from promptlab.ingest.reading.checked_columns import zone_message
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.json_messages import nearest, shown
+from promptlab.ingest.reading.json_places import Key
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.struct_records import StructRecords
+from promptlab.ingest.reading.unknown_keys import UnknownKeys
 from promptlab.seeds import builtin_scorers
 
 _ROOM: dict[type[BaseModel], str] = {

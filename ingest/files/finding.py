@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.given import NOTHING, Given
 from promptlab.errors import InputError
+from promptlab.ingest.given import NOTHING, Given
 from promptlab.paths import kind_of_file
 
 if TYPE_CHECKING:

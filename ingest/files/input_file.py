@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ingest.files.blocks import BLOCK_BYTES, Block, blocks
+from promptlab.ingest.files.blocks import BLOCK_BYTES, Block, blocks
 from promptlab.paths import check_regular
 
 State = tuple[int, int, int]

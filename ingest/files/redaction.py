@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from ingest.files.redaction_rules import RULES, Mode, Rule
-from ingest.files.secret_values import WHOLE, WORDS, is_secret
+from promptlab.ingest.files.redaction_rules import RULES, Mode, Rule
+from promptlab.ingest.files.secret_values import WHOLE, WORDS, is_secret
 
 if TYPE_CHECKING:
     from re2 import _Match, _Regexp

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from ingest.files.secret_values import KEY, SecretValue, find_value
+from promptlab.ingest.files.secret_values import KEY, SecretValue, find_value
 
 Mode = Literal["off", "on", "strict"]
 

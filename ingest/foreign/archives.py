@@ -12,8 +12,8 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ingest.foreign.documents import Refused
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.reading.problems import Problem
 
 if sys.version_info >= (3, 14):
     import zipfile

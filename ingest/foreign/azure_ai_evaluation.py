@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ingest.foreign.documents import number, on_scale, text, time
-from ingest.foreign.heads import Head
-from ingest.foreign.identity import SameRun, content_id
-from ingest.foreign.records import Record, Rule, Status
-from ingest.foreign.runs import Part, Run, led_by
-from ingest.foreign.tool_files import ToolFiles
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import number, on_scale, text, time
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.records import Record, Rule, Status
+from promptlab.ingest.foreign.runs import Part, Run, led_by
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("json", "rows", "summary", "parameters")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ingest.foreign.documents import Refused
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.reading.problems import Problem
 
 _BOM = "\ufeff"
 _FEW = 3

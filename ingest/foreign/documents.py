@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from ingest.reading.problems import Problem
 from promptlab.contracts.times import in_utc, read_time
+from promptlab.ingest.reading.problems import Problem
 
 T = TypeVar("T")
 

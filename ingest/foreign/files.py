@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.files.blocks import TooLong, blocks
-from ingest.files.input_file import InputFile
-from ingest.foreign.documents import Refused
+from promptlab.ingest.files.blocks import TooLong, blocks
+from promptlab.ingest.files.input_file import InputFile
+from promptlab.ingest.foreign.documents import Refused
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 
 def file_bytes(source: Source, path: Path | None = None) -> bytes:

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ingest.foreign.registry import TOOLS, tool
-from ingest.foreign.runs import Part
+from promptlab.ingest.foreign.registry import TOOLS, tool
+from promptlab.ingest.foreign.runs import Part
 
 if TYPE_CHECKING:
-    from ingest.files.finding import FoundFile
+    from promptlab.ingest.files.finding import FoundFile
 
 Planned = tuple["FoundFile", "str | None"]
 """A file and its kind."""

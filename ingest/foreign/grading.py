@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from ingest.foreign.records import Dimension, Direction
+from promptlab.ingest.foreign.records import Dimension, Direction
 
 
 @dataclass(slots=True)

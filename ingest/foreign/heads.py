@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
 
-from ingest.json_tokens import members
+from promptlab.ingest.json_tokens import members
 
 _ZIP = b"PK\x03\x04"
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
@@ -100,7 +100,7 @@ def _members(data: Buffer) -> Mapping[str, Buffer]:
     """
     import msgspec  # `--help` knows the tools and reads no file
 
-    from ingest.foreign.documents import decode
+    from promptlab.ingest.foreign.documents import decode
 
     try:
         whole = decode(data, dict[str, msgspec.Raw])

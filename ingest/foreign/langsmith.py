@@ -16,17 +16,23 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign.copies import OwnIds
-from ingest.foreign.documents import milliseconds, number, on_scale, text, time
-from ingest.foreign.heads import Head
-from ingest.foreign.identity import SameRun, content_id, first_text
-from ingest.foreign.records import Record
-from ingest.foreign.tool_files import ToolFiles
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.copies import OwnIds
+from promptlab.ingest.foreign.documents import (
+    milliseconds,
+    number,
+    on_scale,
+    text,
+    time,
+)
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl", "json", "csv")
 

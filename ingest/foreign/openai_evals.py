@@ -17,19 +17,26 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds, Unjudged
-from ingest.foreign.documents import Refused, integer, number, on_scale, text, time
-from ingest.foreign.grading import Dimensions
-from ingest.foreign.heads import Head
-from ingest.foreign.identity import content_id, natural_key
-from ingest.foreign.records import Record, Rule, Status
-from ingest.foreign.tool_files import ToolFiles
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.copies import OwnIds, Unjudged
+from promptlab.ingest.foreign.documents import (
+    Refused,
+    integer,
+    number,
+    on_scale,
+    text,
+    time,
+)
+from promptlab.ingest.foreign.grading import Dimensions
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import content_id, natural_key
+from promptlab.ingest.foreign.records import Record, Rule, Status
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl",)
 

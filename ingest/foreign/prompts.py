@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.foreign.settings import by_plain_name
+from promptlab.ingest.foreign.settings import by_plain_name
 
 _NAMED = (
     "prompt template",

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds
-from ingest.foreign.documents import (
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.copies import OwnIds
+from promptlab.ingest.foreign.documents import (
     decode,
     integer,
     milliseconds,
@@ -28,16 +28,16 @@ from ingest.foreign.documents import (
     on_scale,
     text,
 )
-from ingest.foreign.heads import Head
-from ingest.foreign.identity import SameRun, content_id
-from ingest.foreign.records import Record
-from ingest.foreign.settings import env_of, setting
-from ingest.foreign.tool_files import ToolFiles
-from ingest.foreign.writing import RoundWriter, TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("json",)
 

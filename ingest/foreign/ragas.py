@@ -13,18 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign.documents import Refused
-from ingest.foreign.heads import Head
-from ingest.foreign.records import Record
-from ingest.foreign.table.cells import is_few, is_infinite, is_nothing, number_of
-from ingest.foreign.table.dialect import is_nameless
-from ingest.foreign.table.opening import Rows
-from ingest.foreign.table.tasks import Tasks
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.table.cells import (
+    is_few,
+    is_infinite,
+    is_nothing,
+    number_of,
+)
+from promptlab.ingest.foreign.table.dialect import is_nameless
+from promptlab.ingest.foreign.table.opening import Rows
+from promptlab.ingest.foreign.table.tasks import Tasks
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
     from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("jsonl", "csv")
 

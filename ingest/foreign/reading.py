@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import astuple
 
-from ingest.foreign.documents import Refused, first_line
-from ingest.foreign.identity import SameRun
-from ingest.foreign.records import TABLES, Case, Check, Record, Round, Score
-from ingest.foreign.registry import tool
-from ingest.foreign.tool_files import UNREADABLE, ToolFiles
-from ingest.raw.rows import Reading, height
-from ingest.reading.garbage import no_garbage_collection
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused, first_line
+from promptlab.ingest.foreign.identity import SameRun
+from promptlab.ingest.foreign.records import TABLES, Case, Check, Record, Round, Score
+from promptlab.ingest.foreign.registry import tool
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.raw.rows import Reading, height
+from promptlab.ingest.reading.garbage import no_garbage_collection
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from ingest.reading.limits import Limits
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.limits import Limits
+    from promptlab.ingest.reading.source import Source
 
 BATCH_RECORDS = 50_000
 

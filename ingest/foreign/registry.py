@@ -8,13 +8,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign.heads import Head
+from promptlab.ingest.foreign.heads import Head
 
 if TYPE_CHECKING:
-    from ingest.foreign.records import Record
-    from ingest.foreign.runs import Gather
-    from ingest.reading.problems import Problem
-    from ingest.reading.source import Source
+    from promptlab.ingest.foreign.records import Record
+    from promptlab.ingest.foreign.runs import Gather
+    from promptlab.ingest.reading.problems import Problem
+    from promptlab.ingest.reading.source import Source
 
 TOOLS = (
     "promptfoo",
@@ -48,7 +48,7 @@ class Tool:
 @cache
 def tool(name: str) -> Tool:
     """The reader of a tool."""
-    module: Any = import_module(f"ingest.foreign.{name}")
+    module: Any = import_module(f"promptlab.ingest.foreign.{name}")
     return Tool(
         name,
         module.FORMS,

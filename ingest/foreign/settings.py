@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ingest.foreign.documents import first_line, text
+from promptlab.ingest.foreign.documents import first_line, text
 
 
 def setting(settings: Mapping[str, Any], *names: str) -> str | None:

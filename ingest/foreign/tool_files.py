@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ingest.foreign.copies import repeated_header
-from ingest.foreign.documents import Refused, decode
-from ingest.foreign.files import file_bytes, lines
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.copies import repeated_header
+from promptlab.ingest.foreign.documents import Refused, decode
+from promptlab.ingest.foreign.files import file_bytes, lines
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 T = TypeVar("T")
 

@@ -26,10 +26,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from ingest.foreign.documents import answer, first_line, number, says_nothing, text
-from ingest.foreign.grading import Dimensions, no_share
-from ingest.foreign.identity import Occurrences, SameRun
-from ingest.foreign.records import (
+from promptlab.ingest.foreign.documents import (
+    answer,
+    first_line,
+    number,
+    says_nothing,
+    text,
+)
+from promptlab.ingest.foreign.grading import Dimensions, no_share
+from promptlab.ingest.foreign.identity import Occurrences, SameRun
+from promptlab.ingest.foreign.records import (
     Baseline,
     Case,
     Check,
@@ -42,10 +48,10 @@ from ingest.foreign.records import (
     Task,
     Total,
 )
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 
 class TaskWriter:

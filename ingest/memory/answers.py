@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ingest.memory.findings import json_bytes, json_text
-from ingest.memory.locomo_form import answer_parts, reference_parts
 from promptlab.contracts.memory import Question
+from promptlab.ingest.memory.findings import json_bytes, json_text
+from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts
 
 ADVERSARIAL = "5"
 

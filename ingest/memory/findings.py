@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from ingest.reading.contract_faults import Fault
-from ingest.reading.json_places import Keys, SpanIndex
-from ingest.reading.notes import SaidOnce, problem_at
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.json_places import Keys, SpanIndex
+from promptlab.ingest.reading.notes import SaidOnce, problem_at
+from promptlab.ingest.reading.problems import Problem
 
 _WHOLE_FILE = object()
 

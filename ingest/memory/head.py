@@ -6,11 +6,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from ingest.memory.findings import Findings
-from ingest.memory.paths import RunName, run_name
-from ingest.memory.tolerance import tolerant
-from ingest.reading.json_messages import shown
-from ingest.reading.json_places import Keys
 from promptlab.contracts.memory import (
     DatasetStatistics,
     ExperimentInfo,
@@ -18,6 +13,11 @@ from promptlab.contracts.memory import (
     MemoryRunFile,
     TestSummary,
 )
+from promptlab.ingest.memory.findings import Findings
+from promptlab.ingest.memory.paths import RunName, run_name
+from promptlab.ingest.memory.tolerance import tolerant
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.json_places import Keys
 
 
 @dataclass

@@ -12,7 +12,7 @@ import re
 import string
 from functools import lru_cache
 
-from ingest.memory.porter import stem
+from promptlab.ingest.memory.porter import stem
 
 MULTI_HOP, OPEN_DOMAIN = "1", "3"
 

@@ -13,19 +13,23 @@ from typing import Any
 
 import msgspec
 
-from ingest.memory.answers import AnswerRow
-from ingest.memory.findings import Findings, json_text
-from ingest.memory.head import MemoryHead, read_head
-from ingest.memory.rounds import Rounds
-from ingest.memory.timings import TIMING_COLUMNS, snapshots_by_round, timing_rows
-from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
-from ingest.reading.garbage import no_garbage_collection
-from ingest.reading.json_messages import shown
-from ingest.reading.json_places import line_column
-from ingest.reading.json_text import JsonTextError, depth, parse
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.problems import Problem
 from promptlab.contracts.memory import RoundHead
+from promptlab.ingest.memory.answers import AnswerRow
+from promptlab.ingest.memory.findings import Findings, json_text
+from promptlab.ingest.memory.head import MemoryHead, read_head
+from promptlab.ingest.memory.rounds import Rounds
+from promptlab.ingest.memory.timings import (
+    TIMING_COLUMNS,
+    snapshots_by_round,
+    timing_rows,
+)
+from promptlab.ingest.raw.rows import Columns, Reading, Rows, columns_of, height
+from promptlab.ingest.reading.garbage import no_garbage_collection
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.json_places import line_column
+from promptlab.ingest.reading.json_text import JsonTextError, depth, parse
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.problems import Problem
 
 
 def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Reading:

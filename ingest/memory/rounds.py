@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
-from ingest.memory.answers import AnswerRow, Identity, answer_row
-from ingest.memory.findings import Findings
-from ingest.memory.tolerance import tolerant
-from ingest.reading.contract_faults import faults
-from ingest.reading.json_messages import nearest, shown
-from ingest.reading.json_places import Keys
-from ingest.reading.structs import struct_of
 from promptlab.contracts.memory import Question, RoundHead
+from promptlab.ingest.memory.answers import AnswerRow, Identity, answer_row
+from promptlab.ingest.memory.findings import Findings
+from promptlab.ingest.memory.tolerance import tolerant
+from promptlab.ingest.reading.contract_faults import faults
+from promptlab.ingest.reading.json_messages import nearest, shown
+from promptlab.ingest.reading.json_places import Keys
+from promptlab.ingest.reading.structs import struct_of
 
 _KNOWN = frozenset(Question.model_fields)
 _STRUCTS: Any = list[struct_of(Question, free=Any)]  # type: ignore[misc]  # built

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from ingest.memory.findings import Findings
-from ingest.reading.contract_faults import faults
-from ingest.reading.json_messages import shown
-from ingest.reading.json_places import Keys
+from promptlab.ingest.memory.findings import Findings
+from promptlab.ingest.reading.contract_faults import faults
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.json_places import Keys
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -11,23 +11,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
-from ingest.file_reader import FileReader
-from ingest.files.finding import FoundFile
-from ingest.files.redaction_rules import Mode
-from ingest.ingested import FileLoad
-from ingest.parquet.layer import ParquetLayer, frame_of
-from ingest.raw.batch import (
+from promptlab.contracts.pipeline import Pipeline
+from promptlab.ingest.file_reader import FileReader
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.files.redaction_rules import Mode
+from promptlab.ingest.ingested import FileLoad
+from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
+from promptlab.ingest.raw.batch import (
     ReadBatch,
     added,
     redaction_columns,
     reject_columns,
     with_load,
 )
-from ingest.raw.load_log import Known
-from ingest.raw.rows import Reading, height
-from ingest.reading.limits import Limits
-from ingest.references import References
-from promptlab.contracts.pipeline import Pipeline
+from promptlab.ingest.raw.load_log import Known
+from promptlab.ingest.raw.rows import Reading, height
+from promptlab.ingest.reading.limits import Limits
+from promptlab.ingest.references import References
 
 SHARD_BYTES = 64 << 20
 SHARD_FILES = 1000

@@ -26,16 +26,16 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
-from ingest.raw.tables import polars_types
 from promptlab.database.connection import open_duckdb
 from promptlab.errors import DatabaseLocked, SettingsError, WarehouseError
+from promptlab.ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION
+from promptlab.ingest.raw.tables import polars_types
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from ingest.raw.rows import Key
+    from promptlab.ingest.raw.rows import Key
 
 FORMAT_VERSION = "1.0"
 # 1.0  first version
@@ -340,7 +340,9 @@ def _columns() -> dict[str, dict[str, str]]:
     """Raw table → column → type, as ``raw.sql`` says; those of builds left out."""
     with open_duckdb() as con:
         con.execute(
-            resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
+            resources.files("promptlab.ingest.raw")
+            .joinpath("raw.sql")
+            .read_text("utf-8")
         )
         rows = con.execute(
             "select table_name, column_name, data_type from duckdb_columns()"

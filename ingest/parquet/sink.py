@@ -11,26 +11,32 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ingest.closing import asks_for_names, told_at_the_end
-from ingest.file_reader import OnProgress
-from ingest.files.finding import FoundFile
-from ingest.ingested import FileLoad
-from ingest.parquet.flatten import Flattened, Shard, ShardFile, flatten, shards_of
-from ingest.parquet.layer import ParquetLayer, frame_of
-from ingest.raw.batch import ReadBatch, load_columns, problem_columns
-from ingest.raw.load_log import known_files, known_pipelines
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.references import References
-from ingest.undated import LoadOrder
+from promptlab.ingest.closing import asks_for_names, told_at_the_end
+from promptlab.ingest.file_reader import OnProgress
+from promptlab.ingest.files.finding import FoundFile
+from promptlab.ingest.ingested import FileLoad
+from promptlab.ingest.parquet.flatten import (
+    Flattened,
+    Shard,
+    ShardFile,
+    flatten,
+    shards_of,
+)
+from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
+from promptlab.ingest.raw.batch import ReadBatch, load_columns, problem_columns
+from promptlab.ingest.raw.load_log import known_files, known_pipelines
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.references import References
+from promptlab.ingest.undated import LoadOrder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import polars as pl
 
-    from ingest.files.redaction_rules import Mode
-    from ingest.raw.rows import Key
-    from ingest.reading.problems import Problem
+    from promptlab.ingest.files.redaction_rules import Mode
+    from promptlab.ingest.raw.rows import Key
+    from promptlab.ingest.reading.problems import Problem
 
 COMMIT_EVERY_S = 60
 """Every commit writes the list of live objects anew; a killed ingest reads again what
@@ -58,7 +64,7 @@ def ingest_parquet(
 
     Args:
         layer: where to; made when it is not there.
-        planned: what ``ingest.plan`` found.
+        planned: what ``promptlab.ingest.plan`` found.
         ingest_version: of promptlab, kept with every load.
         testset: testset of every task loaded here, whatever the files say.
         purged_too: load files again that were purged.

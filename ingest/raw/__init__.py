@@ -1,7 +1,7 @@
 """The raw layer: its tables (``raw.sql``), and the one way rows get into them."""
 
-from ingest.raw.catalogue import SCHEMA_VERSION
-from ingest.raw.tables import (
+from promptlab.ingest.raw.catalogue import SCHEMA_VERSION
+from promptlab.ingest.raw.tables import (
     append,
     backups,
     check_current,

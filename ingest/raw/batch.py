@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ingest.raw.catalogue import BY_NAME
-from ingest.raw.rows import Reading, columns_of
+from promptlab.ingest.raw.catalogue import BY_NAME
+from promptlab.ingest.raw.rows import Reading, columns_of
 
 if TYPE_CHECKING:
-    from ingest.raw.rows import Columns, Key
-    from ingest.reading.problems import Problem
-    from ingest.reading.source import Source
+    from promptlab.ingest.raw.rows import Columns, Key
+    from promptlab.ingest.reading.problems import Problem
+    from promptlab.ingest.reading.source import Source
 
 
 @dataclass(frozen=True, slots=True)

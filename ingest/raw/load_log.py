@@ -13,16 +13,16 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from ingest.reading.limits import Limits
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.limits import Limits
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     import duckdb
 
-    from ingest.files.redaction_rules import Mode
-    from ingest.raw.rows import Key
-    from ingest.reading.source import Source
     from promptlab.contracts.pipeline import Pipeline
+    from promptlab.ingest.files.redaction_rules import Mode
+    from promptlab.ingest.raw.rows import Key
+    from promptlab.ingest.reading.source import Source
 
 MOST_PROBLEMS = 1000
 """How many problems of one load are held in memory, and shown again when the same

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from ingest.raw.batch import ReadBatch
-    from ingest.raw.rows import Columns
+    from promptlab.ingest.raw.batch import ReadBatch
+    from promptlab.ingest.raw.rows import Columns
 
 KIND = "results"
 """Kind of the files of which several may bring one task."""
@@ -208,7 +208,7 @@ class Merging:
         """A temporary table ``given`` of ids, while it is asked."""
         import polars as pl
 
-        from ingest.raw.tables import as_relation
+        from promptlab.ingest.raw.tables import as_relation
 
         frame: pl.DataFrame = pl.DataFrame(
             {name: columns[name] for name in names},

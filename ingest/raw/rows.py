@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem
 
 Columns = Mapping[str, Sequence[Any]]
 """Column → its values, a list or polars series, one per row; all of one length."""

@@ -9,17 +9,17 @@ from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION, tables_of
 from promptlab.database.connection import has_relation
 from promptlab.database.copying import file_of, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
+from promptlab.ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION, tables_of
 from promptlab.messages import say
 
 if TYPE_CHECKING:
     import duckdb
     import polars as pl
 
-    from ingest.raw.rows import Columns
+    from promptlab.ingest.raw.rows import Columns
 
 
 def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
@@ -37,7 +37,7 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
         return
     from importlib import resources
 
-    from ingest.raw.upgrades import NEW_ROWS, UPGRADES
+    from promptlab.ingest.raw.upgrades import NEW_ROWS, UPGRADES
 
     if found is None:
         check_not_foreign(con)
@@ -51,7 +51,9 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
             for step in UPGRADES[version]:
                 con.execute(step)
         con.execute(
-            resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
+            resources.files("promptlab.ingest.raw")
+            .joinpath("raw.sql")
+            .read_text("utf-8")
         )
         for version in versions:
             for table, rows in NEW_ROWS.get(version, {}).items():

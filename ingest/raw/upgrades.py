@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from ingest.golden_checks import golden_checks_of_live_tasks
+from promptlab.ingest.golden_checks import golden_checks_of_live_tasks
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ingest import raw
-from ingest.raw import merging
-from ingest.raw.batch import (
+from promptlab.ingest import raw
+from promptlab.ingest.raw import merging
+from promptlab.ingest.raw.batch import (
     ReadBatch,
     added,
     load_columns,
@@ -17,15 +17,15 @@ from ingest.raw.batch import (
     reject_columns,
     with_load,
 )
-from ingest.raw.catalogue import owning_tables
+from promptlab.ingest.raw.catalogue import owning_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import duckdb
 
-    from ingest.raw.rows import Columns, Key, Reading
-    from ingest.reading.problems import Problem
+    from promptlab.ingest.raw.rows import Columns, Key, Reading
+    from promptlab.ingest.reading.problems import Problem
 
 
 class Writer:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
-from ingest.reading.contract_fields import asked_for
-from ingest.reading.json_messages import nearest, printable, shown
-from ingest.reading.json_places import Key, SpanIndex, flaws, value_end
+from promptlab.ingest.reading.contract_fields import asked_for
+from promptlab.ingest.reading.json_messages import nearest, printable, shown
+from promptlab.ingest.reading.json_places import Key, SpanIndex, flaws, value_end
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from ingest.reading.json_places import Key
+from promptlab.ingest.reading.json_places import Key
 
 _END_OF_SENTENCE = re.compile(r"\. (?=[A-Z])")  # not the one of "e.g. manual"
 

@@ -17,7 +17,7 @@ from json import JSONDecodeError
 from operator import attrgetter
 from typing import Literal
 
-from ingest.json_tokens import STRINGS_AND_BRACKETS, STRINGS_AND_NUMBERS
+from promptlab.ingest.json_tokens import STRINGS_AND_BRACKETS, STRINGS_AND_NUMBERS
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

@@ -18,7 +18,7 @@ from json import JSONDecodeError
 from json.decoder import scanstring  # type: ignore[attr-defined]  # typeshed lacks it
 from typing import Any, NamedTuple
 
-from ingest.reading.json_messages import (
+from promptlab.ingest.reading.json_messages import (
     SURROGATE,
     Want,
     byte_name,
@@ -28,8 +28,8 @@ from ingest.reading.json_messages import (
     short,
     string_fault,
 )
-from ingest.reading.limits import Limits
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.limits import Limits
+from promptlab.ingest.reading.problems import Problem
 
 #: Containers inside each other, whatever the settings say: Python's own recursion ends
 #: near 1,000 too.

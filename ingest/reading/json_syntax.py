@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from json import JSONDecodeError
 
-from ingest.reading.json_messages import (
+from promptlab.ingest.reading.json_messages import (
     SURROGATE,
     Want,
     byte_name,
@@ -14,8 +14,8 @@ from ingest.reading.json_messages import (
     short,
     string_fault,
 )
-from ingest.reading.json_places import line_column
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.json_places import line_column
+from promptlab.ingest.reading.problems import Problem
 
 _WANT = {
     "Expecting property name enclosed in double quotes": Want.KEY,

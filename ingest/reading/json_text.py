@@ -6,7 +6,7 @@ digit. Two limits are stated rather than met by chance:
 ``MAX_DEPTH`` levels of nesting and ``MAX_DIGITS`` digits of one integer.
 
 A text is first read by Python's own C decoder with a check of each object's keys; only
-where that refuses does :class:`~ingest.reading.json_reader.JsonReader` read it again to
+where that refuses does ``reading.json_reader.JsonReader`` read it again to
 say what is wrong and where. No ``RecursionError`` leaves this module.
 """
 
@@ -19,9 +19,9 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from ingest.reading.json_reader import MAX_DEPTH, MAX_DIGITS, JsonReader
-from ingest.reading.problems import Problem
 from promptlab.errors import InputError
+from promptlab.ingest.reading.json_reader import MAX_DEPTH, MAX_DIGITS, JsonReader
+from promptlab.ingest.reading.problems import Problem
 
 __all__ = [
     "MAX_DEPTH",

@@ -30,14 +30,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ingest.files.blocks import Block, TooLong
-from ingest.reading.json_messages import printable
-from ingest.reading.json_places import Keys, SpanIndex, line_column
-from ingest.reading.json_reader import JsonReader, LineSpan
-from ingest.reading.json_text import parse_fast
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.notes import LONGEST_RAW_TEXT, kept
-from ingest.reading.problems import Problem
+from promptlab.ingest.files.blocks import Block, TooLong
+from promptlab.ingest.reading.json_messages import printable
+from promptlab.ingest.reading.json_places import Keys, SpanIndex, line_column
+from promptlab.ingest.reading.json_reader import JsonReader, LineSpan
+from promptlab.ingest.reading.json_text import parse_fast
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.notes import LONGEST_RAW_TEXT, kept
+from promptlab.ingest.reading.problems import Problem
 
 Parse = Callable[[str], Any]
 """Reads the text of one line fast; ``ValueError`` or ``RecursionError`` where it will

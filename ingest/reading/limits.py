@@ -12,8 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ingest.json_tokens import STRINGS_AND_BRACKETS
-from ingest.reading.problems import Problem
+from promptlab.ingest.json_tokens import STRINGS_AND_BRACKETS
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings

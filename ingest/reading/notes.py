@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import replace
 from typing import Any
 
-from ingest.reading.contract_faults import Fault
-from ingest.reading.json_messages import printable
-from ingest.reading.json_places import Keys, pointer
-from ingest.reading.problems import Problem, Severity
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.json_messages import printable
+from promptlab.ingest.reading.json_places import Keys, pointer
+from promptlab.ingest.reading.problems import Problem, Severity
 
 Place = Callable[[Keys], tuple[int, int]]
 """Line and column of a value, or of the deepest one that is there on the way to it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ingest.reading.json_places import Key, Span
+from promptlab.ingest.reading.json_places import Key, Span
 
 
 class RecordPlace(NamedTuple):

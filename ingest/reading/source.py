@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.files.blocks import Block
-from ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
     from promptlab.contracts.pipeline import Pipeline

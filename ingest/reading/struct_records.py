@@ -18,10 +18,10 @@ import msgspec
 import polars as pl
 from pydantic import BaseModel
 
-from ingest.files.blocks import Block
-from ingest.reading.checked_columns import Doubtful
-from ingest.reading.contract_faults import Fault, judge, text_member
-from ingest.reading.json_places import (
+from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.reading.checked_columns import Doubtful
+from promptlab.ingest.reading.contract_faults import Fault, judge, text_member
+from promptlab.ingest.reading.json_places import (
     Key,
     Span,
     SpanIndex,
@@ -29,13 +29,18 @@ from ingest.reading.json_places import (
     line_column,
     spans,
 )
-from ingest.reading.json_syntax import syntax_problem
-from ingest.reading.jsonl import Record, Rejected, read_records
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.notes import kept, problem_at
-from ingest.reading.problems import Problem, Severity
-from ingest.reading.record_places import RecordPlace, list_places
-from ingest.reading.structs import Members, UnknownKey, struct_of, unknown_keys
+from promptlab.ingest.reading.json_syntax import syntax_problem
+from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.notes import kept, problem_at
+from promptlab.ingest.reading.problems import Problem, Severity
+from promptlab.ingest.reading.record_places import RecordPlace, list_places
+from promptlab.ingest.reading.structs import (
+    Members,
+    UnknownKey,
+    struct_of,
+    unknown_keys,
+)
 
 Table = dict[str, pl.Series]
 

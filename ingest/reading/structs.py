@@ -20,8 +20,8 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ingest.reading.json_places import Key
 from promptlab.contracts.base import JsonObject
+from promptlab.ingest.reading.json_places import Key
 
 EMPTY = msgspec.Raw(b"{}")
 NULL = msgspec.Raw(b"null")

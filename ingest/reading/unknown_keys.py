@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ingest.reading.contract_faults import Fault
-from ingest.reading.json_messages import shown
-from ingest.reading.notes import SaidOnce
-from ingest.reading.problems import Problem
-from ingest.reading.struct_records import StructRecords
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.notes import SaidOnce
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.struct_records import StructRecords
 
 Advice = Callable[[type[BaseModel], str, Any], str]
 """Says of a key where it goes or what was meant, given the contract that does not know

@@ -17,9 +17,9 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
-from ingest.reading.json_messages import SURROGATE
-from ingest.reading.json_places import Keys, pointer
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.json_messages import SURROGATE
+from promptlab.ingest.reading.json_places import Keys, pointer
+from promptlab.ingest.reading.problems import Problem
 
 #: Bytes of a file. PyYAML needs seconds for more, and a pipeline has a few thousand.
 MAX_BYTES = 2 << 20

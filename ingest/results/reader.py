@@ -14,18 +14,23 @@ from typing import Any, cast
 import msgspec
 from pydantic import BaseModel
 
-from ingest.files.blocks import Block
-from ingest.raw.rows import Reading, Rows
-from ingest.reading.contract_faults import Fault
-from ingest.reading.garbage import no_garbage_collection
-from ingest.reading.json_messages import shown
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.struct_records import StructRecords, record_batches
-from ingest.reading.structs import Members
-from ingest.reading.unknown_keys import UnknownKeys
-from ingest.results.rows import TASK_FIELDS, ResultRows, case_columns, task_columns
-from ingest.results.so_far import ResultsSoFar, TaskSoFar
 from promptlab.contracts.evaluation import EvaluationRecord
+from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.raw.rows import Reading, Rows
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.garbage import no_garbage_collection
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.struct_records import StructRecords, record_batches
+from promptlab.ingest.reading.structs import Members
+from promptlab.ingest.reading.unknown_keys import UnknownKeys
+from promptlab.ingest.results.rows import (
+    TASK_FIELDS,
+    ResultRows,
+    case_columns,
+    task_columns,
+)
+from promptlab.ingest.results.so_far import ResultsSoFar, TaskSoFar
 
 
 def result_batches(

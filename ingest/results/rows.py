@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from ingest.reading.checked_columns import (
+from promptlab.ingest.reading.checked_columns import (
     booleans,
     doubles,
     integers,
@@ -19,8 +19,8 @@ from ingest.reading.checked_columns import (
     texts,
     times,
 )
-from ingest.reading.struct_records import StructRecords, Table
-from ingest.results.so_far import ResultsSoFar
+from promptlab.ingest.reading.struct_records import StructRecords, Table
+from promptlab.ingest.results.so_far import ResultsSoFar
 
 TASK_FIELDS = (
     "entity_type",

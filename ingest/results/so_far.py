@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ingest.raw.rows import Reference
-from ingest.reading.checked_columns import zone_message
-from ingest.reading.notes import SaidOnce
-from ingest.reading.problems import Problem
-from ingest.reading.seen_ids import Id, SeenIds
+from promptlab.ingest.raw.rows import Reference
+from promptlab.ingest.reading.checked_columns import zone_message
+from promptlab.ingest.reading.notes import SaidOnce
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.seen_ids import Id, SeenIds
 
 
 @dataclass

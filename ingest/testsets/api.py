@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from ingest.reading.problems import Problem
-from ingest.testsets.reader import read_cases
-from ingest.testsets.records import CaseRecord
 from promptlab.contracts.testset import TestCase
 from promptlab.errors import InputError
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.testsets.reader import read_cases
+from promptlab.ingest.testsets.records import CaseRecord
 from promptlab.paths import check_regular
 
 

@@ -11,20 +11,25 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ingest.checks import ExpectationCheck, ExpectationTooLargeError, Flattener, Remark
-from ingest.files.blocks import Block
-from ingest.raw.rows import Columns, Reading, Rows, columns_of, height
-from ingest.reading.garbage import no_garbage_collection
-from ingest.reading.json_messages import shown
-from ingest.reading.json_places import Keys, keys
-from ingest.reading.json_text import canonical, dump
-from ingest.reading.jsonl import Rejected, read_records
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.problems import Problem
-from ingest.testsets.records import CaseRecord, read_case
-from ingest.testsets.step_references import StepReferences, pipelines_of
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
+from promptlab.ingest.checks import (
+    ExpectationCheck,
+    ExpectationTooLargeError,
+    Flattener,
+    Remark,
+)
+from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.raw.rows import Columns, Reading, Rows, columns_of, height
+from promptlab.ingest.reading.garbage import no_garbage_collection
+from promptlab.ingest.reading.json_messages import shown
+from promptlab.ingest.reading.json_places import Keys, keys
+from promptlab.ingest.reading.json_text import canonical, dump
+from promptlab.ingest.reading.jsonl import Rejected, read_records
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.testsets.records import CaseRecord, read_case
+from promptlab.ingest.testsets.step_references import StepReferences, pipelines_of
 
 __all__ = [
     "NameParts",

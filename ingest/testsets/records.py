@@ -15,13 +15,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ingest.checks import ExpectationCheck
-from ingest.reading.contract_faults import Fault, faults
-from ingest.reading.json_places import Keys
-from ingest.reading.jsonl import Record
-from ingest.reading.notes import problem_at
-from ingest.reading.problems import Problem, Severity
 from promptlab.contracts.testset import EvaluationOptions, TestCase
+from promptlab.ingest.checks import ExpectationCheck
+from promptlab.ingest.reading.contract_faults import Fault, faults
+from promptlab.ingest.reading.json_places import Keys
+from promptlab.ingest.reading.jsonl import Record
+from promptlab.ingest.reading.notes import problem_at
+from promptlab.ingest.reading.problems import Problem, Severity
 
 PIPELINE_FIELDS = (
     "inputs",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ingest.reading.json_messages import nearest, shown
-from ingest.testsets.records import CaseRecord
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
+from promptlab.ingest.reading.json_messages import nearest, shown
+from promptlab.ingest.testsets.records import CaseRecord
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 

@@ -51,11 +51,11 @@ def build(
         refresh = ["--full-refresh"] if full_refresh else []
         run_dbt(settings, [*refresh, *args], verbose=verbose)
         return
-    from ingest import raw
     from promptlab.build import plan
     from promptlab.build.broken_contract import BrokenContract, plan_that_names_rows
     from promptlab.build.execution import execute
     from promptlab.build.tuning import tune
+    from promptlab.ingest import raw
 
     # what is there decides before dbt might have to compile: no file, held, too new
     with warehouse.examining():
@@ -86,8 +86,8 @@ def build(
 
 def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
     """Say in words what dbt would say in a traceback."""
-    from ingest import raw
-    from ingest.parquet import ParquetLayer
+    from promptlab.ingest import raw
+    from promptlab.ingest.parquet import ParquetLayer
 
     settings = warehouse.settings
     if settings.raw is not None:

@@ -102,7 +102,7 @@ def environment_of(settings: Settings) -> dict[str, str]:
         if value is not None:
             environment[ENV_PREFIX + name.upper()] = str(value)
     if settings.raw is not None:
-        from ingest.parquet import ParquetLayer
+        from promptlab.ingest.parquet import ParquetLayer
 
         environment[ENV_PREFIX + "RAW"] = ParquetLayer.of(settings.raw).address
     return environment

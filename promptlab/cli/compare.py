@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from promptlab.contracts.comparison import Comparison, ScoreComparison
     from promptlab.contracts.gate import GateResult
-    from reports.edition import Edition
+    from promptlab.reports.edition import Edition
 
 SHOWN = 20
 
@@ -92,8 +92,8 @@ def command(
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import compare
     from promptlab.history.gate import exit_code
+    from promptlab.reports.gate.verdict import gate_result
     from promptlab.task_ids import resolve_task, selected_tasks
-    from reports.gate.verdict import gate_result
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
@@ -137,14 +137,14 @@ def _write(
     out: Path,
     edition: Edition,
 ) -> Path:
-    from reports.write import write_comparison
+    from promptlab.reports.write import write_comparison
 
     before, after = comparison.baseline.task_id, comparison.candidate.task_id
     return write_comparison(con, before, after, out, edition)
 
 
 def _print(pairs: Sequence[tuple[Comparison, GateResult]], call: Call) -> None:
-    from reports.formats.comparisons import comparison_markdown
+    from promptlab.reports.formats.comparisons import comparison_markdown
 
     if call.format == "json":
         texts = [comparison.as_json() for comparison, _ in pairs]

@@ -62,7 +62,7 @@ def command(
     says `require_baseline`.
     """
     from promptlab.history.gate import exit_code, judge
-    from reports.gate.policy import default_policy, load_policy
+    from promptlab.reports.gate.policy import default_policy, load_policy
 
     if init:
         click.echo(default_policy(), nl=False)
@@ -79,7 +79,7 @@ def command(
 
 
 def _print(results: list[GateResult], call: Call) -> None:
-    from reports.formats.comparisons import gate_junit, gate_markdown
+    from promptlab.reports.formats.comparisons import gate_junit, gate_markdown
 
     form = call.format
     if form == "json":
@@ -145,7 +145,7 @@ def _print_lines(results: list[GateResult], call: Call) -> None:
 
 def _append_summary(results: list[GateResult]) -> None:
     from promptlab.errors import SettingsError
-    from reports.formats.comparisons import gate_markdown
+    from promptlab.reports.formats.comparisons import gate_markdown
 
     target = os.environ.get(SUMMARY)
     if not target:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ingest.foreign.registry import TOOLS
 from promptlab.cli.cells import path, plain, words
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.progress import ProgressBar, progress
+from promptlab.ingest.foreign.registry import TOOLS
 
 if TYPE_CHECKING:
-    from ingest.ingested import FileLoad, Ingested
+    from promptlab.ingest.ingested import FileLoad, Ingested
     from promptlab.warehouse import Warehouse
 
 F = TypeVar("F", bound=Callable[..., Any])

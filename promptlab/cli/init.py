@@ -104,10 +104,13 @@ def _refuse_to_overwrite(*paths: Path) -> None:
 
 
 def _write_mapping(call: Call, folder: Path, table: Path) -> int:
-    from ingest.foreign.table.config_lines import mapping_as_toml, mapping_name
-    from ingest.foreign.table.guessing import guess
     from promptlab.cli.output import print_rows
     from promptlab.errors import UsageError
+    from promptlab.ingest.foreign.table.config_lines import (
+        mapping_as_toml,
+        mapping_name,
+    )
+    from promptlab.ingest.foreign.table.guessing import guess
     from promptlab.settings import load_settings
 
     mapping, columns, notes = guess(table)

@@ -177,7 +177,7 @@ def command(
 
 def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
     """What the figures are of, in words."""
-    from reports.texts.catalogue import catalogue
+    from promptlab.reports.texts.catalogue import catalogue
 
     texts = catalogue(lang)
     chosen = {
@@ -303,7 +303,7 @@ def _side_by_side(
     values: dict[str, str],
     lang: str,
 ) -> Rows:
-    from reports.sentences import Speech, category_name
+    from promptlab.reports.sentences import Speech, category_name
 
     columns, found = _read(con, _SCORES, runs, values)
     category, name = columns.index("category"), columns.index("name")
@@ -337,7 +337,7 @@ def _comparison(
     con: duckdb.DuckDBPyConnection, runs: Sequence[str], lang: str
 ) -> MemoryComparison | None:
     """The two runs compared; the later one is the candidate, however they are given."""
-    from reports.queries.memory_comparisons import memory_comparisons
+    from promptlab.reports.queries.memory_comparisons import memory_comparisons
 
     for baseline, candidate in (runs, runs[::-1]):
         kept = memory_comparisons(con, candidate, lang=lang, baseline=baseline)

@@ -11,7 +11,7 @@ from promptlab import messages
 from promptlab.cli.terminal import in_one_line
 
 if TYPE_CHECKING:
-    from ingest.reading.problems import Problem
+    from promptlab.ingest.reading.problems import Problem
 
 SHOWN_PER_FILE = 20
 

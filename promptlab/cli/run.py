@@ -16,7 +16,7 @@ from promptlab.cli.progress import progress
 from promptlab.cli.report import report_options
 
 if TYPE_CHECKING:
-    from ingest.ingested import Ingested
+    from promptlab.ingest.ingested import Ingested
     from promptlab.warehouse import Warehouse
 
 
@@ -92,8 +92,8 @@ def _print_decisions(
 ) -> None:
     """A line for each title, the worst first, with its page; then the other pages."""
     from promptlab.cli.output import print_headline, print_lines, print_text
-    from reports.pages.links import PAGE
-    from reports.write import MEMORY
+    from promptlab.reports.pages.links import PAGE
+    from promptlab.reports.write import MEMORY
 
     for decided in warehouse.decisions(tasks, call.settings.out) if tasks else ():
         print_headline(decided.gate)

@@ -44,10 +44,10 @@ def command(
     from promptlab.cli.output import print_lines, print_rows
     from promptlab.errors import SettingsError
     from promptlab.operations.mailing import send, server_from
+    from promptlab.reports.files import folder_name, write_file
+    from promptlab.reports.mail.message import NO_REPLY, Envelope
+    from promptlab.reports.mail.task import task_message
     from promptlab.task_ids import selected_tasks
-    from reports.files import folder_name, write_file
-    from reports.mail.message import NO_REPLY, Envelope
-    from reports.mail.task import task_message
 
     settings = call.settings
     missing = [

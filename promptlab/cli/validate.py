@@ -11,7 +11,7 @@ import click
 from promptlab.cli.options import Call, common
 
 if TYPE_CHECKING:
-    from ingest.references import References
+    from promptlab.ingest.references import References
     from promptlab.settings import Settings
 
 
@@ -24,12 +24,12 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
     One line per problem, `file:line:column: pointer: message`, then counts. Exits 3 if
     any record would be rejected.
     """
-    from ingest.load import read_files
-    from ingest.plan import plan
-    from ingest.reading.limits import Limits
-    from ingest.references import References
     from promptlab.cli.output import print_lines, print_rows
     from promptlab.cli.problems import line_of
+    from promptlab.ingest.load import read_files
+    from promptlab.ingest.plan import plan
+    from promptlab.ingest.reading.limits import Limits
+    from promptlab.ingest.references import References
 
     references = References()
     found = []

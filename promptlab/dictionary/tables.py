@@ -59,7 +59,7 @@ def mart_groups(plan: Plan) -> dict[str, list[DescribedTable]]:
 
 def raw(plan: Plan) -> list[DescribedTable]:
     """Every table that raw.sql makes, in its order."""
-    sql = resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8")
+    sql = resources.files("promptlab.ingest.raw").joinpath("raw.sql").read_text("utf-8")
     everywhere = dict(_COLUMN_OF_MANY.findall(sql))
     tables = []
     for comment, name, body in _TABLE.findall(sql):

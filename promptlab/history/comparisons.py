@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from ingest.raw.requests import name_baseline, request_comparison
 from promptlab.build import build
 from promptlab.database.connection import has_relation
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.ingest.raw.requests import name_baseline, request_comparison
 from promptlab.messages import say
+from promptlab.reports.queries.comparisons import comparison, is_compared
 from promptlab.task_ids import resolve_task, to_compare_again
-from reports.queries.comparisons import comparison, is_compared
 
 if TYPE_CHECKING:
     import duckdb

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from promptlab.errors import NothingToDo
 from promptlab.history.comparisons import compare
+from promptlab.reports.gate.policy import Policy
+from promptlab.reports.gate.verdict import gate_result
 from promptlab.task_ids import selected_tasks
-from reports.gate.policy import Policy
-from reports.gate.verdict import gate_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -119,7 +119,7 @@ def _manifest(
     exported_at: datetime,
 ) -> dict[str, Any]:
     """Write the tables and what they are."""
-    from ingest.raw import schema_version
+    from promptlab.ingest.raw import schema_version
 
     con.execute("set preserve_insertion_order = false")
     con.execute(f"set partitioned_write_flush_threshold = {_ROWS_HELD}")

@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.raw import SCHEMA_VERSION
 from promptlab.build.dbt import run_dbt
 from promptlab.database.connection import open_duckdb
+from promptlab.ingest.raw import SCHEMA_VERSION
 from promptlab.operations.export import write_manifest, written_beside
 
 if TYPE_CHECKING:

@@ -147,7 +147,7 @@ def _rows(con: duckdb.DuckDBPyConnection, table: StoredTable) -> Finding:
 
 
 def _schema(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
-    from ingest.raw import SCHEMA_VERSION, schema_version
+    from promptlab.ingest.raw import SCHEMA_VERSION, schema_version
 
     found = schema_version(con)
     if found == SCHEMA_VERSION:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTable
+from promptlab.ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTable
 
 
 @dataclass(frozen=True)

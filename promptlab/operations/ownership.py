@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from ingest.raw.catalogue import RAW_TABLES, Ids
 from promptlab.build import plan
 from promptlab.database.copying import StoredTable
+from promptlab.ingest.raw.catalogue import RAW_TABLES, Ids
 
 
 @dataclass(frozen=True)

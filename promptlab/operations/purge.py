@@ -17,9 +17,9 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest import raw
 from promptlab.database.copying import file_of, tables_of, write_copy
 from promptlab.errors import NothingToDo
+from promptlab.ingest import raw
 from promptlab.operations import purge_sql
 from promptlab.operations.ownership import is_unknown
 from promptlab.paths import dbt_target

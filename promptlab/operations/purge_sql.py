@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.foreign.registry import TOOLS
-from ingest.raw.catalogue import Ids, owning_tables
 from promptlab.database.copying import StoredTable, tables_of
+from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.raw.catalogue import Ids, owning_tables
 from promptlab.operations.ownership import STAYS, is_step, rule_of
 
 if TYPE_CHECKING:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from promptlab.contracts.analysis_input import DimensionConfig
 from promptlab.contracts.scores import ScoreRecord
 from promptlab.errors import NothingToDo, PromptlabError, UsageError
+from promptlab.reports.files import folder_name, write_file
 from promptlab.scorers.case_scores import score_case
 from promptlab.scorers.choice import (
     is_scored_by_sql,
@@ -20,7 +21,6 @@ from promptlab.scorers.choice import (
 )
 from promptlab.scorers.registry import load_scorer, scorer_names, unknown_scorer
 from promptlab.scorers.stored_task import StoredTask, read_task
-from reports.files import folder_name, write_file
 
 if TYPE_CHECKING:
     from promptlab.warehouse_file import WarehouseFile

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reports.queries.history import PastRun
+from promptlab.reports.queries.history import PastRun
 
 WIDTH = 552
 HEIGHT = 120

@@ -5,7 +5,7 @@ Pages of memory runs and texts of comparisons and gates stand beside them.
 
 from __future__ import annotations
 
-from reports.formats import (
+from promptlab.reports.formats import (
     cases_csv,
     junit_xml,
     report_eml,
@@ -13,7 +13,7 @@ from reports.formats import (
     report_md,
     result_json,
 )
-from reports.formats.base import Format, Surroundings
+from promptlab.reports.formats.base import Format, Surroundings
 
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT

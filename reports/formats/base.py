@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.edition import Edition
-from reports.pages.links import NOWHERE, Links
-from reports.queries.history import PastRun
+from promptlab.reports.edition import Edition
+from promptlab.reports.pages.links import NOWHERE, Links
+from promptlab.reports.queries.history import PastRun
 
 
 @dataclass(frozen=True)

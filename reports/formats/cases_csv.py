@@ -7,10 +7,10 @@ import io
 from typing import Any
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
-from reports.edition import Edition
-from reports.formats.base import Format, Surroundings
-from reports.printing.visible import visible
-from reports.views.cases import question
+from promptlab.reports.edition import Edition
+from promptlab.reports.formats.base import Format, Surroundings
+from promptlab.reports.printing.visible import visible
+from promptlab.reports.views.cases import question
 
 # What makes a spreadsheet read a cell as a formula, full-width forms included.
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")

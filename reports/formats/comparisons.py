@@ -7,7 +7,7 @@ from pathlib import Path
 
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
-from reports.pages.render import environment, render
+from promptlab.reports.pages.render import environment, render
 
 MOST_BYTES = 60_000
 _CASES = (50, 25, 10, 0)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
-from reports.edition import Edition
-from reports.formats.base import Format, Surroundings
-from reports.pages.render import environment, language_of, render
-from reports.printing.filters import Filters
-from reports.printing.visible import clip
-from reports.texts.catalogue import catalogue
-from reports.views.cases import first_error
+from promptlab.reports.edition import Edition
+from promptlab.reports.formats.base import Format, Surroundings
+from promptlab.reports.pages.render import environment, language_of, render
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.printing.visible import clip
+from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.views.cases import first_error
 
 MOST_DIFFERENCES = 20
 """Differences listed in the text of one failure."""

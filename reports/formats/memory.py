@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptlab.contracts.memory_result import MemoryResult
-from reports.pages.links import NOWHERE, Links
-from reports.pages.render import environment, render
-from reports.views.memory import arrange_memory
+from promptlab.reports.pages.links import NOWHERE, Links
+from promptlab.reports.pages.render import environment, render
+from promptlab.reports.views.memory import arrange_memory
 
 
 def to_memory_html(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.edition import Edition
-from reports.formats.base import Format, Surroundings
-from reports.pages.render import to_html
+from promptlab.reports.edition import Edition
+from promptlab.reports.formats.base import Format, Surroundings
+from promptlab.reports.pages.render import to_html
 
 
 def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.edition import Edition
-from reports.formats.base import Format, Surroundings
-from reports.limits import SHOWN, ListLimits
-from reports.pages.render import environment, language_of, render
-from reports.views.task import arrange
+from promptlab.reports.edition import Edition
+from promptlab.reports.formats.base import Format, Surroundings
+from promptlab.reports.limits import SHOWN, ListLimits
+from promptlab.reports.pages.render import environment, language_of, render
+from promptlab.reports.views.task import arrange
 
 MOST_BYTES = 60_000
 _CASES = (50, 25, 10, 5, 0)

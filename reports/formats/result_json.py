@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports.edition import Edition
-from reports.formats.base import Format, Surroundings
+from promptlab.reports.edition import Edition
+from promptlab.reports.formats.base import Format, Surroundings
 
 
 def to_json(result: AnalysisResult) -> str:

@@ -21,7 +21,11 @@ DEFAULT = "default"
 
 def default_policy() -> str:
     """The text of the built-in policy, with every rule explained."""
-    return resources.files("reports.gate").joinpath("policy.toml").read_text("utf-8")
+    return (
+        resources.files("promptlab.reports.gate")
+        .joinpath("policy.toml")
+        .read_text("utf-8")
+    )
 
 
 class Policy(NamedTuple):

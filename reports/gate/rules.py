@@ -20,10 +20,10 @@ from promptlab.contracts.gate import (
     RuleVerdict,
     Significance,
 )
-from reports.printing.filters import Filters
-from reports.queries.gate import Changes, GateNumbers, TagCases
-from reports.queries.rows import Row
-from reports.texts.catalogue import Catalogue
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.queries.gate import Changes, GateNumbers, TagCases
+from promptlab.reports.queries.rows import Row
+from promptlab.reports.texts.catalogue import Catalogue
 
 _MOST_NAMED = 5
 

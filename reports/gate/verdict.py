@@ -1,7 +1,7 @@
 """The one verdict of a task: what every report, mail and command begins with.
 
-The rules are held against the numbers of the marts (:mod:`reports.gate.rules`), and
-what comes of it is said in one sentence (:mod:`reports.sentences.headline`). Nothing
+The rules are held against the numbers of the marts (``gate.rules``), and
+what comes of it is said in one sentence (``sentences.headline``). Nothing
 else in the project decides or words whether to ship.
 """
 
@@ -20,14 +20,14 @@ from promptlab.contracts.gate import (
     GateVerdict,
 )
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.reports.gate.policy import Policy, built_in_policy
+from promptlab.reports.gate.rules import Gate
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.queries.gate import GateNumbers, gate_numbers
+from promptlab.reports.queries.rows import from_json, rows
+from promptlab.reports.sentences.headline import headline
+from promptlab.reports.texts.catalogue import catalogue
 from promptlab.task_ids import resolve_task
-from reports.gate.policy import Policy, built_in_policy
-from reports.gate.rules import Gate
-from reports.printing.filters import Filters
-from reports.queries.gate import GateNumbers, gate_numbers
-from reports.queries.rows import from_json, rows
-from reports.sentences.headline import headline
-from reports.texts.catalogue import catalogue
 
 if TYPE_CHECKING:
     import duckdb

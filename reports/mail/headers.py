@@ -15,7 +15,7 @@ from email.policy import Policy
 from urllib.parse import quote
 
 from promptlab.errors import UsageError
-from reports.mail.view import one_line
+from promptlab.reports.mail.view import one_line
 
 _LONGEST_LINE = 76
 _LONGEST_ADDRESS = 254  # RFC 5321

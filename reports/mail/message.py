@@ -20,20 +20,20 @@ from urllib.parse import quote
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import UsageError
-from reports.charts.trend_png import trend
-from reports.files import folder_name
-from reports.mail.headers import (
+from promptlab.reports.charts.trend_png import trend
+from promptlab.reports.files import folder_name
+from promptlab.reports.mail.headers import (
     check_address,
     write_addresses,
     write_file_name,
     write_text,
 )
-from reports.mail.view import LIMITS, MailView, arrange_mail, one_line
-from reports.pages.render import environment, language_of, render, to_html
-from reports.printing.filters import Filters
-from reports.queries.history import PastRun
-from reports.sentences.headline import brief
-from reports.texts.catalogue import catalogue
+from promptlab.reports.mail.view import LIMITS, MailView, arrange_mail, one_line
+from promptlab.reports.pages.render import environment, language_of, render, to_html
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.queries.history import PastRun
+from promptlab.reports.sentences.headline import brief
+from promptlab.reports.texts.catalogue import catalogue
 
 MOST_BYTES = 72_000
 """Of the HTML body: as base64 it is then still below what Gmail shows whole."""

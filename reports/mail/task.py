@@ -5,11 +5,11 @@ from __future__ import annotations
 from email.message import EmailMessage
 from typing import TYPE_CHECKING
 
-from reports.edition import Edition
-from reports.limits import SHOWN
-from reports.mail.message import Envelope, to_message
-from reports.queries.history import title_history
-from reports.result import analysis_result
+from promptlab.reports.edition import Edition
+from promptlab.reports.limits import SHOWN
+from promptlab.reports.mail.message import Envelope, to_message
+from promptlab.reports.queries.history import title_history
+from promptlab.reports.result import analysis_result
 
 if TYPE_CHECKING:
     import duckdb

@@ -1,6 +1,6 @@
 """What a mail shows of a task: the worst of everything, and how many more there are.
 
-Like :mod:`reports.views.task`, which it builds on, it chooses and arranges. It makes no
+Like ``views.task``, which it builds on, it chooses and arranges. It makes no
 number but the widths of bars.
 """
 
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, Severity
 from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
-from reports.charts.trend_png import Trend
-from reports.limits import ListLimits
-from reports.printing.filters import Filters
-from reports.printing.visible import TextPiece, clip, highlighted, visible
-from reports.queries.history import PastRun
-from reports.views.pieces import AlertView, CaseView, DimensionView, View
-from reports.views.task import arrange
+from promptlab.reports.charts.trend_png import Trend
+from promptlab.reports.limits import ListLimits
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.printing.visible import TextPiece, clip, highlighted, visible
+from promptlab.reports.queries.history import PastRun
+from promptlab.reports.views.pieces import AlertView, CaseView, DimensionView, View
+from promptlab.reports.views.task import arrange
 
 BAR = 96
 """Width of a dimension's bar, pixels."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from reports.files import folder_name
+from promptlab.reports.files import folder_name
 
 PAGE = "report.html"
 INDEX = "index.html"

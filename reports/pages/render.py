@@ -1,8 +1,8 @@
 """Templates: the Jinja environment, and the page of one task.
 
 A template may use ``result`` (the AnalysisResult), ``view`` (what the page lists of
-it, see :mod:`reports.views.task`), ``t(key, …)`` for a text of the catalogue, ``lang``,
-and the filters of :mod:`reports.printing.filters`. Everything printed is escaped, and
+it, see ``views.task``), ``t(key, …)`` for a text of the catalogue, ``lang``,
+and the filters of ``printing.filters``. Everything printed is escaped, and
 its hidden characters are named; there is no way past either.
 """
 
@@ -30,13 +30,13 @@ from jinja2 import (
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import RenderError, SettingsError
 from promptlab.languages import languages
-from reports.limits import SHOWN, ListLimits
-from reports.pages.compiled import compiled_templates
-from reports.pages.links import NOWHERE, Links
-from reports.printing.filters import Filters
-from reports.printing.visible import visible
-from reports.texts.catalogue import catalogue
-from reports.views.task import arrange, fewer_cases, grade_tone
+from promptlab.reports.limits import SHOWN, ListLimits
+from promptlab.reports.pages.compiled import compiled_templates
+from promptlab.reports.pages.links import NOWHERE, Links
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.printing.visible import visible
+from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.views.task import arrange, fewer_cases, grade_tone
 
 SECTIONS = (
     "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
@@ -66,7 +66,7 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
         UsageError: there is no such language.
         SettingsError: *templates* is no folder.
     """
-    built_in = PackageLoader("reports", "templates")
+    built_in = PackageLoader("promptlab.reports", "templates")
     if templates is not None and not templates.is_dir():
         raise SettingsError(f"templates: {templates} is not a folder")
     loaders = [FileSystemLoader(templates), built_in] if templates else [built_in]

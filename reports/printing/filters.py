@@ -17,9 +17,9 @@ from typing import Any
 
 from promptlab.contracts.analysis_result import AssertionOutcome, CheckDifference
 from promptlab.contracts.comparison import ScoreComparison
+from promptlab.reports.printing.visible import bare, clip, parts, plain
+from promptlab.reports.texts.catalogue import Catalogue
 from promptlab.rounding import of_100, rounded
-from reports.printing.visible import bare, clip, parts, plain
-from reports.texts.catalogue import Catalogue
 
 MINUS = "\N{MINUS SIGN}"
 _TOO_LONG = 1e15

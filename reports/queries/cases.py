@@ -1,6 +1,6 @@
 """What stands beside a case: what was asked, what each version said, step by step.
 
-Marts only; of the cases in ``$cases``, as :mod:`reports.queries.tasks`.
+Marts only; of the cases in ``$cases``, as :mod:`promptlab.reports.queries.tasks`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from promptlab.contracts.analysis_result import Prompt
-from reports.printing.filters import json_text
-from reports.queries.rows import Row, from_json
+from promptlab.reports.printing.filters import json_text
+from promptlab.reports.queries.rows import Row, from_json
 
 MOST_CHARS = 2_000
 """Of a step's output, as of an answer."""

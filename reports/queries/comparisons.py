@@ -21,10 +21,10 @@ from promptlab.contracts.comparison import (
     ScoreComparison,
 )
 from promptlab.errors import NothingToDo
-from reports import sentences
-from reports.queries.rows import Row, from_json, rows
-from reports.sentences import Speech
-from reports.texts.catalogue import catalogue
+from promptlab.reports import sentences
+from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.sentences import Speech
+from promptlab.reports.texts.catalogue import catalogue
 
 if TYPE_CHECKING:
     import duckdb

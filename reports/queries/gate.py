@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from promptlab.contracts.comparison import ScoreComparison
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import NothingToDo
-from reports.queries.comparisons import score_comparisons
-from reports.queries.rows import Row, from_json, rows
-from reports.queries.targets import MISSED
-from reports.sentences import Speech
+from promptlab.reports.queries.comparisons import score_comparisons
+from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.queries.targets import MISSED
+from promptlab.reports.sentences import Speech
 
 if TYPE_CHECKING:
     import duckdb

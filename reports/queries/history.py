@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from reports.queries.rows import rows
+from promptlab.reports.queries.rows import rows
 
 if TYPE_CHECKING:
     import duckdb

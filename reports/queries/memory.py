@@ -21,11 +21,11 @@ from promptlab.contracts.memory_result import (
     MemoryTiming,
 )
 from promptlab.errors import NothingToDo
+from promptlab.reports.queries.memory_comparisons import memory_comparisons
+from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.sentences import Speech, category_name
+from promptlab.reports.texts.catalogue import catalogue
 from promptlab.version import __version__
-from reports.queries.memory_comparisons import memory_comparisons
-from reports.queries.rows import Row, from_json, rows
-from reports.sentences import Speech, category_name
-from reports.texts.catalogue import catalogue
 
 if TYPE_CHECKING:
     import duckdb

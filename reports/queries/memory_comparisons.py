@@ -10,9 +10,9 @@ from promptlab.contracts.memory_result import (
     MemoryScoreComparison,
     QuestionCounts,
 )
-from reports import sentences
-from reports.queries.rows import Row, from_json, rows
-from reports.sentences import Speech, category_name
+from promptlab.reports import sentences
+from promptlab.reports.queries.rows import Row, from_json, rows
+from promptlab.reports.sentences import Speech, category_name
 
 if TYPE_CHECKING:
     import duckdb

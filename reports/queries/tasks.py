@@ -76,7 +76,7 @@ where task_id = $task_id
 order by dimension_id, evidence_rank, case_id, round_id
 """
 
-# The worst cases, by the order of reports.views.task.worst_first; they come back in the
+# The worst cases, by the order of views.task.worst_first; they come back in the
 # order of the input.
 CASES = """
 with listed as (

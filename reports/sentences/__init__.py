@@ -4,17 +4,17 @@ The words stand in ``reports/texts``, a file per language; a module here per fam
 which facts fill which place. Nothing is computed: a number is only printed.
 """
 
-from reports.sentences.alerts import alert
-from reports.sentences.checks import details
-from reports.sentences.comparisons import (
+from promptlab.reports.sentences.alerts import alert
+from promptlab.reports.sentences.checks import details
+from promptlab.reports.sentences.comparisons import (
     category_name,
     comparison,
     memory_comparison,
     note,
 )
-from reports.sentences.evidence import evidence, measured
-from reports.sentences.speech import Speech
-from reports.sentences.tasks import conclusion, diagnosis
+from promptlab.reports.sentences.evidence import evidence, measured
+from promptlab.reports.sentences.speech import Speech
+from promptlab.reports.sentences.tasks import conclusion, diagnosis
 
 __all__ = [
     "Speech",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from reports.sentences.comparisons import comparison
-from reports.sentences.speech import Speech
+from promptlab.reports.sentences.comparisons import comparison
+from promptlab.reports.sentences.speech import Speech
 
 
 def alert(speech: Speech, row: dict[str, Any]) -> str:

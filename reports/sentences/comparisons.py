@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from reports.sentences.speech import Speech
+from promptlab.reports.sentences.speech import Speech
 
 Facts = dict[str, Any]
 _Paired = Literal["cases", "questions"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.printing.visible import clip
-from reports.sentences.speech import Speech
+from promptlab.reports.printing.visible import clip
+from promptlab.reports.sentences.speech import Speech
 
 _MOST = 80
 """Characters of an answer that a sentence quotes."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from unicodedata import east_asian_width
 
 from promptlab.contracts.gate import CaseList, GateResult, GateRule
-from reports.printing.filters import Filters
-from reports.printing.visible import clip, visible
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.printing.visible import clip, visible
 
 MOST_NAMED = 3
 """Cases of a list that the sentence names."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from reports.printing.filters import Filters
-from reports.printing.visible import clip
-from reports.texts.catalogue import catalogue
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.printing.visible import clip
+from promptlab.reports.texts.catalogue import catalogue
 
 UNKNOWN = "–"
 """Stands where a fact is missing, so that a sentence is never empty."""

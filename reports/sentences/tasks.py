@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from reports.sentences.speech import Speech
+from promptlab.reports.sentences.speech import Speech
 
 Facts = dict[str, Any]
 

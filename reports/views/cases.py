@@ -21,10 +21,10 @@ from promptlab.contracts.analysis_result import (
     Status,
 )
 from promptlab.contracts.comparison import CaseChange
-from reports.limits import ListLimits
-from reports.printing.filters import json_text
-from reports.printing.visible import TextPiece, bare, parts
-from reports.views.pieces import (
+from promptlab.reports.limits import ListLimits
+from promptlab.reports.printing.filters import json_text
+from promptlab.reports.printing.visible import TextPiece, bare, parts
+from promptlab.reports.views.pieces import (
     CaseScore,
     CaseView,
     EvidenceView,
@@ -35,7 +35,7 @@ from reports.views.pieces import (
     Said,
     Versions,
 )
-from reports.views.word_diff import word_diff
+from promptlab.reports.views.word_diff import word_diff
 
 STATUS_ORDER: tuple[Status, ...] = ("fail", "error", "unevaluated", "pass")
 """The order of the case groups; ``queries/tasks.py`` selects the worst cases by it."""

@@ -1,6 +1,6 @@
 """What the page shows of a comparison: the part that moved, the worst first.
 
-Like :mod:`reports.views.task`, it chooses and arranges; every number is the
+Like :mod:`promptlab.reports.views.task`, it chooses and arranges; every number is the
 comparison's.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
-from reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
+from promptlab.reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
 
 MOST_SCORES = 40
 """Dimensions that are listed, and measures."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from promptlab.contracts.gate import GateResult
-from reports.printing.filters import Filters
-from reports.sentences.headline import pieces
-from reports.texts.catalogue import catalogue
-from reports.views.pieces import CaseRef, HeadlineView
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.sentences.headline import pieces
+from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.views.pieces import CaseRef, HeadlineView
 
 
 def headline_view(

@@ -17,9 +17,9 @@ from promptlab.contracts.memory_result import (
     MemoryScoreComparison,
     MemoryTask,
 )
-from reports.charts.curve import Curve, curve
-from reports.views.pieces import Bar
-from reports.views.task import bar
+from promptlab.reports.charts.curve import Curve, curve
+from promptlab.reports.views.pieces import Bar
+from promptlab.reports.views.task import bar
 
 METRICS = ("locomo_f1", "token_f1", "exact_match", "contains_reference", "mem0_f1")
 MOST_ANSWERS = 100

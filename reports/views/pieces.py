@@ -27,8 +27,8 @@ from promptlab.contracts.comparison import (
     ScoreComparison,
 )
 from promptlab.contracts.gate import GateResult
-from reports.charts.histogram import Histogram
-from reports.printing.visible import TextPiece
+from promptlab.reports.charts.histogram import Histogram
+from promptlab.reports.printing.visible import TextPiece
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,15 @@ from promptlab.contracts.analysis_result import (
     Status,
 )
 from promptlab.contracts.comparison import CaseChange
-from reports.charts.histogram import histogram
-from reports.files import folder_name
-from reports.limits import SHOWN, ListLimits
-from reports.printing.filters import json_text
-from reports.printing.visible import bare, highlighted
-from reports.views.cases import STATUS_ORDER, case_view, fields, prompt_view
-from reports.views.changes import arrange_changes
-from reports.views.headline import headline_view
-from reports.views.pieces import (
+from promptlab.reports.charts.histogram import histogram
+from promptlab.reports.files import folder_name
+from promptlab.reports.limits import SHOWN, ListLimits
+from promptlab.reports.printing.filters import json_text
+from promptlab.reports.printing.visible import bare, highlighted
+from promptlab.reports.views.cases import STATUS_ORDER, case_view, fields, prompt_view
+from promptlab.reports.views.changes import arrange_changes
+from promptlab.reports.views.headline import headline_view
+from promptlab.reports.views.pieces import (
     AlertView,
     Bar,
     CaseGroup,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from reports.printing.visible import TextPiece, marked_parts
+from promptlab.reports.printing.visible import TextPiece, marked_parts
 
 MOST_CHARS = 2_000
 """Of either text that are shown and compared."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign.archives import zipfile
+from promptlab.ingest.foreign.archives import zipfile
 from tests.benchmarks.measure import Ratio, Sample, compare, python, run
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
@@ -23,8 +23,8 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
 _READ = """
 import sys
 from pathlib import Path
-from ingest.load import read_files
-from ingest.plan import plan
+from promptlab.ingest.load import read_files
+from promptlab.ingest.plan import plan
 rounds = 0
 for _, reading in read_files(plan([Path(sys.argv[1])]), redact="on"):
     rounds += reading.records_loaded

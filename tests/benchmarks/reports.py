@@ -11,9 +11,8 @@ from typing import Any
 
 import duckdb
 
-import reports.queries.comparisons
-import reports.result
-from reports.limits import SHOWN
+from promptlab import reports
+from promptlab.reports.limits import SHOWN
 from tests.benchmarks.generate import analysis_input
 from tests.benchmarks.history import answered_again, timed, warehouse, write
 from tests.benchmarks.measure import Ratio, Sample, compare
@@ -28,8 +27,8 @@ from datetime import UTC, datetime
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
-from reports.edition import Edition
-from reports.write import write_task
+from promptlab.reports.edition import Edition
+from promptlab.reports.write import write_task
 db, task, form, out = sys.argv[1:]
 con = duckdb.connect(db, read_only=True)
 at = datetime(2026, 1, 2, tzinfo=UTC)

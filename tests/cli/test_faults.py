@@ -14,8 +14,8 @@ import pytest
 from promptlab import cli
 from promptlab.cli import run_cli
 from promptlab.errors import storage_error
+from promptlab.reports.files import write_file
 from promptlab.warehouse import Warehouse
-from reports.files import write_file
 from tests.ingest.test_load import task, write
 
 

@@ -16,7 +16,7 @@ from promptlab.build import plan
 from promptlab.cli import run_cli
 from promptlab.cli.init import task_example
 from promptlab.dictionary import tables as dictionary
-from reports.texts.catalogue import catalogue
+from promptlab.reports.texts.catalogue import catalogue
 from tests.docs import command_line, markdown, tables
 
 ROOT = tables.ROOT
@@ -148,7 +148,7 @@ def test_the_grades_are_those_of_the_seed(path):
 
 
 def test_every_kind_of_file_is_described():
-    from ingest.formats import KINDS
+    from promptlab.ingest.formats import KINDS
 
     headings = re.findall(r"^## .*`(\w+)`", read("docs/formats.md"), re.MULTILINE)
     assert sorted(headings) == sorted(KINDS)

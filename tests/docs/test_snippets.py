@@ -135,8 +135,8 @@ def test_sql_blocks_run(path, page_db):
     ],
 )
 def test_every_example_of_a_file_is_read_without_a_word(block):
-    from ingest.kinds import recognise
-    from ingest.reading.source import Source
+    from promptlab.ingest.kinds import recognise
+    from promptlab.ingest.reading.source import Source
     from tests.ingest.at_once import read as read_file
 
     data = block.text.encode()

@@ -14,8 +14,8 @@ import click
 import pytest
 import yaml
 
-from ingest.foreign.registry import TOOLS
 from promptlab.cli import cli
+from promptlab.ingest.foreign.registry import TOOLS
 from tests.conftest import ROOT
 from tests.docs import markdown
 

@@ -20,9 +20,9 @@ FULL = bool(os.environ.get("PROMPTLAB_FAULTS"))
 # Batches of a few files: so that there are transactions to die between.
 _COMMAND = """
 import sys
-import ingest.load
+from promptlab.ingest import load
 from promptlab.cli import run_cli
-ingest.load.BATCH_FILES = 7
+load.BATCH_FILES = 7
 sys.exit(run_cli(sys.argv[1:]))
 """
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 
-from ingest.foreign.reading import foreign_batches
-from ingest.plan import plan
-from ingest.raw.rows import Reading
-from ingest.reading.source import Source
 from promptlab.contracts.table_mapping import TableMapping
+from promptlab.ingest.foreign.reading import foreign_batches
+from promptlab.ingest.plan import plan
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.source import Source
 from tests.ingest.at_once import joined
 
 DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.raw.rows import Reading
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
 

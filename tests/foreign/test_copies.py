@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ingest.raw.rows import Reading
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
 ONE_RUN = ("cases", "rounds", "reported_scores", "reported_checks", "dimension_configs")

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ingest.plan import plan
-from ingest.raw.rows import Reading
+from promptlab.ingest.plan import plan
+from promptlab.ingest.raw.rows import Reading
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
 

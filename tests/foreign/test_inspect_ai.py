@@ -9,11 +9,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from ingest.foreign.archives import Archive, zipfile
-from ingest.foreign.documents import Refused
-from ingest.foreign.inspect_ai.samples import values_of
-from ingest.foreign.inspect_ai.structs import Sample, Score
-from ingest.raw.rows import Reading
+from promptlab.ingest.foreign.archives import Archive, zipfile
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.inspect_ai.samples import values_of
+from promptlab.ingest.foreign.inspect_ai.structs import Sample, Score
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
 LATE = DATA / "inspect_ai" / "late.eval"

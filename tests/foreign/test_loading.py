@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ingest.foreign.registry import TOOLS, recognise
-from ingest.kinds import recognise as kind_of
-from ingest.raw.rows import height
 from promptlab.cli.ingest import KIND_CHOICES
+from promptlab.ingest.foreign.registry import TOOLS, recognise
+from promptlab.ingest.kinds import recognise as kind_of
+from promptlab.ingest.raw.rows import height
 from promptlab.operations.purge import purge
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
@@ -195,7 +195,7 @@ def test_a_run_in_many_batches_is_the_run_in_one(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = reading_of(DATA / name)
-    monkeypatch.setattr("ingest.foreign.reading.BATCH_RECORDS", 7)
+    monkeypatch.setattr("promptlab.ingest.foreign.reading.BATCH_RECORDS", 7)
     parts = reading_of(DATA / name)
     assert {key: height(rows) for key, rows in parts.rows.items()} == {
         key: height(rows) for key, rows in whole.rows.items()
@@ -213,7 +213,7 @@ def test_settings_are_texts_as_those_of_any_task(name: str) -> None:
 def test_a_copy_shows_at_its_end_and_nothing_of_it_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.foreign.reading.BATCH_RECORDS", 7)
+    monkeypatch.setattr("promptlab.ingest.foreign.reading.BATCH_RECORDS", 7)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(DATA / "inspect_ai" / "late.eval")
     (load,) = warehouse.ingest(DATA / "inspect_ai" / "late.json").files

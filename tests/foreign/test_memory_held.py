@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from ingest.foreign.reading import foreign_batches
-from ingest.reading.limits import Limits
-from ingest.reading.source import Source
+from promptlab.ingest.foreign.reading import foreign_batches
+from promptlab.ingest.reading.limits import Limits
+from promptlab.ingest.reading.source import Source
 from tests.foreign.reading_of import DATA
 
 SAMPLES = 40
@@ -60,7 +60,7 @@ def test_a_log_that_unpacks_to_much_is_read_sample_by_sample(
 def test_long_texts_that_are_kept_come_in_batches_of_bounded_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ingest.foreign.reading.BATCH_CHARACTERS", MEGABYTE)
+    monkeypatch.setattr("promptlab.ingest.foreign.reading.BATCH_CHARACTERS", MEGABYTE)
     file = tmp_path / "log.eval"
     _archive(file, metadata={"pad": "A" * (MEGABYTE // 2)})
     source = Source(b"", "log", file, str(file), form="eval")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ingest.raw.rows import Reading
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
 ABSENT = object()

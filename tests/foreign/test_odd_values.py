@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from ingest.foreign.reading import foreign_batches
-from ingest.parquet.layer import frame_of
-from ingest.plan import plan
-from ingest.raw.rows import height
-from ingest.reading.source import Source
+from promptlab.ingest.foreign.reading import foreign_batches
+from promptlab.ingest.parquet.layer import frame_of
+from promptlab.ingest.plan import plan
+from promptlab.ingest.raw.rows import height
+from promptlab.ingest.reading.source import Source
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
 

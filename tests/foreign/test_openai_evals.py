@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from ingest.raw.rows import Reading
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ingest.foreign.registry import TOOLS
-from ingest.raw.rows import Reading
+from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import reading_of, table
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "foreign"

@@ -13,10 +13,10 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.contracts.table_mapping import TableMapping
+from promptlab.reports import FORMATS
+from promptlab.reports.write import RUNS
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
-from reports import FORMATS
-from reports.write import RUNS
 from tests.foreign.reading_of import DATA
 
 

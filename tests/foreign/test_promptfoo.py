@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ingest.raw.rows import Reading
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, one_task, reading_of, table
 
 RIVERS = DATA / "promptfoo" / "rivers.json"

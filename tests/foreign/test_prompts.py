@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from ingest.foreign import prompts
 from promptlab.contracts.table_mapping import TableMapping
+from promptlab.ingest.foreign import prompts
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table
 

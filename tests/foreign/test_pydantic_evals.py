@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from ingest.raw.rows import Reading
+from promptlab.ingest.raw.rows import Reading
 from tests.foreign.reading_of import DATA, reading_of, table
 
 ONCE = DATA / "pydantic_evals" / "late_1.json"

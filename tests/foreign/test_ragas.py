@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.foreign.reading import foreign_batches
-from ingest.raw.rows import Reading
-from ingest.reading.source import Source
+from promptlab.ingest.foreign.reading import foreign_batches
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.source import Source
 from tests.foreign.reading_of import DATA, reading_of, table
 from tests.ingest.at_once import joined
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 from typing import get_args
 
-from ingest.foreign.records import Rule
+from promptlab.ingest.foreign.records import Rule
 from promptlab.paths import dbt_project
 
 

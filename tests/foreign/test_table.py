@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 from pydantic import ValidationError
 
-from ingest.foreign.table.cells import number_of, same, verdict_of
-from ingest.foreign.table.guessing import NoGuess, guess
-from ingest.foreign.table.opening import form_of
-from ingest.plan import plan
-from ingest.raw.rows import Reading
 from promptlab.contracts.table_mapping import TableMapping
 from promptlab.errors import InputError, SettingsError
+from promptlab.ingest.foreign.table.cells import number_of, same, verdict_of
+from promptlab.ingest.foreign.table.guessing import NoGuess, guess
+from promptlab.ingest.foreign.table.opening import form_of
+from promptlab.ingest.plan import plan
+from promptlab.ingest.raw.rows import Reading
 from promptlab.settings import Settings, load_settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ingest.raw.rows import Reading
 from promptlab.contracts.table_mapping import TableMapping
+from promptlab.ingest.raw.rows import Reading
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import reading_of, table

@@ -12,9 +12,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest import undated
-from ingest.undated import LoadOrder
 from promptlab.contracts.table_mapping import TableMapping
+from promptlab.ingest import undated
+from promptlab.ingest.undated import LoadOrder
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA, reading_of, table

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.foreign.records import (
+from promptlab.ingest.foreign.records import (
     Baseline,
     Case,
     Check,
@@ -16,8 +16,8 @@ from ingest.foreign.records import (
     Task,
     Total,
 )
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.source import Source
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.source import Source
 
 
 @pytest.fixture

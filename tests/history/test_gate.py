@@ -15,7 +15,7 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.contracts.gate import GateResult
 from promptlab.errors import SettingsError
-from reports.gate.policy import default_policy, parse_policy
+from promptlab.reports.gate.policy import default_policy, parse_policy
 from tests.ingest.test_load import task, write
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.gate import GateResult
-from reports import Edition, analysis_result, to_html, to_markdown
-from reports.gate.verdict import gate_results
-from reports.index import read_index, to_index_html
-from reports.mail.message import to_message
-from reports.printing.visible import plain
+from promptlab.reports import Edition, analysis_result, to_html, to_markdown
+from promptlab.reports.gate.verdict import gate_results
+from promptlab.reports.index import read_index, to_index_html
+from promptlab.reports.mail.message import to_message
+from promptlab.reports.printing.visible import plain
 from tests.history.conftest import PAIRED, situations
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)

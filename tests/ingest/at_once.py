@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from ingest.formats import read_batches
-from ingest.raw.rows import Reading
-from ingest.reading.limits import DEFAULT, Limits
-from ingest.reading.source import Source
-from ingest.results.reader import result_batches
-from ingest.scores import score_batches
-from ingest.testsets.reader import testset_batches
 from promptlab.contracts.pipeline import Pipeline
+from promptlab.ingest.formats import read_batches
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.source import Source
+from promptlab.ingest.results.reader import result_batches
+from promptlab.ingest.scores import score_batches
+from promptlab.ingest.testsets.reader import testset_batches
 
 
 def read(kind: str, source: Source) -> Reading:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.analysis.reader import read_analysis
-from ingest.raw.rows import Reading
+from promptlab.ingest.analysis.reader import read_analysis
+from promptlab.ingest.raw.rows import Reading
 from tests.ingest.analysis_documents import Document, as_bytes, case, document
 
 SHARED_RUNS = Path(__file__).parents[3] / "shared" / "data" / "runs"

@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ingest import raw
-from ingest.analysis.reader import read_analysis
-from ingest.raw.rows import Reading
 from promptlab.contracts.analysis_input import AnalysisInput
+from promptlab.ingest import raw
+from promptlab.ingest.analysis.reader import read_analysis
+from promptlab.ingest.raw.rows import Reading
 from tests.ingest.analysis_documents import as_bytes, document
 
 # One of nearly every kind of value that could stand somewhere by mistake.

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.files.blocks import Block, TooLong, blocks
-from ingest.raw.rows import Reading
-from ingest.reading import struct_records
-from ingest.results.reader import result_batches
-from ingest.scores import score_batches
-from ingest.testsets import reader as testsets
+from promptlab.ingest.files.blocks import Block, TooLong, blocks
+from promptlab.ingest.raw.rows import Reading
+from promptlab.ingest.reading import struct_records
+from promptlab.ingest.results.reader import result_batches
+from promptlab.ingest.scores import score_batches
+from promptlab.ingest.testsets import reader as testsets
 from tests.ingest.at_once import joined, read_results, read_scores, read_testset
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import duckdb
 import pytest
 
-from ingest import raw
-from ingest.raw.catalogue import RAW_TABLES, first_tables
+from promptlab.ingest import raw
+from promptlab.ingest.raw.catalogue import RAW_TABLES, first_tables
 
 
 @pytest.fixture(scope="module")

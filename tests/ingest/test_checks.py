@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.checks import (
+from promptlab.contracts.testset import TestCase
+from promptlab.ingest.checks import (
     LONGEST_EXPECTED,
     ExpectationCheck,
     ExpectationTooLargeError,
     Flattener,
     Remark,
 )
-from ingest.reading.json_text import dump
-from promptlab.contracts.testset import TestCase
+from promptlab.ingest.reading.json_text import dump
 
 ODD_KEYS = ["", "*", "a", "0", "a.b", 'q"q', "b\\s", "~", "/", "$ref", "a[0]", "#"]
 ODD_KEYS += ["'", " ", "-1", "\n", "\x00", "😀", "中", "?", "@", "..", "a~1b", "[*]"]

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reading.checked_columns import (
+from promptlab.contracts.times import in_utc, read_time
+from promptlab.ingest.reading.checked_columns import (
     Doubtful,
     json_objects,
     json_objects_or_null,
@@ -17,8 +18,7 @@ from ingest.reading.checked_columns import (
     names,
     times,
 )
-from ingest.reading.garbage import no_garbage_collection
-from promptlab.contracts.times import in_utc, read_time
+from promptlab.ingest.reading.garbage import no_garbage_collection
 
 
 def raws(*texts: bytes | str) -> list[msgspec.Raw]:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from ingest.reading.contract_faults import judge, text_member
-from ingest.reading.json_places import SpanIndex
 from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
 from promptlab.contracts.evaluation import EvaluationRecord
 from promptlab.contracts.scores import ScoreRecord
+from promptlab.ingest.reading.contract_faults import judge, text_member
+from promptlab.ingest.reading.json_places import SpanIndex
 
 ROUND = {
     "round_id": "r",

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ingest.files.redaction import Redactor
-from ingest.formats import KINDS
-from ingest.kinds import recognise
-from ingest.reading.jsonl import read_records
-from ingest.reading.source import Source
+from promptlab.ingest.files.redaction import Redactor
+from promptlab.ingest.formats import KINDS
+from promptlab.ingest.kinds import recognise
+from promptlab.ingest.reading.jsonl import read_records
+from promptlab.ingest.reading.source import Source
 from tests.ingest.at_once import read
 
 ROOT = Path(__file__).parents[2]

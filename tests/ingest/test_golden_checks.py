@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from ingest import golden_checks as module
-from ingest.analysis.reader import read_analysis
-from ingest.golden_checks import GoldenAnswer, golden_checks
-from ingest.raw.rows import Reading, height
+from promptlab.ingest import golden_checks as module
+from promptlab.ingest.analysis.reader import read_analysis
+from promptlab.ingest.golden_checks import GoldenAnswer, golden_checks
+from promptlab.ingest.raw.rows import Reading, height
 from tests.scoring.tasks import case, dimension, task
 
 

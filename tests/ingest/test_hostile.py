@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from ingest.files.input_file import InputFile
-from ingest.ingested import FileLoad
 from promptlab.errors import InputError
+from promptlab.ingest.files.input_file import InputFile
+from promptlab.ingest.ingested import FileLoad
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import query, task, write
@@ -234,8 +234,8 @@ def test_a_file_that_keeps_changing_is_left_out_whole(tmp_path, monkeypatch, cas
 def test_a_large_file_that_fails_half_way_leaves_the_warehouse_as_it_was(
     tmp_path, monkeypatch
 ):
-    from ingest import raw
-    from ingest.raw import write as write_module
+    from promptlab.ingest import raw
+    from promptlab.ingest.raw import write as write_module
 
     filler = "x" * 500
     file = write(tmp_path / "set.jsonl", GOOD)

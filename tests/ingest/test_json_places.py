@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reading.json_places import (
+from promptlab.ingest.reading.json_places import (
     SpanIndex,
     flaws,
     keys,

@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.reading.json_reader import MAX_DEPTH, MAX_DIGITS, MAX_FAULTS, JsonReader
-from ingest.reading.json_text import JsonTextError, canonical, dump, parse, parse_fast
+from promptlab.ingest.reading.json_reader import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_FAULTS,
+    JsonReader,
+)
+from promptlab.ingest.reading.json_text import (
+    JsonTextError,
+    canonical,
+    dump,
+    parse,
+    parse_fast,
+)
 
 SCALARS = st.one_of(
     st.none(),

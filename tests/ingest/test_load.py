@@ -9,9 +9,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from ingest import raw
-from ingest.raw import write as write_module
 from promptlab.errors import InputError, NothingToDo, WarehouseError
+from promptlab.ingest import raw
+from promptlab.ingest.raw import write as write_module
 from promptlab.warehouse import Warehouse
 
 

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.memory.locomo_form import answer_parts, reference_parts, stems
-from ingest.memory.paths import run_name
-from ingest.memory.reader import read_memory
-from ingest.raw.rows import Reading
 from promptlab.contracts.memory import MemoryRunFile
+from promptlab.ingest.memory.locomo_form import answer_parts, reference_parts, stems
+from promptlab.ingest.memory.paths import run_name
+from promptlab.ingest.memory.reader import read_memory
+from promptlab.ingest.raw.rows import Reading
 from promptlab.warehouse import Warehouse
 from tests.memory.oracle import locomo_words
 
@@ -496,7 +496,7 @@ def test_words_by_themselves_have_the_stems_that_they_have_in_their_text(text):
 
 def test_stemming_imports_one_module_of_nltk_and_leaves_it_whole_for_others():
     script = (
-        "import sys; from ingest.memory.locomo_form import stems; stems('cats');"
+        "import sys; from promptlab.ingest.memory.locomo_form import stems; stems('cats');"
         "print({'nltk', 'numpy', 'scipy'} & set(sys.modules));"
         "from nltk.stem import PorterStemmer; print(PorterStemmer().stem('cats'))"
     )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ingest.reading.contract_faults import Fault
-from ingest.reading.notes import LONGEST_RAW_TEXT, SaidOnce, kept, problem_at
-from ingest.reading.problems import Problem
+from promptlab.ingest.reading.contract_faults import Fault
+from promptlab.ingest.reading.notes import LONGEST_RAW_TEXT, SaidOnce, kept, problem_at
+from promptlab.ingest.reading.problems import Problem
 
 
 def test_a_fault_stands_where_its_keys_lead_and_below_the_way_to_its_text():

@@ -16,16 +16,16 @@ import duckdb
 import polars as pl
 import pytest
 
-from ingest import file_reader
-from ingest.parquet import ParquetLayer, flatten, ingest_parquet, sink
-from ingest.parquet import layer as layer_module
-from ingest.parquet.workers import mapping
-from ingest.plan import plan
-from ingest.raw.requests import name_baseline
-from ingest.reading import struct_records
 from promptlab.build import build
 from promptlab.database.exported_marts import exported_marts
 from promptlab.errors import DatabaseLocked, SettingsError, UsageError, WarehouseError
+from promptlab.ingest import file_reader
+from promptlab.ingest.parquet import ParquetLayer, flatten, ingest_parquet, sink
+from promptlab.ingest.parquet import layer as layer_module
+from promptlab.ingest.parquet.workers import mapping
+from promptlab.ingest.plan import plan
+from promptlab.ingest.raw.requests import name_baseline
+from promptlab.ingest.reading import struct_records
 from promptlab.operations.purge import purge
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
@@ -226,7 +226,7 @@ def test_workers_end_with_the_ingest_that_started_them(tmp_path: Path) -> None:
     script = write(
         tmp_path / "killed.py",
         "import os, time\n"
-        "from ingest.parquet.workers import mapping\n"
+        "from promptlab.ingest.parquet.workers import mapping\n"
         "def work(_):\n"
         "    return os.getpid()\n"
         "if __name__ == '__main__':\n"

@@ -14,9 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.pipelines import load_pipeline_config, parse_pipeline, read_pipeline
-from ingest.reading.yaml_text import MAX_BYTES, read_yaml
 from promptlab.errors import InputError
+from promptlab.ingest.pipelines import (
+    load_pipeline_config,
+    parse_pipeline,
+    read_pipeline,
+)
+from promptlab.ingest.reading.yaml_text import MAX_BYTES, read_yaml
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -81,7 +85,9 @@ def test_a_pipeline_becomes_one_row_and_one_per_step():
 
 def test_the_columns_are_those_of_the_raw_tables():
     con = duckdb.connect()
-    con.execute(resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8"))
+    con.execute(
+        resources.files("promptlab.ingest.raw").joinpath("raw.sql").read_text("utf-8")
+    )
     for table, columns in read_pipeline(GOOD, "reviews").rows.items():
         names = con.execute(
             "select column_name from duckdb_columns()"

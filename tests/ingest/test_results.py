@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ingest import raw
-from ingest.raw.rows import Reading
 from promptlab.contracts.evaluation import EvaluationRecord
+from promptlab.ingest import raw
+from promptlab.ingest.raw.rows import Reading
 from tests.ingest.at_once import read_results
 
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ingest import raw
-from ingest.raw.rows import Reading
 from promptlab.contracts.scores import ScoreRecord
+from promptlab.ingest import raw
+from promptlab.ingest.raw.rows import Reading
 from tests.ingest.at_once import read_scores
 
 SHARED_RUNS = Path(__file__).parents[3] / "shared" / "data" / "runs"

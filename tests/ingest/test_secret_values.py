@@ -16,7 +16,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingest.files.redaction import Redactor
+from promptlab.ingest.files.redaction import Redactor
 
 PAGE = (Path(__file__).parents[2] / "docs" / "privacy.md").read_text("utf-8")
 _SECTION = PAGE.partition("### Secret keys")[2]

@@ -15,17 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from ingest.raw.rows import Reading, columns_of, height
-from ingest.reading.problems import Problem
-from ingest.testsets.api import filter_by_tags, load_testset, validate_testset
-from ingest.testsets.reader import (
+from promptlab.contracts.pipeline import Pipeline, PipelineStep
+from promptlab.contracts.testset import TestCase
+from promptlab.errors import InputError
+from promptlab.ingest.raw.rows import Reading, columns_of, height
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.testsets.api import filter_by_tags, load_testset, validate_testset
+from promptlab.ingest.testsets.reader import (
     NameParts,
     pipelines_of,
     read_cases,
 )
-from promptlab.contracts.pipeline import Pipeline, PipelineStep
-from promptlab.contracts.testset import TestCase
-from promptlab.errors import InputError
 from tests.ingest.at_once import read_testset
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -553,7 +553,9 @@ def test_a_testset_of_no_known_pipeline_is_not_checked():
 
 def test_the_columns_are_those_of_the_raw_tables():
     con = duckdb.connect()
-    con.execute(resources.files("ingest.raw").joinpath("raw.sql").read_text("utf-8"))
+    con.execute(
+        resources.files("promptlab.ingest.raw").joinpath("raw.sql").read_text("utf-8")
+    )
     given_by_the_loader = {"load_id", "file_uri"}
     for table, columns in read_testset(b'{"id":"a","expected":1}', "t").rows.items():
         schema = {

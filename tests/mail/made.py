@@ -28,8 +28,8 @@ from promptlab.contracts.comparison import (
     ScoreComparison,
 )
 from promptlab.contracts.gate import CaseList, GateResult
-from reports.mail import message
-from reports.queries.history import PastRun
+from promptlab.reports.mail import message
+from promptlab.reports.queries.history import PastRun
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
 AT = datetime(2024, 10, 24, 13, 0, tzinfo=UTC)

@@ -14,9 +14,9 @@ import pytest
 
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
-from reports.charts.trend_png import trend
-from reports.formats.report_eml import FORMAT
-from reports.mail.message import MOST_BYTES, Envelope
+from promptlab.reports.charts.trend_png import trend
+from promptlab.reports.formats.report_eml import FORMAT
+from promptlab.reports.mail.message import MOST_BYTES, Envelope
 from tests.mail.made import (
     canaries,
     case,
@@ -370,8 +370,8 @@ def test_a_link_to_nowhere_is_refused(url, words):
 
 
 def test_the_format_writes_the_same_message():
-    from reports.edition import Edition
-    from reports.formats import FORMATS, Surroundings
+    from promptlab.reports.edition import Edition
+    from promptlab.reports.formats import FORMATS, Surroundings
 
     assert FORMATS["email"] is FORMAT
     data = FORMAT.render(

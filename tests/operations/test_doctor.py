@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.raw import SCHEMA_VERSION
+from promptlab.ingest.raw import SCHEMA_VERSION
 from promptlab.operations.health import Finding, examine
 from promptlab.warehouse import Warehouse
 

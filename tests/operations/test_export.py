@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest.raw import SCHEMA_VERSION
 from promptlab.database import copying
 from promptlab.errors import UsageError, WarehouseError
+from promptlab.ingest.raw import SCHEMA_VERSION
 from promptlab.operations.export import export_parquet
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)

@@ -7,9 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from ingest import raw
-from ingest.raw import upgrades
 from promptlab.errors import WarehouseError
+from promptlab.ingest import raw
+from promptlab.ingest.raw import upgrades
 from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import task, write
 from tests.scoring.tasks import case, dimension

@@ -37,16 +37,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_the_packages_the_models_and_the_examples(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "promptlab/py.typed" in names
-    assert "ingest/raw/raw.sql" in names
+    assert "promptlab/ingest/raw/raw.sql" in names
     assert "promptlab/_dbt_project/dbt_project.yml" in names
     assert "promptlab/_dbt_project/models/marts/core/dim_tasks.sql" in names
     assert "promptlab/_dbt_project/spark/README.md" in names
     assert "promptlab/_dbt_project/spark/adapter.sql" in names
-    assert any(name.startswith("reports/templates/") for name in names)
+    assert any(name.startswith("promptlab/reports/templates/") for name in names)
     for examples in ("_examples", "_examples_zh"):
         assert any(f"/{examples}/memory/.sage/" in name for name in names)
     tops = {name.split("/")[0] for name in names}
-    assert tops - {"ingest", "promptlab", "reports"} == {
+    assert tops - {"promptlab"} == {
         name for name in tops if name.endswith(".dist-info")
     }
     assert not [
@@ -65,6 +65,10 @@ def test_an_installed_wheel_does_the_main_job_in_another_folder(wheel, tmp_path)
     (packages / "libraries.pth").write_text(libraries, "utf-8")
     work = tmp_path / "work"
     work.mkdir()
+    # a user's own modules of these names, which come first on the path
+    for module in ("ingest.py", "tests.py", "reports/__init__.py"):
+        (work / module).parent.mkdir(exist_ok=True)
+        (work / module).write_text("raise ImportError('the user's own module')\n")
     environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path / "home")}
     promptlab = [str(place / "bin" / "python"), "-m", "promptlab"]
 

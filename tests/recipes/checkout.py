@@ -33,7 +33,9 @@ class Checkout:
         self.root = root
         ignored = shutil.ignore_patterns("__pycache__", "target", "logs")
         for package in PACKAGES:
-            shutil.copytree(ROOT / package, root / package, ignore=ignored)
+            shutil.copytree(
+                ROOT / package, root / package, symlinks=True, ignore=ignored
+            )
         shutil.copy(ROOT / "pyproject.toml", root)
 
     def recipe(self, to_add: str) -> Recipe:

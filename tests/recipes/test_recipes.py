@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ingest.raw import SCHEMA_VERSION
 from promptlab.build import plan
+from promptlab.ingest.raw import SCHEMA_VERSION
 from tests.conftest import ROOT
 from tests.recipes.checkout import Checkout
 from tests.scoring.tasks import case, dimension, task
@@ -89,7 +89,7 @@ from __future__ import annotations
 
 import json
 
-from ingest.raw.rows import Reading
+from promptlab.ingest.raw.rows import Reading
 
 
 def read_glossary(data: bytes) -> Reading:
@@ -111,7 +111,7 @@ def read_glossary(data: bytes) -> Reading:
 
 READER = """\
 def _glossary(source: Source) -> Iterable[Reading]:
-    from ingest.glossary import read_glossary
+    from promptlab.ingest.glossary import read_glossary
 
     return [read_glossary(source.data)]
 
@@ -174,8 +174,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ingest.foreign.tool_files import ToolFiles
-from ingest.foreign.writing import TaskWriter
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import TaskWriter
 
 FORMS = ("json",)
 _FILES = ToolFiles("Quizmaster", "3.1")

@@ -10,10 +10,10 @@ import pytest
 
 from promptlab.contracts.analysis_result import RoundOutcome
 from promptlab.errors import RenderError, SettingsError
-from reports import Edition, write_all
-from reports.formats import FORMATS
-from reports.pages.render import environment, render
-from reports.views.pieces import Said, Versions
+from promptlab.reports import Edition, write_all
+from promptlab.reports.formats import FORMATS
+from promptlab.reports.pages.render import environment, render
+from promptlab.reports.views.pieces import Said, Versions
 
 BROKEN, WHOLE = "cs-regression-v3.1", "cs-regression-v3.2"
 

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 import pytest
 
 from promptlab.database.connection import connect
-from reports import to_html, to_memory_html
-from reports.edition import Edition
-from reports.mail.task import task_message
-from reports.write import write_all, write_comparison
+from promptlab.reports import to_html, to_memory_html
+from promptlab.reports.edition import Edition
+from promptlab.reports.mail.task import task_message
+from promptlab.reports.write import write_all, write_comparison
 from tests.reports.test_index import page as index_page
 from tests.reports.test_report_html import poisoned
 

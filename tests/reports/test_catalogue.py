@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-import reports
+from promptlab import reports
 from promptlab.errors import UsageError
 from promptlab.languages import languages
-from reports.texts.catalogue import catalogue
+from promptlab.reports.texts.catalogue import catalogue
 from tests.reports.test_codes import CODES, FREE
 
 ROOT = Path(reports.__file__).parent

@@ -6,10 +6,10 @@ import html5lib
 import pytest
 
 from promptlab.contracts.comparison import Comparison
-from reports import to_html, to_markdown
-from reports.limits import SHOWN
-from reports.printing.filters import Filters
-from reports.texts.catalogue import catalogue
+from promptlab.reports import to_html, to_markdown
+from promptlab.reports.limits import SHOWN
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.texts.catalogue import catalogue
 
 
 def section(page: str):

@@ -11,8 +11,8 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.contracts.memory_result import MemoryResult
-from reports import FORMATS, write_all
-from reports.edition import Edition
+from promptlab.reports import FORMATS, write_all
+from promptlab.reports.edition import Edition
 from tests.reports.conftest import GENERATED_AT
 
 pytestmark = pytest.mark.slow

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlab.errors import UsageError
-from reports.files import folder_name, write_file
+from promptlab.reports.files import folder_name, write_file
 
 
 @pytest.mark.parametrize("name", ["run-20241024-001", "v1.2_b", "A", "0"])

@@ -10,9 +10,9 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from promptlab.errors import UsageError
-from reports import FORMATS, to_csv, to_junit, to_markdown
-from reports.printing.visible import plain
-from reports.write import chosen_formats
+from promptlab.reports import FORMATS, to_csv, to_junit, to_markdown
+from promptlab.reports.printing.visible import plain
+from promptlab.reports.write import chosen_formats
 
 FORMULAS = [
     '=HYPERLINK("http://example.invalid")',

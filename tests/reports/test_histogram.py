@@ -7,8 +7,8 @@ import json
 import html5lib
 import pytest
 
-from reports import to_html
-from reports.charts.histogram import HEIGHT, WIDTH, histogram
+from promptlab.reports import to_html
+from promptlab.reports.charts.histogram import HEIGHT, WIDTH, histogram
 from tests.reports.conftest import TASK_ID
 
 SVG = "{http://www.w3.org/2000/svg}"

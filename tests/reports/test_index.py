@@ -7,8 +7,8 @@ import re
 import html5lib
 import pytest
 
-from reports.charts.sparkline import sparkline
-from reports.index import read_index, to_index_html
+from promptlab.reports.charts.sparkline import sparkline
+from promptlab.reports.index import read_index, to_index_html
 from tests.reports.conftest import GENERATED_AT
 
 

@@ -38,7 +38,9 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("loud")
     without_caches = shutil.ignore_patterns("__pycache__", "target", "logs")
     for package in ("promptlab", "reports", "ingest", "dbt_project"):
-        shutil.copytree(ROOT / package, folder / package, ignore=without_caches)
+        shutil.copytree(
+            ROOT / package, folder / package, symlinks=True, ignore=without_caches
+        )
     english = (TEXTS / "en.toml").read_text("utf-8")
     (folder / "reports" / "texts" / "xl.toml").write_text(shouted(english), "utf-8")
     return folder

@@ -11,9 +11,9 @@ import html5lib
 import pytest
 
 from promptlab.cli import run_cli
-from reports import write_all
-from reports.edition import Edition
-from reports.write import write_comparison
+from promptlab.reports import write_all
+from promptlab.reports.edition import Edition
+from promptlab.reports.write import write_comparison
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 TASKS = ["cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved"]

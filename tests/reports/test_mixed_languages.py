@@ -14,10 +14,10 @@ import pytest
 
 from promptlab.database.connection import connect
 from promptlab.languages import TEXTS
-from reports import write_all
-from reports.edition import Edition
-from reports.mail.task import task_message
-from reports.write import write_comparison
+from promptlab.reports import write_all
+from promptlab.reports.edition import Edition
+from promptlab.reports.mail.task import task_message
+from promptlab.reports.write import write_comparison
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 TASKS = [

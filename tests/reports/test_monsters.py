@@ -7,10 +7,10 @@ import json
 import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, StepOutcome
-from reports import to_html
-from reports.edition import Edition
-from reports.formats import FORMATS, Surroundings
-from reports.pages.links import Links
+from promptlab.reports import to_html
+from promptlab.reports.edition import Edition
+from promptlab.reports.formats import FORMATS, Surroundings
+from promptlab.reports.pages.links import Links
 
 
 def monster(result: AnalysisResult, letter: str) -> CaseResult:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reports import to_html
-from reports.sentences import Speech
+from promptlab.reports import to_html
+from promptlab.reports.sentences import Speech
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import reports
+from promptlab import reports
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import NothingToDo, UsageError
-from reports import to_json
-from reports.limits import ListLimits
-from reports.views.task import worst_first
+from promptlab.reports import to_json
+from promptlab.reports.limits import ListLimits
+from promptlab.reports.views.task import worst_first
 
 SOURCES = sorted(Path(reports.__file__).parent.rglob("*.py"))
 

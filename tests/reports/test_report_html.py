@@ -12,8 +12,8 @@ import html5lib
 import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult
-from reports import to_html
-from reports.limits import SHOWN
+from promptlab.reports import to_html
+from promptlab.reports.limits import SHOWN
 
 CHECKER = Path(__file__).parents[3] / "shared" / "tools" / "email_html_check.py"
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import html5lib
 import pytest
 
-import reports
+from promptlab import reports
 from promptlab.errors import SettingsError
-from reports import to_html
+from promptlab.reports import to_html
 from tests.reports.test_browser import CHROMIUM, browse
 from tests.reports.test_report_html import poisoned
 

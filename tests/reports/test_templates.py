@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-import reports
+from promptlab import reports
 from promptlab.errors import SettingsError, UsageError
-from reports import to_html
-from reports.pages.render import SECTIONS, environment, render
+from promptlab.reports import to_html
+from promptlab.reports.pages.render import SECTIONS, environment, render
 
 ROOT = Path(reports.__file__).parent
 TEMPLATES = sorted((ROOT / "templates").rglob("*.j2"))

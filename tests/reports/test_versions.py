@@ -9,11 +9,11 @@ import html5lib
 import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, Prompt, RoundOutcome
-from reports import analysis_result, to_html
-from reports.edition import Edition
-from reports.limits import SHOWN
-from reports.queries.cases import prompt_of
-from reports.views.cases import case_view, prompt_view
+from promptlab.reports import analysis_result, to_html
+from promptlab.reports.edition import Edition
+from promptlab.reports.limits import SHOWN
+from promptlab.reports.queries.cases import prompt_of
+from promptlab.reports.views.cases import case_view, prompt_view
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 

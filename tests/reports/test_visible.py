@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reports.printing.visible import TextPiece, clip, highlighted, parts, visible
+from promptlab.reports.printing.visible import (
+    TextPiece,
+    clip,
+    highlighted,
+    parts,
+    visible,
+)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from email.policy import default
 import pytest
 
 from promptlab.errors import NothingToDo, SettingsError, UsageError
-from reports import Edition, write_all
+from promptlab.reports import Edition, write_all
 from tests.reports.conftest import GENERATED_AT, TASK_ID
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import duckdb
 import pytest
 
+from promptlab.reports import sentences
 from promptlab.warehouse import Warehouse
-from reports import sentences
 
 Row = dict[str, Any]
 

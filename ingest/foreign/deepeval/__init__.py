@@ -16,18 +16,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.foreign.copies import copy_problem
-from ingest.foreign.deepeval.runs import RunReading
-from ingest.foreign.deepeval.structs import File, TestCase, TestRun
-from ingest.foreign.documents import is_there
-from ingest.foreign.heads import Head
-from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run, by_folder
-from ingest.foreign.tool_files import ToolFiles
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.copies import copy_problem
+from promptlab.ingest.foreign.deepeval.runs import RunReading
+from promptlab.ingest.foreign.deepeval.structs import File, TestCase, TestRun
+from promptlab.ingest.foreign.documents import is_there
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.runs import Part, Run, by_folder
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("bare", "wrapped")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from ingest.foreign import prompts
-from ingest.foreign.deepeval.structs import Metric, TestCase, TestRun
-from ingest.foreign.documents import milliseconds, number, on_scale
-from ingest.foreign.identity import SameRun, content_id
-from ingest.foreign.records import Direction, Record, Status
-from ingest.foreign.settings import env_of, setting
-from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.deepeval.structs import Metric, TestCase, TestRun
+from promptlab.ingest.foreign.documents import milliseconds, number, on_scale
+from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.records import Direction, Record, Status
+from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 _SHARES = frozenset(
     {

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign.documents import ABSENT
+from promptlab.ingest.foreign.documents import ABSENT
 
 
 class Metric(msgspec.Struct):

@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.foreign.every_eval_ever.run import SampledRun
-from ingest.foreign.every_eval_ever.structs import FILES, SAMPLES, Aggregate
-from ingest.foreign.heads import Head
-from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.every_eval_ever.run import SampledRun
+from promptlab.ingest.foreign.every_eval_ever.structs import FILES, SAMPLES, Aggregate
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.runs import Part, Run
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("aggregate", "samples")
 

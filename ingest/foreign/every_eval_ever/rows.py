@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from ingest.foreign.documents import integer, number
-from ingest.foreign.every_eval_ever.structs import Line, Result
-from ingest.foreign.records import Rule, Status
-from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.foreign.documents import integer, number
+from promptlab.ingest.foreign.every_eval_ever.structs import Line, Result
+from promptlab.ingest.foreign.records import Rule, Status
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 
 
 def write_case(line: Line, task: TaskWriter) -> CaseWriter:

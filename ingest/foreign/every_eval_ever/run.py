@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds
-from ingest.foreign.documents import integer, number, on_scale, time
-from ingest.foreign.every_eval_ever.rows import (
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.copies import OwnIds
+from promptlab.ingest.foreign.documents import integer, number, on_scale, time
+from promptlab.ingest.foreign.every_eval_ever.rows import (
     parsed,
     write_case,
     write_round,
     write_totals,
 )
-from ingest.foreign.every_eval_ever.structs import (
+from promptlab.ingest.foreign.every_eval_ever.structs import (
     FILES,
     SAMPLES,
     Aggregate,
@@ -25,13 +25,13 @@ from ingest.foreign.every_eval_ever.structs import (
     Metric,
     Result,
 )
-from ingest.foreign.identity import some_of
-from ingest.foreign.records import Direction, Record, Status
-from ingest.foreign.writing import RoundWriter, TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.identity import some_of
+from promptlab.ingest.foreign.records import Direction, Record, Status
+from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 _Key = tuple[str, str, int]
 """Evaluation, sample, round."""

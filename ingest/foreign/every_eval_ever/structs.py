@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.tool_files import ToolFiles
 
 FILES = ToolFiles("Every Eval Ever", "schema version 0.3.0")
 SAMPLES = "_samples.jsonl"

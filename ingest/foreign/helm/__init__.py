@@ -13,15 +13,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ingest.foreign.documents import Refused
-from ingest.foreign.heads import Head
-from ingest.foreign.helm.run import HelmRun
-from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run, led_by
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.helm.run import HelmRun
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.runs import Part, Run, led_by
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("run_spec", "scenario_state", "per_instance_stats", "stats")
 

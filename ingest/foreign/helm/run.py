@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ingest.foreign import prompts
-from ingest.foreign.documents import (
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import (
     decode,
     first_line,
     integer,
@@ -16,8 +16,8 @@ from ingest.foreign.documents import (
     on_scale,
     time,
 )
-from ingest.foreign.files import file_bytes
-from ingest.foreign.helm.structs import (
+from promptlab.ingest.foreign.files import file_bytes
+from promptlab.ingest.foreign.helm.structs import (
     InstanceStats,
     Perturbation,
     RequestState,
@@ -26,14 +26,14 @@ from ingest.foreign.helm.structs import (
     Stat,
     StatName,
 )
-from ingest.foreign.identity import content_id
-from ingest.foreign.records import Record, Rule
-from ingest.foreign.tool_files import ToolFiles
-from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.identity import content_id
+from promptlab.ingest.foreign.records import Record, Rule
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 _FILES = ToolFiles("HELM", "a run of 0.5")
 _GRADED = frozenset(

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from ingest.foreign.documents import Refused, decode
-from ingest.foreign.files import file_bytes
-from ingest.foreign.heads import Head
-from ingest.foreign.inspect_ai.log import LogReading
-from ingest.foreign.inspect_ai.structs import Log, Sample
-from ingest.foreign.records import Record
-from ingest.foreign.tool_files import UNREADABLE, ToolFiles
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused, decode
+from promptlab.ingest.foreign.files import file_bytes
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.inspect_ai.log import LogReading
+from promptlab.ingest.foreign.inspect_ai.structs import Log, Sample
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.foreign.archives import Archive
-    from ingest.reading.source import Source
+    from promptlab.ingest.foreign.archives import Archive
+    from promptlab.ingest.reading.source import Source
 
 T = TypeVar("T", Log, Sample)
 
@@ -51,7 +51,7 @@ def recognise(head: Head) -> str | None:
 def translate(source: Source) -> Iterator[Record | Problem]:
     """The log as records, sample by sample; task and totals come last."""
     if source.form == "eval":
-        from ingest.foreign.archives import Archive
+        from promptlab.ingest.foreign.archives import Archive
 
         with Archive(source.path, source.limits.max_file) as archive:
             yield from _archive(archive, source)

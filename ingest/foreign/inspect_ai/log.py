@@ -7,25 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds
-from ingest.foreign.documents import decode, first_line, is_there, time
-from ingest.foreign.identity import Occurrences
-from ingest.foreign.inspect_ai.samples import (
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.copies import OwnIds
+from promptlab.ingest.foreign.documents import decode, first_line, is_there, time
+from promptlab.ingest.foreign.identity import Occurrences
+from promptlab.ingest.foreign.inspect_ai.samples import (
     context_of,
     expected_of,
     values_of,
     write_round,
 )
-from ingest.foreign.inspect_ai.structs import Generation, Log, Plan, Sample
-from ingest.foreign.inspect_ai.totals import group_keys, group_tag, write_totals
-from ingest.foreign.records import Record
-from ingest.foreign.settings import env_of
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.inspect_ai.structs import Generation, Log, Plan, Sample
+from promptlab.ingest.foreign.inspect_ai.totals import (
+    group_keys,
+    group_tag,
+    write_totals,
+)
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.settings import env_of
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 _GRADED_SCORERS = frozenset(
     {

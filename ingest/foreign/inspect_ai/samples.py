@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ingest.foreign.documents import (
+from promptlab.ingest.foreign.documents import (
     decode,
     is_there,
     milliseconds,
@@ -14,8 +14,8 @@ from ingest.foreign.documents import (
     text,
     time,
 )
-from ingest.foreign.inspect_ai.structs import Sample, Score
-from ingest.foreign.writing import CaseWriter, RoundWriter
+from promptlab.ingest.foreign.inspect_ai.structs import Sample, Score
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Raw, Struct
 
-from ingest.foreign.documents import ABSENT
+from promptlab.ingest.foreign.documents import ABSENT
 
 
 class Dataset(Struct):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ingest.foreign.grading import Dimensions
-from ingest.foreign.inspect_ai.structs import Log, Metric, ScoreResult
-from ingest.foreign.records import Rule
-from ingest.foreign.writing import TaskWriter
+from promptlab.ingest.foreign.grading import Dimensions
+from promptlab.ingest.foreign.inspect_ai.structs import Log, Metric, ScoreResult
+from promptlab.ingest.foreign.records import Rule
+from promptlab.ingest.foreign.writing import TaskWriter
 
 _RULES: dict[str, Rule] = {
     "accuracy": "mean_over_cases",

@@ -18,19 +18,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.foreign.documents import time
-from ingest.foreign.files import lines
-from ingest.foreign.heads import Head
-from ingest.foreign.identity import SameRun, content_id, some_of
-from ingest.foreign.lm_eval.structs import FILES, Results
-from ingest.foreign.lm_eval.tasks import HarnessTask, claims
-from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import time
+from promptlab.ingest.foreign.files import lines
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import SameRun, content_id, some_of
+from promptlab.ingest.foreign.lm_eval.structs import FILES, Results
+from promptlab.ingest.foreign.lm_eval.tasks import HarnessTask, claims
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.runs import Part, Run
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("results", "samples")
 

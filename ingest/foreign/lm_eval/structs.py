@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.tool_files import ToolFiles
 
 FILES = ToolFiles("lm-eval", "0.4.13 and 0.3")
 

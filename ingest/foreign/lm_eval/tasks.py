@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds
-from ingest.foreign.documents import decode, number, on_scale, text, time
-from ingest.foreign.files import lines
-from ingest.foreign.identity import content_id, first_text, joined_texts
-from ingest.foreign.lm_eval.structs import FILES, Results, Row
-from ingest.foreign.records import Direction, Record, Rule
-from ingest.foreign.tool_files import UNREADABLE
-from ingest.foreign.writing import RoundWriter, TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.copies import OwnIds
+from promptlab.ingest.foreign.documents import decode, number, on_scale, text, time
+from promptlab.ingest.foreign.files import lines
+from promptlab.ingest.foreign.identity import content_id, first_text, joined_texts
+from promptlab.ingest.foreign.lm_eval.structs import FILES, Results, Row
+from promptlab.ingest.foreign.records import Direction, Record, Rule
+from promptlab.ingest.foreign.tool_files import UNREADABLE
+from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 _GRADED = frozenset(
     {

@@ -19,20 +19,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign.copies import OwnIds
-from ingest.foreign.documents import text
-from ingest.foreign.files import lines
-from ingest.foreign.heads import Head
-from ingest.foreign.mlflow.classic import classic_records, totals_alone
-from ingest.foreign.mlflow.evaluation import run_records
-from ingest.foreign.mlflow.structs import Table, Trace, Written
-from ingest.foreign.records import Record
-from ingest.foreign.runs import Part, Run, by_folder
-from ingest.foreign.tool_files import ToolFiles
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.copies import OwnIds
+from promptlab.ingest.foreign.documents import text
+from promptlab.ingest.foreign.files import lines
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.mlflow.classic import classic_records, totals_alone
+from promptlab.ingest.foreign.mlflow.evaluation import run_records
+from promptlab.ingest.foreign.mlflow.structs import Table, Trace, Written
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.runs import Part, Run, by_folder
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("traces", "rows", "csv", "classic", "metrics")
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign.documents import milliseconds, number, on_scale, text
-from ingest.foreign.identity import SameRun, content_id, first_text
-from ingest.foreign.mlflow.evaluation import write_totals
-from ingest.foreign.mlflow.structs import Table
-from ingest.foreign.records import Record
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import milliseconds, number, on_scale, text
+from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
+from promptlab.ingest.foreign.mlflow.evaluation import write_totals
+from promptlab.ingest.foreign.mlflow.structs import Table
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 _OUTPUTS = "outputs"
 _MEASURES = frozenset({"latency", "token_count"})

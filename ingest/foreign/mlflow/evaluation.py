@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign import prompts
-from ingest.foreign.documents import integer, number, on_scale, time
-from ingest.foreign.identity import content_id, first_text
-from ingest.foreign.mlflow.structs import Assessment, Trace
-from ingest.foreign.records import Record, Rule
-from ingest.foreign.settings import env_of, setting
-from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import integer, number, on_scale, time
+from promptlab.ingest.foreign.identity import content_id, first_text
+from promptlab.ingest.foreign.mlflow.structs import Assessment, Trace
+from promptlab.ingest.foreign.records import Record, Rule
+from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 _WORDS = {"yes": 1.0, "no": 0.0}
 """MLflow takes means of these as of numbers."""

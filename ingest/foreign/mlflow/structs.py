@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign.documents import decode
+from promptlab.ingest.foreign.documents import decode
 
 
 class Failure(msgspec.Struct):

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ingest.foreign.documents import decode
-from ingest.foreign.files import file_bytes, lines
-from ingest.foreign.heads import Head
-from ingest.foreign.promptfoo.columns import Columns, RunHead
-from ingest.foreign.promptfoo.structs import Export, Order, Row
-from ingest.foreign.promptfoo.totals import write_totals
-from ingest.foreign.records import Record
-from ingest.foreign.tool_files import UNREADABLE, ToolFiles
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import decode
+from promptlab.ingest.foreign.files import file_bytes, lines
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.promptfoo.columns import Columns, RunHead
+from promptlab.ingest.foreign.promptfoo.structs import Export, Order, Row
+from promptlab.ingest.foreign.promptfoo.totals import write_totals
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("json", "jsonl", "other")
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ingest.foreign import prompts
-from ingest.foreign.copies import OwnIds, Unjudged
-from ingest.foreign.documents import (
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.copies import OwnIds, Unjudged
+from promptlab.ingest.foreign.documents import (
     decode,
     first_line,
     is_there,
@@ -21,9 +21,14 @@ from ingest.foreign.documents import (
     text,
     time,
 )
-from ingest.foreign.identity import Occurrences, SameRun, content_id
-from ingest.foreign.promptfoo.rows import Place, checks_of, round_of, status_of
-from ingest.foreign.promptfoo.structs import (
+from promptlab.ingest.foreign.identity import Occurrences, SameRun, content_id
+from promptlab.ingest.foreign.promptfoo.rows import (
+    Place,
+    checks_of,
+    round_of,
+    status_of,
+)
+from promptlab.ingest.foreign.promptfoo.structs import (
     Export,
     HeadPrompt,
     Prompt,
@@ -31,12 +36,12 @@ from ingest.foreign.promptfoo.structs import (
     Row,
     TestCase,
 )
-from ingest.foreign.records import Check, Direction, Record, Score, Status
-from ingest.foreign.writing import TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.records import Check, Direction, Record, Score, Status
+from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 ROW_SCORE = "score"
 """Dimension of the row's own score, which promptfoo makes of all assertions."""

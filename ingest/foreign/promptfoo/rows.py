@@ -11,9 +11,16 @@ from typing import Any, Literal
 
 import msgspec
 
-from ingest.foreign.documents import ABSENT, answer, decode, integer, raw_text, text
-from ingest.foreign.promptfoo.structs import AssertionSet, Component, Row
-from ingest.foreign.records import Check, Round, Status
+from promptlab.ingest.foreign.documents import (
+    ABSENT,
+    answer,
+    decode,
+    integer,
+    raw_text,
+    text,
+)
+from promptlab.ingest.foreign.promptfoo.structs import AssertionSet, Component, Row
+from promptlab.ingest.foreign.records import Check, Round, Status
 
 Place = tuple[str, str, str]
 """Task, case and round."""

@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign.documents import decode, is_there
-from ingest.foreign.promptfoo.columns import ROW_SCORE, PromptOnProvider
-from ingest.foreign.promptfoo.structs import Export
-from ingest.foreign.records import Rule
+from promptlab.ingest.foreign.documents import decode, is_there
+from promptlab.ingest.foreign.promptfoo.columns import ROW_SCORE, PromptOnProvider
+from promptlab.ingest.foreign.promptfoo.structs import Export
+from promptlab.ingest.foreign.records import Rule
 
 _COUNTS: dict[str, tuple[Rule, dict[str, Any]]] = {
     "testPassCount": ("count_rounds", {"status": "pass"}),

@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ingest.foreign.documents import Refused
-from ingest.foreign.heads import Head
-from ingest.foreign.records import Record
-from ingest.foreign.table.guessing import no_mapping
-from ingest.foreign.table.opening import FORMS, Rows
-from ingest.foreign.table.tasks import Tasks
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.records import Record
+from promptlab.ingest.foreign.table.guessing import no_mapping
+from promptlab.ingest.foreign.table.opening import FORMS, Rows
+from promptlab.ingest.foreign.table.tasks import Tasks
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 __all__ = ["FORMS", "recognise", "translate"]
 

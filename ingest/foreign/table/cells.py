@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from ingest.foreign import documents
-from ingest.foreign.documents import decode, number, says_nothing
-from ingest.foreign.records import Status
+from promptlab.ingest.foreign import documents
+from promptlab.ingest.foreign.documents import decode, number, says_nothing
+from promptlab.ingest.foreign.records import Status
 
 _TRUTH = {"true": 1.0, "false": 0.0, "yes": 1.0, "no": 0.0}
 _VERDICTS: dict[str, Status] = {

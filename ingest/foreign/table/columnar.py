@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ingest.foreign.documents import Refused
-from ingest.foreign.table.cells import plain
-from ingest.foreign.table.dialect import Row, repeated_names, told_apart
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.table.cells import plain
+from promptlab.ingest.foreign.table.dialect import Row, repeated_names, told_apart
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     import duckdb
 
-    from ingest.reading.limits import Limits
+    from promptlab.ingest.reading.limits import Limits
 
 _ROWS_AT_ONCE = 2000
 _LEAST = 2

@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ingest.foreign.copies import repeated_header
-from ingest.foreign.table.cells import with_point
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.copies import repeated_header
+from promptlab.ingest.foreign.table.cells import with_point
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 HEAD_BYTES = 1 << 20
 

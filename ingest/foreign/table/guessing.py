@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from ingest.foreign.documents import Refused
-from ingest.foreign.table.cells import (
+from promptlab.contracts.table_mapping import TableMapping
+from promptlab.errors import InputError
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.table.cells import (
     is_few,
     is_nothing,
     is_verdict_word,
@@ -26,14 +28,12 @@ from ingest.foreign.table.cells import (
     said,
     verdict_of,
 )
-from ingest.foreign.table.config_lines import mapping_as_toml, mapping_name
-from ingest.foreign.table.dialect import Row, head_of, is_nameless
-from ingest.foreign.table.opening import columns_of, form_of, rows_of
-from ingest.foreign.table.paths import nested_names, with_nested
-from ingest.reading.problems import Problem
-from ingest.reading.source import Source
-from promptlab.contracts.table_mapping import TableMapping
-from promptlab.errors import InputError
+from promptlab.ingest.foreign.table.config_lines import mapping_as_toml, mapping_name
+from promptlab.ingest.foreign.table.dialect import Row, head_of, is_nameless
+from promptlab.ingest.foreign.table.opening import columns_of, form_of, rows_of
+from promptlab.ingest.foreign.table.paths import nested_names, with_nested
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
 from promptlab.paths import check_regular
 
 _ROWS = 1000

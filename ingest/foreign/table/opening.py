@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ingest.foreign.copies import repeated_header
-from ingest.foreign.documents import Refused, decode
-from ingest.foreign.files import file_bytes, lines
-from ingest.foreign.heads import Head
-from ingest.foreign.table import dialect
-from ingest.foreign.table.cells import said
-from ingest.foreign.table.columnar import parquet_head, parquet_rows
-from ingest.foreign.table.dialect import HEAD_BYTES, Row, head_of
-from ingest.foreign.table.paths import nested_names, with_nested
-from ingest.foreign.table.workbook import CellError, Workbook
-from ingest.foreign.tool_files import UNREADABLE, ToolFiles
-from ingest.reading.limits import Limits
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.copies import repeated_header
+from promptlab.ingest.foreign.documents import Refused, decode
+from promptlab.ingest.foreign.files import file_bytes, lines
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.table import dialect
+from promptlab.ingest.foreign.table.cells import said
+from promptlab.ingest.foreign.table.columnar import parquet_head, parquet_rows
+from promptlab.ingest.foreign.table.dialect import HEAD_BYTES, Row, head_of
+from promptlab.ingest.foreign.table.paths import nested_names, with_nested
+from promptlab.ingest.foreign.table.workbook import CellError, Workbook
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.reading.limits import Limits
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
+    from promptlab.ingest.reading.source import Source
 
 FORMS = ("parquet", "xlsx", "jsonl", "csv")
 

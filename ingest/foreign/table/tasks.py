@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ingest.foreign import prompts
-from ingest.foreign.documents import first_line, number, text
-from ingest.foreign.identity import SameRun, content_id, first_text
-from ingest.foreign.records import Direction, Record, Status
-from ingest.foreign.table.cells import (
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import first_line, number, text
+from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
+from promptlab.ingest.foreign.records import Direction, Record, Status
+from promptlab.ingest.foreign.table.cells import (
     content,
     count_of,
     error_of,
@@ -22,13 +22,13 @@ from ingest.foreign.table.cells import (
     text_alike,
     verdict_of,
 )
-from ingest.foreign.table.dialect import Row
-from ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.table.dialect import Row
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
-    from ingest.reading.source import Source
     from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.ingest.reading.source import Source
 
 T = TypeVar("T")
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 from xml.parsers import expat
 
-from ingest.foreign.documents import Refused
-from ingest.reading.limits import Limits, in_mb
-from ingest.reading.problems import Problem
+from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.reading.limits import Limits, in_mb
+from promptlab.ingest.reading.problems import Problem
 
 T = TypeVar("T")
 
