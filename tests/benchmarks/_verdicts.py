@@ -18,10 +18,10 @@ from promptlab.build import plan
 
 MODELS = (
     "int_reference_runs", "int_drift_runs", "int_verdict_rounds", "int_round_correlations",
-    "int_rounds_counted", "int_verdict_cases", "int_drift_cases", "int_drift_strata",
+    "int_rounds_counted", "int_verdict_cases", "int_run_tests", "int_drift_contents", "int_drift_cases", "int_drift_strata",
     "int_drift_trends", "int_test_strata", "int_test_evidence",
     "int_test_sums", "int_test_waves", "int_exact_tests", "int_test_levels",
-    "int_run_shifts", "int_verdict_p_values", "int_verdict_cases_tested",
+    "int_run_shifts", "int_verdict_p_values", "int_run_p_values", "int_verdict_cases_tested",
     "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts", "fct_drift",
 )  # fmt: skip
 
@@ -31,7 +31,8 @@ create schema intermediate;
 create schema marts;
 create schema policy;
 create table intermediate.int_task_variants (
-    task_id varchar, title varchar, variant varchar, prompt_hash varchar, run_number bigint,
+    task_id varchar, title varchar, variant varchar, run_id varchar, prompt_hash varchar,
+    run_number bigint,
     is_whole boolean, is_base_branch boolean, created_at timestamptz
 );
 create table intermediate.int_task_baselines (task_id varchar, baseline_task_id varchar);
@@ -99,7 +100,7 @@ def fill(
         """
         insert into intermediate.int_task_variants
         select
-            suite || '-' || run, 'suite ' || suite, 'm',
+            suite || '-' || run, 'suite ' || suite, 'm', suite || '-' || run,
             'v' || list_extract(?::bigint[], run + 1), run + 1, true, true,
             '2026-01-01'::timestamptz + to_days(run::integer)
         from range(?) as suites (suite), range(?) as runs (run)

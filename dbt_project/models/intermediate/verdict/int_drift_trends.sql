@@ -54,19 +54,14 @@ sizes as (
     select
         task_id,
         measure,
-        n_runs
-        {%- for m in range(2, 12) %},
-        case when n_runs >= {{ m }} then 1 else 0 end
-        - count(*) filter (where n_alike >= {{ m }}) as power_{{ m }}
-        {%- endfor %}
+        n_runs,
+        {{ powers_of_factors('n_runs', 'n_alike') }}
 
     from tied
     group by task_id, measure, n_runs
 
 ),
 
--- The number of falls among all orders of the runs: its generating function is a
--- q-multinomial coefficient, taken here at the 59th roots of 1, as 11 runs have 55 pairs.
 angles as (
 
     select
@@ -94,10 +89,7 @@ sized as (
 
     select
         *,
-        1e0
-        {%- for m in range(2, 12) %}
-        * power(sin({{ m }} * half_angle) / ({{ m }} * sin(half_angle)), power_{{ m }})
-        {%- endfor %} as size
+        {{ product_of_factors('half_angle') }} as size
 
     from waves
 
