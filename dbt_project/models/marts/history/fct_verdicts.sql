@@ -105,6 +105,8 @@ final as (
         case when counted.n_cases > 0 then coalesce(p_values.p_uncalibrated, 1e0) end
             as p_uncalibrated,
         case when counted.n_cases > 0 then coalesce(p_values.p, 1e0) end as p,
+        p_values.p_clusters,
+        p_values.n_clusters,
         of_errors.p as p_errors_as_passes,
         case when counted.n_cases > 0 then coalesce(run_p_values.n_variants, 1) end as n_variants,
         case when counted.n_cases > 0 then coalesce(run_p_values.p_run, p_values.p, 1e0) end
