@@ -32,7 +32,6 @@ def lineage() -> Lineage:
     ]
     return Lineage.of(
         Plan(
-            format=plan.FORMAT,
             sources_hash="",
             project_hash="",
             batches=['"intermediate"."int_todo"'],
