@@ -132,6 +132,20 @@ def contracts(db: Path) -> list[tuple]:
         ).fetchall()
 
 
+@pytest.mark.slow
+def test_a_part_of_a_new_warehouse_can_be_built(tmp_path):
+    """The tests of models that were not selected do not run."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(EXAMPLES / "sentiment_pipeline")
+    warehouse.build(["--select", "+fct_check_results"])
+    with warehouse.reading() as con:
+        assert con.execute(
+            "select count(*) > 0 from marts.fct_check_results"
+        ).fetchall() == [(True,)]
+        tables = "select count(*) from duckdb_tables() where schema_name = 'marts'"
+        assert con.execute(tables).fetchall() == [(1,)]
+
+
 # ---------- what fails leaves everything as it was
 
 
