@@ -5,6 +5,7 @@ with
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 prompts as (select * from {{ ref('int_task_prompts') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
+renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
 
 described as (
 
@@ -91,17 +92,28 @@ named as (
 
 ),
 
+renamed as (
+
+    select
+        named.*,
+        coalesce(renames.setting_value, named.plain_name) as known_name
+
+    from named
+    left join renames on named.plain_name = renames.setting_name
+
+),
+
 -- of two with one name in one run the one whose text was known before keeps it
 numbered as (
 
     select
         *,
         row_number() over (
-            partition by title, run_id, plain_name
+            partition by title, run_id, known_name
             order by first_run_number, prompt_position nulls last, task_id
         ) as occurrence
 
-    from named
+    from renamed
 
 ),
 
@@ -117,8 +129,8 @@ variants as (
         ---------- strings
         title,
         case
-            when occurrence = 1 then plain_name
-            else plain_name || ' (' || cast(occurrence as string) || ')'
+            when occurrence = 1 then known_name
+            else known_name || ' (' || cast(occurrence as string) || ')'
         end as variant,
         provider,
         prompt_name,

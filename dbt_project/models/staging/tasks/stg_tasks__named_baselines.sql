@@ -1,6 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'named_baselines') }}),
+names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
 
 renamed as (
 
@@ -11,12 +12,13 @@ renamed as (
         task_id,
 
         ---------- strings
-        title,
+        coalesce(names.setting_value, source.title) as title,
 
         ---------- timestamps
         set_at
 
     from source
+    left join names on source.title = names.setting_name
 
 )
 

@@ -1,47 +1,62 @@
 with
 
 source as (select * from {{ source('raw', 'tasks') }}),
+names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
+primaries as (select * from {{ ref('stg_builds__settings') }} where setting = 'primary'),
+
+-- another name of a title counts as the title
+titled as (
+
+    select
+        source.*,
+        coalesce(names.setting_value, source.title) as known_title
+
+    from source
+    left join names on source.title = names.setting_name
+
+),
 
 renamed as (
 
     select
 
         ---------- ids
-        load_id,
-        task_id,
-        run_id,
+        titled.load_id,
+        titled.task_id,
+        titled.run_id,
 
         ---------- strings
-        source_kind,
-        title,
-        variant,
-        prompt_version,
-        prompt_name,
-        model,
-        coalesce(provider, model) as provider,
-        triggered_by,
-        testset_ref,
-        pipeline_ref,
-        tool_version,
-        primary_metric,
-        branch,
-        base_branch,
-        commit_sha,
-        run_name,
+        titled.source_kind,
+        titled.known_title as title,
+        titled.variant,
+        titled.prompt_version,
+        titled.prompt_name,
+        titled.model,
+        coalesce(titled.provider, titled.model) as provider,
+        titled.triggered_by,
+        titled.testset_ref,
+        titled.pipeline_ref,
+        titled.tool_version,
+        primaries.setting_value as configured_primary,
+        titled.branch,
+        titled.base_branch,
+        titled.commit_sha,
+        titled.run_name,
 
         ---------- numerics
-        prompt_position,
+        titled.prompt_position,
 
         ---------- timestamps
-        created_at,
+        titled.created_at,
 
         ---------- json
-        env,
-        settings,
-        judge,
-        extras
+        titled.env,
+        titled.settings,
+        titled.judge,
+        titled.extras
 
-    from source
+    from titled
+    left join primaries on titled.known_title = primaries.setting_name
 
 )
 

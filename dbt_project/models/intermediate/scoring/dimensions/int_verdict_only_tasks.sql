@@ -27,4 +27,7 @@ from tasks
 where
     tasks.source_kind not in ('analysis', 'results')
     and tasks.task_id in (select judged.task_id from judged)
-    and tasks.task_id not in (select scored.task_id from scored)
+    and (
+        tasks.task_id not in (select scored.task_id from scored)
+        or coalesce(tasks.configured_primary = 'passed', false)
+    )
