@@ -1,6 +1,7 @@
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+titles as (select * from {{ ref('int_titles') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
@@ -33,7 +34,7 @@ versions as (
 
     select
         tasks.task_id,
-        tasks.title,
+        titles.title,
         md5(concat_ws(
             ' ',
             tasks.load_id,
@@ -41,8 +42,8 @@ versions as (
             coalesce(pipelines.load_id, 0),
             coalesce(loads_of_scores.load_ids, '-'),
             resolved.testset_source,
-            tasks.title,
-            coalesce(tasks.configured_primary, '-'),
+            titles.title,
+            coalesce(titles.configured_primary, '-'),
             coalesce(cast(prices.input_price as string), '-'),
             coalesce(cast(prices.output_price as string), '-'),
             renames.variants
@@ -50,6 +51,7 @@ versions as (
 
     from tasks
     inner join resolved using (task_id)
+    inner join titles using (task_id)
     left join testsets on resolved.testset_id = testsets.testset_id
     left join pipelines on resolved.pipeline_id = pipelines.pipeline_id
     left join loads_of_scores using (task_id)

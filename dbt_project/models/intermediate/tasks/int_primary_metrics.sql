@@ -2,7 +2,7 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+tasks as (select * from {{ ref('int_titles') }}),
 configs as (
     select * from {{ ref('stg_tasks__dimension_configs') }}
     where coalesce(is_graded, true)

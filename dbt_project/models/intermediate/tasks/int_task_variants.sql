@@ -3,6 +3,7 @@
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+titles as (select * from {{ ref('int_titles') }}),
 prompts as (select * from {{ ref('int_task_prompts') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
 renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
@@ -11,7 +12,7 @@ described as (
 
     select
         tasks.task_id,
-        tasks.title,
+        titles.title,
         tasks.variant as given_variant,
         tasks.provider,
         tasks.prompt_name,
@@ -28,6 +29,7 @@ described as (
         tasks.created_at
 
     from tasks
+    inner join titles using (task_id)
     left join prompts using (task_id)
     left join partial using (task_id)
 

@@ -26,7 +26,7 @@ final as (
 
         ---------- strings
         tasks.source_kind,
-        tasks.title,
+        variants.title,
         variants.variant,
         tasks.prompt_version,
         tasks.prompt_name,

@@ -1,7 +1,6 @@
 with
 
 source as (select * from {{ source('raw', 'named_baselines') }}),
-names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
 
 renamed as (
 
@@ -12,13 +11,12 @@ renamed as (
         task_id,
 
         ---------- strings
-        coalesce(names.setting_value, source.title) as title,
+        title,
 
         ---------- timestamps
         set_at
 
     from source
-    left join names on source.title = names.setting_name
 
 )
 

@@ -2,7 +2,7 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_titles') }} where {{ in_this_build() }}),
 configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 
