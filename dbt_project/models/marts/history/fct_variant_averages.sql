@@ -38,8 +38,14 @@ final as (
         averaged.n_titles,
         titles.n_titles_of_all,
         {{ rounded('averaged.macro_average') }} as macro_average,
-        {{ rounded('greatest(0.0, averaged.macro_average - averaged.half_width)') }} as ci_low,
-        {{ rounded('least(1.0, averaged.macro_average + averaged.half_width)') }} as ci_high,
+        case
+            when averaged.half_width is not null
+                then {{ rounded('greatest(0.0, averaged.macro_average - averaged.half_width)') }}
+        end as ci_low,
+        case
+            when averaged.half_width is not null
+                then {{ rounded('least(1.0, averaged.macro_average + averaged.half_width)') }}
+        end as ci_high,
         averaged.n_won,
         averaged.n_won_clearly
 
