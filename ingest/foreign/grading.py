@@ -81,7 +81,7 @@ class Dimensions:
         if graded is None:
             graded = [name for name in self if self.is_graded(name)]
         if weights is None:
-            weights = {name: 1.0 for name in [n for n in self if n in graded][:1]}
+            weights = dict.fromkeys([n for n in self if n in graded][:1], 1.0)
         directions = directions or {}
         for position, name in enumerate(self):
             is_graded = name in graded

@@ -93,7 +93,10 @@ def _settings_by_kind(
     if "variants" in given:
         yield (
             ["variant"],
-            [("variant", old, new, None, None) for old, new in settings.variants.items()],
+            [
+                ("variant", old, new, None, None)
+                for old, new in settings.variants.items()
+            ],
         )
     if "prices" in given:
         yield (

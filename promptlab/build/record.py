@@ -68,9 +68,7 @@ class LastBuild:
     """It ran the models, seeds and macros that are there now."""
 
 
-def last_build(
-    con: duckdb.DuckDBPyConnection, settings: Settings
-) -> LastBuild | None:
+def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild | None:
     """Return the newest build; ``None`` where none was finished."""
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:

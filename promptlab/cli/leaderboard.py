@@ -125,7 +125,9 @@ def command(call: Call, title: str | None, matrix: bool) -> int:
     return 0
 
 
-def _print_matrix(found: Sequence[Sequence[Any]], titles: list[str], call: Call) -> None:
+def _print_matrix(
+    found: Sequence[Sequence[Any]], titles: list[str], call: Call
+) -> None:
     """Print variants by titles; JSON and CSV have a column for each end of interval."""
     fixed = ("macro_average", "macro_low", "macro_high", "n_won", "n_won_clearly")
     names = [
@@ -218,7 +220,12 @@ def _board_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[_L
                 (row["title"], "", False),
                 (row["variant"], "", False),
                 _scored(
-                    (row["overall_score"], row["ci_low"], row["ci_high"], row["rank"] == 1)
+                    (
+                        row["overall_score"],
+                        row["ci_low"],
+                        row["ci_high"],
+                        row["rank"] == 1,
+                    )
                 ),
                 _scored(passed),
                 (_ranks(row["rank_best"], row["rank_worst"]).text, "", False),

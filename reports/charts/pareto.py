@@ -93,7 +93,9 @@ def pareto(variants: Sequence[Priced]) -> Pareto | None:
     return Pareto(
         points=points,
         front=" ".join(f"{left},{top}" for left, top in front),
-        rules=[(y(each / 100), each) for each in sorted({floor, (floor + 100) // 2, 100})],
+        rules=[
+            (y(each / 100), each) for each in sorted({floor, (floor + 100) // 2, 100})
+        ],
         ticks=[(x(cost), cost) for cost in shown],
         is_logarithmic=is_logarithmic,
     )

@@ -65,7 +65,9 @@ from marts.fct_dimension_scores
 where diagnosis ->> 'unit' in ('ms', 'tokens', 'cost', 'characters')
 """
 
-_METRICS = "after.unit, before.metric as baseline_metric, after.metric as candidate_metric"
+_METRICS = (
+    "after.unit, before.metric as baseline_metric, after.metric as candidate_metric"
+)
 
 _JOINED = """
 left join measured as before

@@ -36,7 +36,14 @@ from promptlab.ingest.foreign.promptfoo.structs import (
     Row,
     TestCase,
 )
-from promptlab.ingest.foreign.records import Baseline, Check, Direction, Record, Score, Status
+from promptlab.ingest.foreign.records import (
+    Baseline,
+    Check,
+    Direction,
+    Record,
+    Score,
+    Status,
+)
 from promptlab.ingest.foreign.writing import TaskWriter
 from promptlab.ingest.reading.problems import Problem
 
@@ -244,7 +251,6 @@ class Columns:
                 test = replace(test, id=test.content)
             self._tests[key] = test
         return self._tests[key]
-
 
     def _filled(self, template: Any) -> Any:
         """Return a prompt with the variables that are a part of it.
