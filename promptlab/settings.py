@@ -40,10 +40,10 @@ class TitleSettings(BaseModel):
     )
 
     primary: str | None = None
-    """Dimension that is the score of its results; else the first that the tool lists."""
+    """Dimension that is its score; else the first that the tool lists."""
 
     alias: tuple[str, ...] = ()
-    """Other titles whose results belong to this one: the title before it was renamed."""
+    """Other titles whose results belong to this one, such as its title before."""
 
 
 class Price(BaseModel):
@@ -160,8 +160,8 @@ class Settings(BaseModel):
     (``docs/formats.md``)."""
 
     titles: dict[str, TitleSettings] = {}
-    """The score of a title and its other names, ``[titles."<title>"]`` each, in a config
-    file (``docs/runs.md``)."""
+    """The score and the other names of a title, ``[titles."<title>"]`` each, in a
+    config file (``docs/runs.md``)."""
 
     variants: dict[str, str] = {}
     """Variants that were renamed, old name = new name, in a config file

@@ -61,7 +61,8 @@ priced as (
     select tasks.task_id, measures.cost_total as cost, summaries.overall_score as score
     from marts.dim_variants as variants
     inner join marts.dim_tasks as tasks on variants.newest_task_id = tasks.task_id
-    inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+    inner join marts.fct_task_summaries as summaries
+        on tasks.task_id = summaries.task_id
     inner join measures on tasks.task_id = measures.task_id
     where
         variants.title = $title and variants.is_current and not tasks.is_partial
