@@ -73,6 +73,12 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         }.items()
         for column, kind in columns.items()
     ),
+    7: (
+        "alter table if exists raw.tasks drop column if exists primary_metric",
+        "alter table if exists raw.cases add column if not exists categories json",
+        "alter table if exists raw.cases add column if not exists"
+        " expectation_hash varchar",
+    ),
 }
 """Schema version → the statements that lead to it."""
 
