@@ -360,7 +360,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
         con,
         task=lambda task_id: link(folder_name(task_id)),
         memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
-        run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
+        title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,
     )

@@ -175,13 +175,13 @@ def to_html(
         limits = fewer_cases(limits, result, fitted=page.count(_CASE))
 
 
-def script_hash(env: Environment) -> str:
-    """Return how a content security policy names the one script of our pages.
+def script_hash(env: Environment, name: str = "report.js") -> str:
+    """Return how a content security policy names the script of a page.
 
     The script is rendered without any value, so nothing from a result can be in it;
     any other script on the page, whoever put it there, stays dead.
     """
-    text = render(env, "report.js")
+    text = render(env, name)
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 
