@@ -260,7 +260,7 @@ def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None
     points = [
         Point(run, value) for run, value in enumerate(values) if value is not None
     ]
-    if len(points) < 2:  # noqa: PLR2004 - a line has two ends
+    if len(points) < 2:
         return None
     return line_chart(
         {"": points},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts.lines import LineChart, Point, line_chart
@@ -230,7 +231,9 @@ def read_title(
             )
             for run in current
         ],
-        charts=list(_charts({name: by_variant[name] for name in drawn}, hrefs, edition)),
+        charts=list(
+            _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
+        ),
         names=drawn,
         n_variants_more=len(known) - len(drawn),
         runs=runs[:MOST_LISTED],
@@ -278,7 +281,7 @@ def _charts(
     days = [filters.day(times[number]) for number in sorted(times)]
     marks: dict[int, str] = {}
     for runs in by_variant.values():
-        for before, run in zip(runs, runs[1:], strict=False):
+        for before, run in pairwise(runs):
             if run["prompt_version"] != before["prompt_version"]:
                 marks[columns[run["run_number"]]] = run["prompt_version"]
             elif run["model"] != before["model"]:
@@ -306,7 +309,9 @@ def _charts(
                     value=run[value],
                     low=None if low is None else run[low],
                     high=None if high is None else run[high],
-                    label=f"{filters.moment(run['created_at'])} · {words[measure](run[value])}",
+                    label=" · ".join(
+                        (filters.moment(run["created_at"]), words[measure](run[value]))
+                    ),
                     href=hrefs[run["task_id"]],
                 )
                 for run in runs

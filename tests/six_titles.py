@@ -196,4 +196,4 @@ def _dimension(
 
 
 if __name__ == "__main__":
-    print(f"{len(write(Path(sys.argv[1])))} files below {sys.argv[1]}")
+    write(Path(sys.argv[1]))

@@ -36,7 +36,7 @@ from promptlab.reports.pages.links import NOWHERE, Links
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.printing.visible import visible
 from promptlab.reports.texts.catalogue import catalogue
-from promptlab.reports.views.task import arrange, fewer_cases, grade_tone
+from promptlab.reports.views.task import arrange, fewer_cases
 
 SECTIONS = (
     "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
@@ -83,7 +83,7 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
     )
     texts = catalogue(lang)
     filters = Filters(texts)
-    env.filters.update(filters.as_mapping(), tone=grade_tone)
+    env.filters.update(filters.as_mapping())
     env.globals.update(
         t=texts.text, interval=filters.interval, lang=lang, html_lang=texts.tag
     )
