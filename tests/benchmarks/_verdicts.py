@@ -17,11 +17,12 @@ import numpy.typing as npt
 from promptlab.build import plan
 
 MODELS = (
-    "int_reference_runs", "int_verdict_rounds", "int_round_correlations",
-    "int_rounds_counted", "int_verdict_cases", "int_test_strata", "int_test_evidence",
+    "int_reference_runs", "int_drift_runs", "int_verdict_rounds", "int_round_correlations",
+    "int_rounds_counted", "int_verdict_cases", "int_drift_cases", "int_drift_strata",
+    "int_drift_trends", "int_test_strata", "int_test_evidence",
     "int_test_sums", "int_test_waves", "int_exact_tests", "int_test_levels",
     "int_run_shifts", "int_verdict_p_values", "int_verdict_cases_tested",
-    "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts",
+    "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts", "fct_drift",
 )  # fmt: skip
 
 _INPUTS = """
@@ -31,12 +32,15 @@ create schema marts;
 create schema policy;
 create table intermediate.int_task_variants (
     task_id varchar, title varchar, variant varchar, prompt_hash varchar, run_number bigint,
-    is_whole boolean, is_base_branch boolean
+    is_whole boolean, is_base_branch boolean, created_at timestamptz
 );
 create table intermediate.int_task_baselines (task_id varchar, baseline_task_id varchar);
 create table intermediate.int_case_rounds (
     task_id varchar, case_id varchar, n_rounds bigint, n_passed bigint, n_errors bigint,
     is_first_passed boolean, has_copies boolean
+);
+create table intermediate.int_case_results (
+    task_id varchar, case_id varchar, aggregated_score double
 );
 create table intermediate.int_case_contents (
     task_id varchar, case_id varchar, contents_hash varchar
@@ -87,6 +91,7 @@ def fill(
     for table in (
         "intermediate.int_task_variants", "intermediate.int_task_baselines",
         "intermediate.int_case_rounds", "intermediate.int_case_contents",
+        "intermediate.int_case_results",
         "intermediate.int_comparisons_to_build",
     ):  # fmt: skip
         con.execute(f"truncate table {table}")
@@ -95,7 +100,8 @@ def fill(
         insert into intermediate.int_task_variants
         select
             suite || '-' || run, 'suite ' || suite, 'm',
-            'v' || list_extract(?::bigint[], run + 1), run + 1, true, true
+            'v' || list_extract(?::bigint[], run + 1), run + 1, true, true,
+            '2026-01-01'::timestamptz + to_days(run::integer)
         from range(?) as suites (suite), range(?) as runs (run)
         """,
         [list(versions) or [1] * n_runs, n_suites, n_runs],

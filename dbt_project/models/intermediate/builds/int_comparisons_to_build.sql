@@ -3,6 +3,7 @@ with
 versions as (select * from {{ ref('int_task_versions') }}),
 pairs as (select * from {{ ref('int_task_pairs') }}),
 reference_runs as (select * from {{ ref('int_reference_runs') }}),
+drift_runs as (select * from {{ ref('int_drift_runs') }}),
 built as (select * from {{ ref('stg_builds__comparison_builds') }}),
 
 described as (
@@ -34,6 +35,15 @@ described as (
 
     from reference_runs
     inner join versions on reference_runs.reference_task_id = versions.task_id
+
+    union all
+
+    select
+        drift_runs.task_id as candidate_task_id,
+        concat_ws(' ', 'drift', drift_runs.number, versions.fingerprint) as description
+
+    from drift_runs
+    inner join versions on drift_runs.run_task_id = versions.task_id
 
 ),
 

@@ -1,6 +1,7 @@
 with
 
 cases as (select * from {{ ref('int_verdict_cases') }}),
+drift as (select * from {{ ref('int_drift_strata') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
 
 -- errors are no answers; where there are many, what if each had been a pass?
@@ -45,6 +46,19 @@ treated as (
 
     from cases
     where task_id in (select in_error.task_id from in_error)
+
+    union all
+
+    -- all runs from one on against those before
+    select
+        task_id,
+        'since_' || cast(first_run as string) as treatment,
+        n,
+        s,
+        k,
+        x
+
+    from drift
 
 ),
 
