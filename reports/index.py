@@ -13,6 +13,7 @@ from promptlab.reports.charts.lines import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.pages.render import environment, render, script_hash
 from promptlab.reports.printing.filters import Filters
+from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.memory import MemoryLine, memory_lines
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts.catalogue import catalogue
@@ -139,6 +140,8 @@ class Line:
     """Of the query above."""
     headline: HeadlineView
     course: Course
+    drift: Row | None
+    """Of :func:`drifts`, where the variant moved by more than chance explains."""
     href: str | None
     """Link of the title's page, else of the newest report."""
     report: str | None
@@ -183,7 +186,13 @@ def read_index(
         policy: What the gate asks for; the built-in policy by default.
     """
     found = rows(con, _LINES)
-    gates = gate_results(con, [row["task_id"] for row in found], policy, lang=lang)
+    task_ids = [row["task_id"] for row in found]
+    gates = gate_results(con, task_ids, policy, lang=lang)
+    moved = {
+        task_id: drift
+        for task_id, drift in drifts(con, task_ids).items()
+        if drift["course"]
+    }
     filters = Filters(catalogue(lang))
     models = list(dict.fromkeys(row["model"] for row in found))[:MOST_FACETS]
     tags = list(dict.fromkeys(tag for row in found for tag in row["tags"]))[
@@ -202,7 +211,8 @@ def read_index(
             headline=headline_view(
                 gate, lambda case: CaseRef(case, case_anchor(case)), filters
             ),
-            course=_course(gate),
+            course=course_of(gate, moved.get(row["task_id"])),
+            drift=moved.get(row["task_id"]),
             href=title(row["title"]) or report,
             report=report if len(found) <= MOST_LINKED else None,
             chart=_chart(values, filters),
@@ -239,10 +249,15 @@ def to_index_html(
     )
 
 
-def _course(gate: GateResult) -> Course:
-    if gate.decision == "do_not_ship" or gate.change_verdict == "regressed":
+def course_of(gate: GateResult, drift: Row | None) -> Course:
+    """Return where a variant is going: a fall counts before a rise."""
+    if (
+        gate.decision == "do_not_ship"
+        or gate.change_verdict == "regressed"
+        or (drift and drift["course"] == "falling")
+    ):
         return "worse"
-    if gate.change_verdict == "improved":
+    if gate.change_verdict == "improved" or drift:
         return "better"
     if gate.decision == "first_run":
         return "new"
@@ -252,6 +267,8 @@ def _course(gate: GateResult) -> Course:
 def _size(line: Line) -> float:
     """Return what to sort by: large falls first, in `better` large rises."""
     change = line.headline.gate.change or 0.0
+    if line.drift:
+        change = float(line.drift["change"])
     return -change if line.course == "better" else change
 
 

@@ -15,6 +15,7 @@ from promptlab.reports.charts.lines import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.pages.render import environment, render
 from promptlab.reports.printing.filters import Filters
+from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts.catalogue import catalogue
 from promptlab.reports.views.headline import headline_view
@@ -167,6 +168,8 @@ class Current:
 
     run: Row
     headline: HeadlineView
+    drift: Row | None
+    """Of :func:`drifts`: how it moved over its last runs; ``None`` below five."""
     href: str | None
 
 
@@ -204,9 +207,9 @@ def read_title(
     runs = rows(con, _RUNS, {"title": title})
     hrefs = {run["task_id"]: href(run["task_id"]) for run in runs}
     current = [run for run in runs if run["is_current"]] or runs[:1]
-    gates = gate_results(
-        con, [run["task_id"] for run in current], edition.policy, lang=edition.lang
-    )
+    task_ids = [run["task_id"] for run in current]
+    gates = gate_results(con, task_ids, edition.policy, lang=edition.lang)
+    drift = drifts(con, task_ids)
     by_variant: dict[str, list[Row]] = {run["variant"]: [] for run in current}
     for run in reversed(runs):
         by_variant.setdefault(run["variant"], []).append(run)
@@ -227,6 +230,7 @@ def read_title(
                 headline_view(
                     gates[run["task_id"]], lambda case: CaseRef(case, case_anchor(case))
                 ),
+                drift.get(run["task_id"]),
                 hrefs[run["task_id"]],
             )
             for run in current

@@ -29,6 +29,7 @@ FIRST = datetime(2026, 11, 10, 2, tzinfo=UTC)
 DAYS = (0, 2, 4, 7, 9)
 CASES = 24
 ROUNDS = 3
+PASS_SCORE = 0.6
 TAGS = ("billing", "delivery", "account", "small talk")
 
 
@@ -108,6 +109,8 @@ def _write_run(folder: Path, story: Story, number: int) -> list[Path]:
     of_title = random.Random(story.title)  # the same cases in every run
     rng = random.Random(task_id)
     bases = [of_title.gauss(0, 0.14) for _ in range(CASES)]
+    if not story.flaky:  # no case close to the pass score
+        bases = [b if story.level[0] + b > PASS_SCORE + 0.1 else 0.0 for b in bases]
     cases: list[dict[str, Any]] = []
     scores: list[dict[str, Any]] = []
     for at, base in enumerate(bases):
@@ -165,7 +168,7 @@ def _write_run(folder: Path, story: Story, number: int) -> list[Path]:
         },
         "cases": cases,
         "dimensions": [
-            _dimension("quality", "Quality", 1, {"pass_score": 0.6}),
+            _dimension("quality", "Quality", 1, {"pass_score": PASS_SCORE}),
             _dimension(
                 "cost",
                 "Cost",

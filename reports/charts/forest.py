@@ -50,7 +50,7 @@ def forest(scores: Iterable[ScoreComparison]) -> Forest:
 
 
 def before_after(case: CaseChange) -> tuple[float, float] | None:
-    """Return the places of a case's scores on a track of ``WIDTH``; ``None`` unscored."""
+    """Return where a case's scores are on a track of ``WIDTH``; ``None`` unscored."""
     if case.baseline_score is None or case.candidate_score is None:
         return None
     span = WIDTH - 2 * _EDGE

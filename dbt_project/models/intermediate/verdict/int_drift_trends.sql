@@ -115,7 +115,11 @@ summed as (
         (1 + n_rises) / 59e0 + sum(
             size * sin((1 + n_rises) * half_angle) / sin(half_angle)
             * cos(n_falls * half_angle)
-        ) / 59e0 as p_decline
+        ) / 59e0 as p_decline,
+        (1 + n_falls) / 59e0 + sum(
+            size * sin((1 + n_falls) * half_angle) / sin(half_angle)
+            * cos(n_rises * half_angle)
+        ) / 59e0 as p_rise
 
     from sized
     group by task_id, measure, n_runs, n_rises, n_falls
@@ -127,7 +131,8 @@ ends as (
     select
         task_id,
         measure,
-        max(case when run_number = n_runs then value end) as value
+        max(case when run_number = n_runs then value end) as value,
+        max(case when run_number = 1 then value end) as value_first
 
     from runs
     group by task_id, measure
@@ -149,7 +154,9 @@ trends as (
         summed.n_rises,
         summed.n_falls,
         {{ rounded('least(1e0, greatest(0e0, summed.p_decline))', 9) }} as p_decline,
-        ends.value
+        {{ rounded('least(1e0, greatest(0e0, summed.p_rise))', 9) }} as p_rise,
+        ends.value,
+        ends.value_first
 
     from summed
     inner join ends using (task_id, measure)
