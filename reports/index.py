@@ -32,8 +32,9 @@ MOST_RUNS = 30
 """Runs of a variant that are drawn; the page of its title has more."""
 MOST_FACETS = 100
 """Models, and tags, that the index can be filtered by."""
-MOST_LINKED = 200
-"""Up to so many variants, the cases of a headline are links."""
+MOST_LONG = 200
+"""Of more variants the index draws fewer runs and shortens the decisions."""
+_DRAWN_WHERE_MANY = 15
 _MOVED = 1.25
 """Latency and cost are named where they moved by a quarter or more."""
 
@@ -161,6 +162,7 @@ class Index:
     """The largest change first."""
     n_lines: int
     n_more: int
+    is_long: bool
     models: Sequence[str]
     tags: Sequence[str]
     memory: Sequence[MemoryLine]
@@ -200,6 +202,7 @@ def read_index(
     ]
     model_at = {name: at for at, name in enumerate(models)}
     tag_at = {name: at for at, name in enumerate(tags)}
+    is_long = len(found) > MOST_LONG
     lines = []
     for row in found:
         gate = gates[row["task_id"]]
@@ -214,8 +217,8 @@ def read_index(
             course=course_of(gate, moved.get(row["task_id"])),
             drift=moved.get(row["task_id"]),
             href=title(row["title"]) or report,
-            report=report if len(found) <= MOST_LINKED else None,
-            chart=_chart(values, filters),
+            report=None if is_long else report,
+            chart=_chart(values[-_DRAWN_WHERE_MANY:] if is_long else values, filters),
             model=model_at.get(row["model"]),
             tags=[tag_at[tag] for tag in row["tags"] if tag in tag_at],
         )
@@ -229,6 +232,7 @@ def read_index(
         },
         n_lines=len(lines),
         n_more=found[0]["n_lines"] - len(found) if found else 0,
+        is_long=is_long,
         models=models,
         tags=tags,
         memory=memory_lines(con, memory),

@@ -6,7 +6,7 @@
   const fields = [...tools.querySelectorAll("input, select")];
   const value = (name) => document.getElementById("find-" + name)?.value ?? "";
   const groups = [...document.querySelectorAll(".group")].map((box) => ({
-    box, entries: [...box.querySelectorAll(".e")].map((row) => ({ row, words: null })),
+    box, entries: [...box.querySelectorAll(".e")].map((row) => ({ row, words: "" })),
   }));
   const show = () => {
     const wanted = value("text").trim().toLowerCase();
@@ -16,7 +16,7 @@
       let inBox = 0;
       for (const entry of entries) {
         const { d, m, t } = entry.row.dataset;
-        entry.words ??= entry.row.textContent.toLowerCase();
+        entry.words ||= entry.row.textContent.toLowerCase();
         const fits = (!decision || d === decision) && (!model || m === model)
           && (!tag || t.split(" ").includes(tag)) && entry.words.includes(wanted);
         entry.row.hidden = !fits;

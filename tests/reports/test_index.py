@@ -27,7 +27,8 @@ def test_variants_are_sorted_by_where_they_are_going(marts):
         for course, group in index.groups.items()
     } == {
         "worse": ["run-20241024-001"],
-        "cannot_tell": ["empty-task", "doc-summary/v1/run-7"],
+        "cannot_tell": ["empty-task"],
+        "new": ["doc-summary/v1/run-7"],
     }
 
 
