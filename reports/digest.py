@@ -38,7 +38,7 @@ MOST_LISTED = 12
 MOST_LONGEST = 3_000
 """Letters of a chat message; Slack cuts a block at this length."""
 
-_MOVED: tuple[Course, ...] = ("worse", "better", "new")
+_NEWS = ("worse", "better", "new", "time_or_cost")
 _COURSES: tuple[Course, ...] = ("worse", "cannot_tell", "better", "new", "unchanged")
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
@@ -68,8 +68,9 @@ class Digest:
     """What moved since a time."""
 
     since: datetime
-    groups: Mapping[Course, Sequence[Line]]
-    """Variants with a run since then."""
+    groups: Mapping[str, Sequence[Line]]
+    """Variants with a run since then, by their course; ``time_or_cost``: unchanged, but
+    their latency or cost moved."""
     n_runs: int
     cost: float | None
     """Of the runs since then."""
@@ -81,11 +82,7 @@ class Digest:
     @property
     def has_news(self) -> bool:
         """Whether anything got worse, better, slower or dearer, or is new."""
-        return any(self.groups.get(course) for course in _MOVED) or any(
-            line.row["latency_moved"] or line.row["cost_moved"]
-            for lines in self.groups.values()
-            for line in lines
-        )
+        return any(self.groups.get(course) for course in _NEWS)
 
 
 def since_of(text: str, now: datetime) -> datetime:
@@ -132,19 +129,17 @@ def read_digest(
     span = {"since": since, "before": since - (edition.generated_at - since)}
     [cost] = rows(con, _COST, span)
     flaky = rows(con, _FLAKY, span)
+    groups: dict[str, list[Line]] = {}
+    for course in _COURSES:
+        for line in index.groups.get(course, ()):
+            moved = line.row["latency_moved"] or line.row["cost_moved"]
+            if line.row["created_at"] >= since:
+                is_unchanged = course == "unchanged"
+                name = "time_or_cost" if is_unchanged and moved else course
+                groups.setdefault(name, []).append(line)
     return Digest(
         since=since,
-        groups={
-            course: recent
-            for course in _COURSES
-            if (
-                recent := [
-                    line
-                    for line in index.groups.get(course, ())
-                    if line.row["created_at"] >= since
-                ]
-            )
-        },
+        groups=groups,
         n_runs=cost["n_runs"],
         cost=cost["cost"],
         cost_before=cost["cost_before"],

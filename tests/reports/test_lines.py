@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from promptlab.reports.charts.lines import MOST_DOTS, Point, line_chart
@@ -83,7 +85,7 @@ def test_marks_keep_their_line_and_lose_words_that_would_overlap():
 def test_labels_of_runs_do_not_overlap_and_the_newest_has_one():
     chart = drawn([0.5] * 200)
     places = [x for x, _ in chart.columns]
-    assert min(b - a for a, b in zip(places, places[1:], strict=False)) > 40
+    assert min(b - a for a, b in pairwise(places)) > 40
     assert chart.columns[-1][1] == "day 199"
 
 

@@ -101,7 +101,7 @@ def test_the_cases_that_changed_are_shown_run_by_run(title_of):
 
 def test_the_prompt_versions_are_ranked(title_of):
     view, _ = title_of("Sales FAQ")
-    assert [row["prompt_version"] for row in view.versions][0] == "v15"
+    assert view.versions[0]["prompt_version"] == "v15"
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
