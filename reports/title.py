@@ -290,14 +290,14 @@ def _charts(
                 marks[columns[run["run_number"]]] = run["prompt_version"]
             elif run["model"] != before["model"]:
                 marks[columns[run["run_number"]]] = run["model"]
-    forms = {
+    forms: dict[str, Callable[[float], str]] = {
         "overall_score": lambda value: filters.number(value * 100, 0),
         "pass_rate": lambda value: f"{filters.number(value * 100, 0)}%",
         "error_share": lambda value: f"{filters.number(value * 100, 0)}%",
         "latency_p50": lambda value: f"{filters.number(value / 1000, 2)} s",
         "cost_total": filters.number,
     }
-    words = {
+    words: dict[str, Callable[[float], str]] = {
         "overall_score": filters.score,
         "pass_rate": filters.percent,
         "error_share": filters.percent,

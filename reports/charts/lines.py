@@ -189,8 +189,8 @@ def _scale(
     if most <= 0:
         return 0.0, 1.0, 1.0
     size = 10.0 ** math.floor(math.log10(most / ticks))
-    step = next(size * n for n in (1, 2, 5, 10, 20) if most / (size * n) <= ticks)
-    return 0.0, step * math.ceil(round(most / step, 9)), step
+    width = next(size * n for n in (1, 2, 5, 10, 20) if most / (size * n) <= ticks)
+    return 0.0, width * math.ceil(round(most / width, 9)), width
 
 
 def _spaced(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
