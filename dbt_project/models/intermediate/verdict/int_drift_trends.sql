@@ -25,11 +25,8 @@ pairs as (
         count(*) filter (where later.value < earlier.value) as n_falls
 
     from runs as later
-    inner join runs as earlier
-        on
-            later.task_id = earlier.task_id
-            and later.measure = earlier.measure
-            and later.run_number > earlier.run_number
+    inner join runs as earlier using (task_id, measure)
+    where later.run_number > earlier.run_number
     group by later.task_id, later.measure
 
 ),
@@ -54,19 +51,14 @@ sizes as (
     select
         task_id,
         measure,
-        n_runs
-        {%- for m in range(2, 12) %},
-        case when n_runs >= {{ m }} then 1 else 0 end
-        - count(*) filter (where n_alike >= {{ m }}) as power_{{ m }}
-        {%- endfor %}
+        n_runs,
+        {{ powers_of_factors('n_runs', 'n_alike') }}
 
     from tied
     group by task_id, measure, n_runs
 
 ),
 
--- The number of falls among all orders of the runs: its generating function is a
--- q-multinomial coefficient, taken here at the 59th roots of 1, as 11 runs have 55 pairs.
 angles as (
 
     select
@@ -94,10 +86,7 @@ sized as (
 
     select
         *,
-        1e0
-        {%- for m in range(2, 12) %}
-        * power(sin({{ m }} * half_angle) / ({{ m }} * sin(half_angle)), power_{{ m }})
-        {%- endfor %} as size
+        {{ product_of_factors('half_angle') }} as size
 
     from waves
 
@@ -131,8 +120,7 @@ ends as (
     select
         task_id,
         measure,
-        max(case when run_number = n_runs then value end) as value,
-        max(case when run_number = 1 then value end) as value_first
+        max(case when run_number = n_runs then value end) as value
 
     from runs
     group by task_id, measure
@@ -155,8 +143,7 @@ trends as (
         summed.n_falls,
         {{ rounded('least(1e0, greatest(0e0, summed.p_decline))', 9) }} as p_decline,
         {{ rounded('least(1e0, greatest(0e0, summed.p_rise))', 9) }} as p_rise,
-        ends.value,
-        ends.value_first
+        ends.value
 
     from summed
     inner join ends using (task_id, measure)

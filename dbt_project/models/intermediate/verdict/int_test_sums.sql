@@ -72,7 +72,7 @@ ranked as (
         *,
         row_number() over (
             partition by task_id, statistic, treatment like 'since_%'
-            order by observed_few desc, treatment
+            order by observed_few desc, treatment asc
         ) as place
 
     from (

@@ -35,6 +35,7 @@ sides as (
         max(case when cases.run_number = steps.first_run then cases.run_task_id end)
             as step_task_id,
         max(case when cases.run_number = 1 then cases.run_task_id end) as first_task_id,
+        {{ exact_mean('case when cases.run_number = 1 then cases.value end') }} as value_first,
         {{ exact_mean(
             'case when cases.run_number < steps.first_run then cases.value end'
         ) }} as value_before,
@@ -56,6 +57,7 @@ joined as (
         tasks.variant,
         sides.n_cases,
         sides.step_task_id,
+        sides.value_first,
         sides.value_before,
         sides.value_after,
         step_tasks.created_at as step_at,
