@@ -35,6 +35,7 @@ from promptlab.ingest.reading.limits import LIMIT_CODES, Limits
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.ingest.undated import LoadOrder, date_runs, undated_problem
+from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
     from promptlab.contracts.pipeline import Pipeline
@@ -190,7 +191,7 @@ class _Attempt:
         if self._kind == "testset":
             return False
         # a JSON list has no lines to go by
-        return file.head().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+        return file.head().removeprefix(BOM).lstrip()[:1] == b"["
 
     def _redacted(self, blocks: Iterable[Block]) -> Iterator[Block]:
         for block in blocks:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from promptlab.contracts.golden import golden_alternatives
 from promptlab.ingest.checks import Flattener
-from promptlab.ingest.reading.json_text import parse
+from promptlab.json_text.reading import parse
 
 if TYPE_CHECKING:
     import duckdb

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import msgspec
 import polars as pl
 
-from promptlab.ingest.json_tokens import STRINGS
 from promptlab.ingest.reading.checked_columns import texts
+from promptlab.json_text.places import STRINGS
 from promptlab.patterns import translate
 
 # Only an escape or a named group has another spelling; in JSON, too, an escape has a

@@ -21,15 +21,13 @@ from promptlab.ingest.analysis.warnings import (
 )
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading.checked_columns import zone_message
-from promptlab.ingest.reading.contract_faults import Fault
 from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.json_messages import shown
-from promptlab.ingest.reading.json_syntax import syntax_problem
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.reading.struct_records import StructRecords
-
-_BOM = b"\xef\xbb\xbf"
+from promptlab.ingest.reading.records import StructRecords, broken_document
+from promptlab.json_text.places import BOM
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 
 
 def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
@@ -44,14 +42,14 @@ def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
         ``dimension_configs``, in columns; every fault with JSON Pointer, line and
         column.
     """
-    document = AnalysisDocument(data.removeprefix(_BOM))
+    document = AnalysisDocument(data.removeprefix(BOM))
     cases = StructRecords(TestCaseBundle, "case_id", limits)
     with no_garbage_collection():
         try:
             parts = document.read(cases)
             head = read_head(parts, limits)
         except JSONDecodeError as error:
-            return _rejected([syntax_problem(error, error.doc)])
+            return _rejected([broken_document(error.doc)])
         except HeadFaults as error:
             problems = [document.problem(each, error.task_id) for each in error.faults]
             cases.judge_all()

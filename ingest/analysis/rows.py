@@ -26,7 +26,7 @@ from promptlab.ingest.reading.checked_columns import (
     times,
 )
 from promptlab.ingest.reading.limits import Limits
-from promptlab.ingest.reading.struct_records import StructRecords, Table
+from promptlab.ingest.reading.records import StructRecords, Table
 
 
 def task_rows(
@@ -142,7 +142,7 @@ def _check_limits(table: Table, limits: Limits) -> None:
                 rows |= {
                     row
                     for row in long.fill_null(value=False).arg_true().to_list()
-                    if name not in _JSON or limits.excess(column[row])
+                    if name not in _JSON or limits.fault(column[row])
                 }
     if rows:
         raise Doubtful(sorted(rows))

@@ -11,7 +11,8 @@ from typing import Any, Final, Literal
 
 from promptlab.contracts.times import in_utc
 from promptlab.errors import InputError, UsageError
-from promptlab.evaluator.json_values import compact_text, copy_json, parse_json
+from promptlab.json_text.reading import copy_json, parse_as_duckdb
+from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.patterns import translate
 
 ResultStatus = Literal["pass", "fail", "error", "unevaluated"]
@@ -309,7 +310,7 @@ class EvaluationResult:
 
     def to_json(self) -> str:
         """Return the result as one line of JSON, no digit of a number lost."""
-        return compact_text(copy_json(self.to_dict(), "result"))
+        return compact_as_duckdb(copy_json(self.to_dict(), "result"))
 
     @classmethod
     def from_json(cls, text: str) -> EvaluationResult:
@@ -318,7 +319,7 @@ class EvaluationResult:
         Raises:
             InputError: It is no evaluation result.
         """
-        data = parse_json(text)
+        data = parse_as_duckdb(text)
         names = {entry.name for entry in fields(cls)}
         needed = {"sample_id", "entity_type", "entity_id", "variant"}
         if not isinstance(data, dict) or not needed <= data.keys() <= names:

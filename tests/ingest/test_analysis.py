@@ -487,7 +487,7 @@ def test_a_fault_in_task_or_dimensions_rejects_the_file(pointer, code, change):
         (b"{'task': {}}", 1, 2, "syntax"),
         (b'{"task": {}}\n{"task": {}}', 2, 1, "syntax"),
         ('{"task": {"title": "好"}, cases: []}'.encode(), 1, 26, "syntax"),
-        (b'{"task": {"title": "a\nb"}}', 1, 22, "control_character"),
+        (b'{"task": {"title": "a\nb"}}', 1, 20, "unterminated_string"),
         (b'{"task": {"title": "\\x"}}', 1, 21, "bad_escape"),
         (b'{"task": {"title": "open', 1, 20, "unterminated_string"),
         (b"\xff\xfe{\x00}\x00", 1, 1, "bad_utf8"),
