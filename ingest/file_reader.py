@@ -315,27 +315,20 @@ class _Attempt:
         if self._kind not in TOOLS:
             return known.find(*versions)
         at_path = known.find(*versions[1::2])
-        if at_path is not None and not self._is_copy_of_nothing(at_path, source):
+        if at_path is not None and not self._is_copy_of_nothing(at_path):
             return at_path
         before = known.find(*versions[::2])
         if before is None or before.status in {"rejected", "purged"}:
             return before
         if before.status == "skipped" and not before.runs:
-            return None if self._is_copy_of_nothing(before, source) else before
+            return before
         return before if known.are_live(before.runs) else None
 
-    def _is_copy_of_nothing(self, before: Outcome, source: Source) -> bool:
-        """Whether it was left out for another file's version of a run that has gone."""
-        if before.status != "skipped":
+    def _is_copy_of_nothing(self, before: Outcome) -> bool:
+        """Return whether it was skipped as a copy of runs that are gone since."""
+        if before.status != "skipped" or not before.runs:
             return False
-        runs = self._reader.known.runs
-        if before.runs:
-            return runs.keys().isdisjoint(before.runs)
-        # loads of earlier versions do not say which runs they left out
-        told = {p.message for p in before.problems if p.code == "copy_of_run"}
-        uri = before.uri or source.uri
-        there = {copy_problem(uri, run.uri).message for run in runs.values()}
-        return bool(told) and told.isdisjoint(there)
+        return self._reader.known.runs.keys().isdisjoint(before.runs)
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
         testset = self._reader.testset

@@ -50,10 +50,10 @@ create table if not exists raw.loads (
     started_at timestamptz not null,    -- When reading began, UTC
     finished_at timestamptz not null,   -- When reading ended, UTC
     ingest_version varchar not null,    -- Version of promptlab that read it
-    read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
-    objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
+    read_with varchar,                  -- settings that decide what is read, such as redact=on
+    objects json,                       -- list of ids of what it brought
     runs json,                          -- files of other tools: task → hash, equal for copies of one run; else null
-    ingest_id bigint                    -- first load of the call that read it; null: loaded by an earlier schema version
+    ingest_id bigint                    -- first load of the call that read it
 );
 
 -- One problem of one record; they outlive the replacement of their file.
