@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.contracts.times import read_time
+from promptlab.ingest.analysis.dimensions import dimension_rows
 from promptlab.ingest.raw.rows import Columns, Rows
 from promptlab.ingest.reading.contract_faults import faults
 from promptlab.ingest.reading.limits import DEFAULT, Limits
@@ -37,6 +38,8 @@ class AnalysisHead:
     """``created_at`` names no zone."""
     contract: AnalysisInput
     """The checked file, without its cases."""
+    warnings: list[Fault]
+    """Parameters and targets that cannot be used."""
 
 
 def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHead:
@@ -77,14 +80,16 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
     if found:
         raise HeadFaults(found, _task_id(values))
     task = contract.task
+    dimensions, warnings = dimension_rows(contract)
     return AnalysisHead(
         task.task_id,
         {
             "tasks": _task_rows(contract, parts.get("extras", "{}")),
-            "dimension_configs": _dimension_rows(contract),
+            "dimension_configs": dimensions,
         },
         zoneless=read_time(values["task"]["created_at"]).tzinfo is None,
         contract=contract,
+        warnings=warnings,
     )
 
 
@@ -114,20 +119,6 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
         "variant": [task.variant],
         "branch": [_first_text(task.branch, task.env.get("branch"))],
         "commit_sha": [_first_text(task.commit, task.env.get("commit"))],
-    }
-
-
-def _dimension_rows(contract: AnalysisInput) -> Columns:
-    dimensions = contract.dimensions
-    return {
-        "task_id": [contract.task.task_id] * len(dimensions),
-        "dimension_id": [each.dimension_id for each in dimensions],
-        "position": list(range(len(dimensions))),
-        "name": [each.name for each in dimensions],
-        "weight": [each.weight for each in dimensions],
-        "target": [compact(each.target) for each in dimensions],
-        "parameters": [compact(each.parameters) for each in dimensions],
-        "scoring_mode": [each.scoring_mode for each in dimensions],
     }
 
 

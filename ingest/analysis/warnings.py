@@ -81,7 +81,7 @@ def _said(model: type[BaseModel], key: str) -> str:
 
 def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Problem]:
     """Warn of scorers that look misspelled, and of a time without a zone."""
-    found = []
+    found = list(head.warnings)
     known = builtin_scorers()
     for place, each in enumerate(head.contract.dimensions):
         scorer = each.parameters.get("scorer", each.dimension_id)

@@ -262,7 +262,32 @@ create table if not exists raw.dimension_configs (
     parameters json not null,
     scoring_mode varchar not null,      -- higher_better, lower_better, range
     is_graded boolean,                  -- other tools': values lie on the scale 0–1; null: a dimension of ours
-    direction varchar                   -- other tools': higher_better, lower_better; null: the tool does not say it
+    direction varchar,                  -- other tools': higher_better, lower_better; null: the tool does not say it
+    -- parameters of the scorer; null: not given, or not usable
+    match_rule varchar,                 -- accuracy: how an answer is compared
+    compare varchar,                    -- consistency: what of two rounds is compared
+    reducer varchar,                    -- How the rounds of a case become one score
+    aggregation varchar,                -- How the cases become one score
+    stability_of varchar,               -- stability: the dimension that it looks at
+    scorer_name varchar,                -- Which of several outside scorers counts
+    k bigint,                           -- Rounds of pass_at_k
+    tolerance double,                   -- Largest difference of numbers that match
+    pass_score double,                  -- Score from which a round passes
+    trim_share double,                  -- Share that trimmed_mean leaves out on each side
+    input_price_per_million double,     -- cost: price of a million input tokens
+    output_price_per_million double,    -- cost: price of a million output tokens
+    must json,                          -- keywords: a text or a list that the answer must contain
+    must_not json,                      -- keywords: a text or a list that it must not contain
+    required_keys json,                 -- format: keys of the output, perhaps with their types
+    bad_parameters varchar,             -- parameters that cannot be used, for people; null: none
+    -- limits of the target; null: not given, or not usable
+    lower_limit double,                 -- In the unit of the scorer
+    upper_limit double,                 -- In the unit of the scorer
+    min_score double,                   -- Score below which there is an alert
+    max_score double,                   -- Score above which there is an alert
+    max_variance double,                -- Variance above which there is an alert
+    target_problem varchar,             -- why the target allows no score; null: it does
+    target_warning varchar              -- why a part of the target is not used; null: all is
 );
 
 -- One assertion of a round as the tool judged it that wrote the file.
