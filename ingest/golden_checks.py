@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from promptlab.contracts.golden import golden_alternatives
 from promptlab.ingest.checks import Flattener
-from promptlab.json_text.reading import parse
+from promptlab.json_text.reading import parse_all
 
 MATCH_RULE = "json"
 """What ``parameters.match_rule`` of a dimension says where answers are flattened."""
@@ -48,7 +48,7 @@ def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
     rows = columns.values()
     numbers: dict[str, int] = {}
     for case_id, baseline_id, payload in baselines:
-        for answer in golden_alternatives(parse(payload, strict=False)):
+        for answer in golden_alternatives(parse_all(payload)[0]):
             golden_no = numbers[case_id] = numbers.get(case_id, 0) + 1
             for check_no, check in enumerate(flattener.flatten_value(answer)):
                 row = (

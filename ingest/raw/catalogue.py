@@ -96,6 +96,7 @@ RAW_TABLES = (
     RawTable("cases", _TASK, key=("case_id",), parent="tasks", records=_OF_ANALYSES),
     RawTable("rounds", _TASK, parent="cases", records=_OF_OTHERS),
     RawTable("baselines", _TASK),
+    RawTable("rules", _TASK),
     RawTable("golden_checks", _TASK),
     RawTable("dimension_configs", _TASK),
     RawTable("reported_checks", _TASK),

@@ -233,6 +233,23 @@ create table if not exists raw.baselines (
     patterns json                       -- pattern in the payload → its RE2 spellings; null: all are RE2 as written
 );
 
+-- One rule of a `rules` baseline.
+create table if not exists raw.rules (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    baseline_id varchar not null,
+    rule_no bigint not null,            -- from 1 within the baseline
+    "rule" varchar,                     -- contains, regex, max_chars, …; null: of no known kind
+    severity varchar,                   -- must, should, …; null: not given
+    field varchar,                      -- part of the answer that it reads; null: all of it
+    operand json,                       -- what it compares with, as written
+    number double,                      -- the operand as a number
+    pattern varchar,                    -- regex: the translated pattern; null: not usable
+    ascii_pattern varchar,              -- regex: the pattern for texts that are all ASCII
+    is_usable boolean not null          -- the rule can be judged
+);
+
 -- One check of a golden answer that is compared as JSON, flattened like an expectation:
 -- a row per leaf and per container. Only of tasks with a dimension of `match_rule: json`.
 create table if not exists raw.golden_checks (

@@ -9,33 +9,25 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from promptlab.contracts.base import Input, Share
+from promptlab.contracts.rules import KEY_TYPES
 
 _LARGEST = 1e300
 
 Positive = Annotated[float, Field(ge=0, le=_LARGEST)]
 """A number of at least 0."""
 
-KeyType = Literal[
-    "string",
-    "str",
-    "text",
-    "number",
-    "float",
-    "integer",
-    "int",
-    "boolean",
-    "bool",
-    "array",
-    "list",
-    "object",
-    "dict",
-    "null",
-    "any",
-]
-"""Names of JSON types in ``required_keys``."""
+
+def _is_type(name: str) -> str:
+    if name not in KEY_TYPES:
+        raise ValueError(f"not a JSON type; expected one of {', '.join(KEY_TYPES)}")
+    return name
+
+
+KeyType = Annotated[str, AfterValidator(_is_type)]
+"""Name of a JSON type."""
 
 
 class DimensionParameters(Input):

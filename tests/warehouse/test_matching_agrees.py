@@ -21,8 +21,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from promptlab.contracts.golden import golden_alternatives
+from promptlab.contracts.rules import RULE_VALUES
 from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
-from promptlab.evaluator.models import RULE_VALUES
 from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.warehouse import Warehouse
 from tests.evaluator.test_matching_properties import OPTIONS, pairs
