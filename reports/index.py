@@ -54,6 +54,7 @@ with runs as (
         on tasks.task_id = summaries.task_id
     left join marts.dim_variants as variants
         on tasks.title = variants.title and tasks.variant = variants.variant
+    where tasks.role = 'full'
 
 ),
 

@@ -130,6 +130,7 @@
         'task_builds': 'task_id string, title string, fingerprint string',
         'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
         'memory_builds': 'run_id string, fingerprint string, built_at timestamp',
+        'decisions': 'task_id string, policy_hash string, decision string, decided_at timestamp',
     }.items() -%}
         {%- for table in (name, name ~ '__next') -%}
             {%- do run_query(

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 # 1  first version
 # 2  requested comparisons, what was built, what each load brought, purged loads
 # 3  runs of other tools: their verdicts, assertions, scores and totals
 # 4  golden answers that are compared as JSON are flattened
 # 5  which files one call read
 # 6  variants, branches and commits, what judged; what a call said of its files
+# 7  decisions of the gate; re-checks
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids looked for in it."""
@@ -113,6 +114,7 @@ RAW_TABLES = (
             ("candidate_task_id", "purged_tasks"),
         ),
     ),
+    RawTable("decisions", on_purge=_BY_TASK, by_build=True),
     RawTable("memory_runs", _MEMORY),
     RawTable("memory_tests", _MEMORY),
     RawTable("memory_answers", _MEMORY, parent="memory_runs", records=EVERY_ROW),

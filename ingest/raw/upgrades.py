@@ -73,6 +73,7 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         }.items()
         for column, kind in columns.items()
     ),
+    7: ("alter table if exists raw.tasks add column if not exists recheck_of varchar",),
 }
 """Schema version → the statements that lead to it."""
 

@@ -28,7 +28,7 @@ def to_report(
             f"run_id in (select run_id from raw.memory_builds where {_NOT_REPORTED})"
         )
     tasks = con.execute(
-        f"select task_id from marts.dim_tasks where {of_task}"
+        f"select task_id from marts.dim_tasks where role = 'full' and {of_task}"
         " order by created_at, task_id"
     ).fetchall()
     runs = con.execute(

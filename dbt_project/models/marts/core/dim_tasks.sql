@@ -18,6 +18,7 @@ final as (
         resolved.testset_id,
         resolved.pipeline_id,
         variants.prompt_hash,
+        tasks.recheck_of,
 
         ---------- strings
         tasks.source_kind,
@@ -27,6 +28,7 @@ final as (
         tasks.prompt_name,
         tasks.model,
         tasks.provider,
+        case when tasks.recheck_of is null then 'full' else 'recheck' end as role,
         tasks.triggered_by,
         tasks.tool_version,
         tasks.run_name,
