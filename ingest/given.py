@@ -66,6 +66,8 @@ class Given:
     commit_sha: str | None = None
     revision_source: str | None = None
     """``option``, ``sources``, or the CI system whose variables were read."""
+    recheck_of: str | None = None
+    """The task or run whose cases were asked again."""
 
     def columns(self) -> dict[str, object]:
         """Return what it says, by column."""
@@ -76,7 +78,10 @@ class Given:
     def identity(self) -> str | None:
         """What makes a file another one that is read again; ``None``: nothing."""
         said = (self.title, self.variant, self.created_at)
-        return None if not any(said) else "|".join(str(each or "") for each in said)
+        words = [str(each or "") for each in said] if any(said) else []
+        if self.recheck_of:
+            words.append(f"recheck of {self.recheck_of}")
+        return "|".join(words) or None
 
 
 NOTHING = Given()
@@ -92,6 +97,7 @@ def given_by(
     branch: str | None = None,
     base_branch: str | None = None,
     commit: str | None = None,
+    recheck_of: str | None = None,
 ) -> Given:
     """Return what options and the variables of a CI system say.
 
@@ -104,6 +110,7 @@ def given_by(
         branch: Branch that was evaluated.
         base_branch: Branch that others are compared with.
         commit: Commit that was evaluated.
+        recheck_of: Whole id of the task or run whose cases were asked again.
 
     Raises:
         UsageError: the time is none.
@@ -126,6 +133,7 @@ def given_by(
         base_branch=base_branch or of_ci.base_branch,
         commit_sha=commit or of_ci.commit_sha,
         revision_source=source,
+        recheck_of=recheck_of,
     )
 
 

@@ -46,6 +46,7 @@ class Warehouse(WarehouseFile):
         branch: str | None = None,
         commit: str | None = None,
         run_name: str | None = None,
+        recheck_of: str | None = None,
         sink: str = "duckdb",
         workers: str = "1",
         on_start: Callable[[int, int], None] = lambda _files, _size: None,
@@ -64,6 +65,8 @@ class Warehouse(WarehouseFile):
             branch: branch that was evaluated; else that of the CI system.
             commit: commit that was evaluated; else that of the CI system.
             run_name: name of the runs that are judged together.
+            recheck_of: task or run whose cases were asked again; what is loaded adds
+                rounds to it, and is not a run of its own.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
             workers: who reads for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
@@ -73,7 +76,7 @@ class Warehouse(WarehouseFile):
             InputError: a path that cannot be read, or a file named itself that is of
                 no known kind.
             NothingToDo: there is no file below ``paths``.
-            UsageError: the time is none.
+            UsageError: the time is none, or there is no such task or run.
         """
         from dataclasses import replace
 
@@ -99,6 +102,7 @@ class Warehouse(WarehouseFile):
             branch=branch,
             base_branch=self.settings.base_branch,
             commit=commit,
+            recheck_of=recheck_of and self._rechecked(recheck_of),
         )
         sources = self.settings.sources
         planned = [
@@ -124,6 +128,19 @@ class Warehouse(WarehouseFile):
             return Ingested(
                 ingest_parquet(layer, planned, map_shards=map_shards, **options)
             )
+
+    def _rechecked(self, wanted: str) -> str:
+        """Return the whole id of the task or run that a re-check names."""
+        from promptlab.task_ids import STORED, resolve_task
+
+        with self.connect() as con:
+            known = con.execute(
+                f"select 1 from {STORED} where run_id = ? and recheck_of is null limit 1",
+                [wanted],
+            )
+            if known.fetchone() is not None:
+                return wanted
+            return resolve_task(con, wanted, tasks=STORED)
 
     def build(
         self,

@@ -16,6 +16,25 @@ levels as (select * from {{ ref('int_test_levels') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
 assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
+case_verdicts as (
+    select * from {{ ref('fct_verdict_cases') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
+
+rechecked as (
+
+    select
+        task_id,
+        count(recheck_place) as n_to_recheck,
+        count(*) filter (where is_rechecked) as n_rechecked,
+        count(*) filter (where is_broken_alone) as n_broken_alone,
+        count(*) filter (where n_rounds_rechecked > 0 and recheck_reference <> 'none')
+            as n_tested_again
+
+    from case_verdicts
+    group by task_id
+
+),
 
 runs as (
 
@@ -109,6 +128,11 @@ final as (
             as attained_level,
         correlations.correlation as round_correlation,
         {{ rounded('shifts.spread') }} as run_spread,
+        coalesce(rechecked.n_to_recheck, 0) as n_to_recheck,
+        coalesce(rechecked.n_rechecked, 0) as n_rechecked,
+        coalesce(rechecked.n_broken_alone, 0) as n_broken_alone,
+        case when rechecked.n_tested_again > 0 then coalesce(of_rechecks.p, 1e0) end
+            as p_recheck,
 
         ---------- booleans
         coalesce(correlations.is_correlated, false) as is_one_round_per_run,
@@ -122,6 +146,9 @@ final as (
         on runs.task_id = p_values.task_id and p_values.treatment = 'errors_left_out'
     left join p_values as of_errors
         on runs.task_id = of_errors.task_id and of_errors.treatment = 'errors_as_passes'
+    left join p_values as of_rechecks
+        on runs.task_id = of_rechecks.task_id and of_rechecks.treatment = 'recheck'
+    left join rechecked on runs.task_id = rechecked.task_id
     left join levels on runs.task_id = levels.task_id
     left join correlations on runs.task_id = correlations.task_id
     left join shifts on runs.task_id = shifts.task_id
