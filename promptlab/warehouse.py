@@ -135,7 +135,7 @@ class Warehouse(WarehouseFile):
 
         with self.connect() as con:
             known = con.execute(
-                f"select 1 from {STORED} where run_id = ? and recheck_of is null limit 1",
+                f"select 1 from {STORED} where run_id = ? and recheck_of is null",
                 [wanted],
             )
             if known.fetchone() is not None:

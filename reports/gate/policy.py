@@ -109,7 +109,7 @@ def _keys(tables: Sequence[str]) -> list[str]:
     if tables:
         fields = GatePolicy.model_fields
         model = fields[tables[0]].annotation
-        if tables[0] == "dimensions":
+        if tables[0] in ("dimensions", "tags"):
             model = model.__args__[1]
     is_model = isinstance(model, type) and issubclass(model, BaseModel)
     return list(model.model_fields) if is_model else []

@@ -16,6 +16,7 @@ levels as (select * from {{ ref('int_test_levels') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
 assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
+simulated as (select * from {{ ref('verdict_power') }}),
 case_verdicts as (
     select * from {{ ref('fct_verdict_cases') }}
     where {{ in_this_build('comparisons', 'task_id') }}
@@ -84,6 +85,27 @@ counted as (
 
 ),
 
+-- of all simulated suites that are no easier, the one in which most breaks were found
+powers as (
+
+    select
+        counted.task_id,
+        max(simulated.share_found) as share_found
+
+    from counted
+    inner join runs on counted.task_id = runs.task_id
+    inner join simulated
+        on
+            counted.n_rounds_now >= simulated.n_rounds * counted.n_cases
+            and runs.n_reference_runs > simulated.n_runs
+    where
+        counted.n_cases > 0
+        and simulated.n_cases
+        >= least(counted.n_cases, (select max(largest.n_cases) from simulated as largest))
+    group by counted.task_id
+
+),
+
 final as (
 
     select
@@ -126,6 +148,7 @@ final as (
         of_errors.p as p_errors_as_passes,
         case when counted.n_cases > 0 then coalesce({{ rounded('levels.level') }}, 0e0) end
             as attained_level,
+        powers.share_found as power_of_one_break,
         correlations.correlation as round_correlation,
         {{ rounded('shifts.spread') }} as run_spread,
         coalesce(rechecked.n_to_recheck, 0) as n_to_recheck,
@@ -149,6 +172,7 @@ final as (
     left join p_values as of_rechecks
         on runs.task_id = of_rechecks.task_id and of_rechecks.treatment = 'recheck'
     left join rechecked on runs.task_id = rechecked.task_id
+    left join powers on runs.task_id = powers.task_id
     left join levels on runs.task_id = levels.task_id
     left join correlations on runs.task_id = correlations.task_id
     left join shifts on runs.task_id = shifts.task_id
