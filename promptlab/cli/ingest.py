@@ -72,7 +72,7 @@ def given_options(command: F) -> F:
             click.option(
                 "--recheck-of",
                 metavar="RUN",
-                help="Task or run whose cases were asked again; see `promptlab recheck`.",
+                help="Task or run whose cases were asked again (`promptlab recheck`).",
             ),
         )
     ):

@@ -217,11 +217,7 @@ class Gate:
         answered = [row for row in again if row["n_rounds_rechecked"]]
         p = chance["p_recheck"]
         if chance["n_broken_alone"] or (p is not None and p <= limit):
-            broken = [
-                row["case_id"]
-                for row in answered
-                if row["n_passed_rechecked"] < row["n_rounds_rechecked"]
-            ]
+            broken = confirmed(answered)
             note = self.texts.text(
                 "gate_note.confirmed", n=len(broken), cases=_named(broken)
             )
@@ -526,6 +522,18 @@ class Gate:
             return _rule(rule, drop, limit, "fail", score.conclusion)
         note = self.texts.text("gate_note.not_significant", conclusion=score.conclusion)
         return _rule(rule, drop, limit, "inconclusive", note)
+
+
+def confirmed(records: Sequence[Row]) -> list[str]:
+    """Return the cases of which fewer new rounds pass than before, the worst first."""
+
+    def change(row: Row) -> float:
+        before = row["n_rounds_rechecked_before"]
+        passed = row["n_passed_rechecked_before"] / before if before else 1.0
+        return float(row["n_passed_rechecked"] / row["n_rounds_rechecked"] - passed)
+
+    found = [row for row in records if row["n_rounds_rechecked"] and change(row) < 0]
+    return [row["case_id"] for row in sorted(found, key=change)]
 
 
 _SCORES_SHARE = 0.1

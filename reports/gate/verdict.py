@@ -23,9 +23,9 @@ from promptlab.contracts.gate import (
 )
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.reports.gate.policy import Policy, built_in_policy
-from promptlab.reports.gate.rules import Gate
+from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing.filters import Filters
-from promptlab.reports.queries.gate import GateNumbers, gate_numbers
+from promptlab.reports.queries.gate import Changes, GateNumbers, gate_numbers
 from promptlab.reports.queries.rows import Row, from_json, rows
 from promptlab.reports.sentences.headline import headline
 from promptlab.reports.texts.catalogue import catalogue
@@ -202,7 +202,7 @@ def _judged(
         verdict=verdict,
         decision="first_run" if first else _DECISIONS[verdict],
         headline="",
-        broke=nobody if changes is None else changes.cases["broke"],
+        broke=_broke(changes, rules),
         fixed=nobody if changes is None else changes.cases["fixed"],
         not_compared=nobody if changes is None else changes.cases["not_compared"],
         p=None if chance is None else chance["p"],
@@ -230,6 +230,16 @@ def _judged(
         version=GATE_FORMAT_VERSION,
     )
     return result.model_copy(update={"headline": headline(result, filters)})
+
+
+def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
+    """Cases that broke: those that a re-check confirmed, where one did."""
+    if changes is None:
+        return CaseList(n=0, case_ids=[])
+    if any(r.rule == "regression.on_check" and r.verdict == "fail" for r in rules):
+        case_ids = confirmed(changes.records)
+        return CaseList(n=len(case_ids), case_ids=case_ids)
+    return changes.cases["broke"]
 
 
 def _record(row: Row, filters: Filters) -> CaseRecord:

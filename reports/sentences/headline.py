@@ -231,8 +231,9 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
     if rule.verdict == "inconclusive":
         yield _clause(rule)
     elif rule.rule == _CHECKED and rule.verdict == "fail":
-        again = [each.recheck for each in result.cases if each.recheck]
-        failing = [each for each in again if each.n_passed < each.n_rounds]
+        broke = set(result.broke.case_ids)
+        again = [each.recheck for each in result.cases if each.case_id in broke]
+        failing = [each for each in again if each is not None]
         yield texts.text(
             "headline.confirmed",
             passed=sum(each.n_passed for each in failing),
