@@ -150,8 +150,9 @@ class _Group:
         make = sides.get(first["source_kind"])
         if make is None:
             yield "# Ask these cases again on both sides, and load what comes out:"
-            yield "# " + self._ingest("NEW_FILES", self._target(first), quote=False)
-            yield "# " + self._ingest("OLD_FILES", self._old_target(first), quote=False)
+            new, old = self._target(first), self._old_target(first)
+            yield _comment(self._ingest("NEW_FILES", new, quote=False))
+            yield _comment(self._ingest("OLD_FILES", old, quote=False))
             return
         call, results, option = make()
         yield from self._side("new", call, results, "")

@@ -25,8 +25,6 @@ _TESTED = "regression.false_alarm"
 _BY_CHANCE = frozenset({_TESTED, "regression.on_check"})
 _TOLD_BY_NOTE = frozenset({"all_rows", "same_yardstick"})
 _CHECKED = "regression.on_check"
-_UNCONFIRMED = frozenset({"run_again", "ship"})
-"""Decisions in which a case that newly fails did not break, as far as is known."""
 
 _NOTHING_SCORED = "min_coverage"
 _NOT_COMPARED = "regression.min_coverage"
@@ -97,12 +95,12 @@ def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[
         cases = [_cases(result, filters, named)]
     why = list(_reasons(result, filters))
     yield from [*cases, *why] if result.broke.n else [*why, *cases]
-    yield from _shipped(result, filters)
     yield from _first_run(result, filters)
     rest = [_not_compared(result, filters)] if _is_compared(result) else []
     for clause in (*rest, _change(result, filters)):
         if clause and clause not in why:
             yield clause
+    yield from _shipped(result, filters)
 
 
 def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
@@ -152,13 +150,20 @@ def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
     texts = filters.catalogue
     said = [Piece(texts.text("headline.none_broke"))]
     if result.broke.n:
-        known = "newly_fail" if result.decision in _UNCONFIRMED else "broke"
+        known = "newly_fail" if _is_unconfirmed(result) else "broke"
         said = [Piece(texts.text(f"headline.{known}", n=result.broke.n))]
         said += _named(result.broke, filters, named)
     if result.fixed.n:
-        known = "newly_pass" if result.decision in _UNCONFIRMED else "fixed"
+        known = "newly_pass" if _is_unconfirmed(result) else "fixed"
         said.append(Piece(texts.text(f"headline.{known}", n=result.fixed.n)))
     return said
+
+
+def _is_unconfirmed(result: GateResult) -> bool:
+    """Whether the cases that newly fail did not break, as far as is known."""
+    return result.decision == "run_again" or (
+        result.decision == "ship" and any(r.rule == _CHECKED for r in result.rules)
+    )
 
 
 def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
@@ -185,7 +190,8 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         rule.verdict in ("fail", "check") or result.advice
     ):
         return
-    if rule.rule in _BY_CHANCE and rule.value is not None:
+    is_confirmed = rule.rule == _CHECKED and rule.verdict == "fail"
+    if rule.rule in _BY_CHANCE and (rule.value is not None or is_confirmed):
         yield from _by_chance(rule, result, filters)
         return
     if rule.rule == _NOT_COMPARED or (
@@ -234,12 +240,13 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
         broke = set(result.broke.case_ids)
         again = [each.recheck for each in result.cases if each.case_id in broke]
         failing = [each for each in again if each is not None]
+        n_before = sum(each.n_rounds_before for each in failing)
         yield texts.text(
-            "headline.confirmed",
+            "headline.confirmed" if n_before else "headline.confirmed_alone",
             passed=sum(each.n_passed for each in failing),
             n=sum(each.n_rounds for each in failing),
             passed_before=sum(each.n_passed_before for each in failing),
-            n_before=sum(each.n_rounds_before for each in failing),
+            n_before=n_before,
         )
     elif rule.verdict == "check":
         calls = 2 * sum(

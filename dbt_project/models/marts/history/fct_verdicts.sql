@@ -85,24 +85,33 @@ counted as (
 
 ),
 
--- of all simulated suites that are no easier, the one in which most breaks were found
+-- the simulated suites of the next size; of those with no more data the luckiest
 powers as (
 
     select
-        counted.task_id,
-        max(simulated.share_found) as share_found
+        task_id,
+        max(share_found) as share_found
 
-    from counted
-    inner join runs on counted.task_id = runs.task_id
-    inner join simulated
-        on
+    from (
+        select
+            counted.task_id,
+            simulated.share_found,
             counted.n_rounds_now >= simulated.n_rounds * counted.n_cases
-            and runs.n_reference_runs > simulated.n_runs
-    where
-        counted.n_cases > 0
-        and simulated.n_cases
-        >= least(counted.n_cases, (select max(largest.n_cases) from simulated as largest))
-    group by counted.task_id
+            and runs.n_reference_runs > simulated.n_runs as has_no_more_data,
+            dense_rank() over (
+                partition by counted.task_id
+                order by
+                    simulated.n_cases < counted.n_cases,
+                    abs(simulated.n_cases - counted.n_cases)
+            ) as distance
+
+        from counted
+        inner join runs on counted.task_id = runs.task_id
+        cross join simulated
+        where counted.n_cases > 0
+    ) as sized
+    where distance = 1 and has_no_more_data
+    group by task_id
 
 ),
 
