@@ -244,43 +244,34 @@ with asked as (
 
 ),
 
--- the variants of a run share its false alarms: Simes, by Benjamini-Hochberg steps
-tested as (
-
-    select
-        verdicts.task_id, tasks.run_id,
-        unnest([
-            {'test': 'run', 'p': verdicts.p},
-            {'test': 'recheck', 'p': verdicts.p_recheck}
-        ], recursive := true)
-    from marts.fct_verdicts as verdicts
-    inner join marts.dim_tasks as tasks using (task_id)
-    where tasks.run_id in (
-        select own.run_id
-        from marts.dim_tasks as own
-        where own.task_id in (select asked.candidate_task_id from asked)
-    )
-
-),
-
+-- the variants of a run share the false alarms of its re-check: Simes, by
+-- Benjamini-Hochberg steps
 stepped as (
 
     select
-        *,
-        p * count(*) over (partition by run_id, test)
-        / row_number() over (partition by run_id, test order by p, task_id)
-            as p_stepped
-    from tested
-    where p is not null
+        verdicts.task_id, tasks.run_id, verdicts.p_recheck as p,
+        verdicts.p_recheck * count(*) over (partition by tasks.run_id)
+        / row_number() over (
+            partition by tasks.run_id order by verdicts.p_recheck, task_id
+        ) as p_stepped
+    from marts.fct_verdicts as verdicts
+    inner join marts.dim_tasks as tasks using (task_id)
+    where
+        verdicts.p_recheck is not null
+        and tasks.run_id in (
+            select own.run_id
+            from marts.dim_tasks as own
+            where own.task_id in (select asked.candidate_task_id from asked)
+        )
 
 ),
 
-adjusted as (
+rechecked as (
 
     select
-        task_id, test,
+        task_id,
         min(p_stepped) over (
-            partition by run_id, test order by p, task_id
+            partition by run_id order by p, task_id
             rows between current row and unbounded following
         ) as p
     from stepped
@@ -288,7 +279,8 @@ adjusted as (
 )
 
 select
-    verdicts.task_id, adjusted.p, rechecked.p as p_recheck,
+    verdicts.task_id, verdicts.p_in_run as p, verdicts.p_unchanged,
+    rechecked.p as p_recheck,
     verdicts.p_errors_as_passes, verdicts.attained_level, verdicts.power_of_one_break,
     verdicts.n_to_recheck, verdicts.n_rechecked, verdicts.n_broken_alone,
     verdicts.n_rounds_now, verdicts.n_cases,
@@ -312,9 +304,8 @@ inner join asked
     on
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
-inner join adjusted on verdicts.task_id = adjusted.task_id and adjusted.test = 'run'
-left join adjusted as rechecked
-    on verdicts.task_id = rechecked.task_id and rechecked.test = 'recheck'
+left join rechecked on verdicts.task_id = rechecked.task_id
+where verdicts.n_cases > 0
 """
 
 _RECORDS = """
