@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
+_MOST_CASES = 20
+_MOST_OF_SEVERAL = 5
+"""Cases that are printed with their rounds, of one task and of each of several; all
+with `--wide`."""
+
 _COLUMNS = ("rule", "value", "limit", "verdict", "note")
 _TABLE = Table(
     columns=(
@@ -121,6 +126,10 @@ def _print_one(result: GateResult, call: Call) -> None:
         f"  {against}"
     )
     click.echo()
+    for case in result.cases[: None if call.wide else _MOST_CASES]:
+        print_text(f"{case.case_id}  {case.text}", lead="  ")
+    if result.cases:
+        click.echo()
     print_objects(result.rules, _COLUMNS, "table", _TABLE)
     told = [
         (rule.rule, rule.note)
@@ -140,6 +149,8 @@ def _print_lines(results: list[GateResult], call: Call) -> None:
     for result in sorted(results, key=lambda each: order.index(each.verdict)):
         print_headline(result)
         print_text(f"{result.title}  {result.variant}  {result.task_id}", lead="  ")
+        for case in result.cases[: None if call.wide else _MOST_OF_SEVERAL]:
+            print_text(f"{case.case_id}  {case.text}", lead="    ")
         if call.wide:
             print_objects(result.rules, _COLUMNS, "table", _TABLE)
 
