@@ -68,20 +68,29 @@ class Given:
     """``option``, ``sources``, or the CI system whose variables were read."""
     recheck_of: str | None = None
     """The task or run whose cases were asked again."""
+    prompt_vars: tuple[str, ...] = ()
+    """Variables of promptfoo tests that are a part of the prompt; no column."""
+    tag_keys: tuple[str, ...] | None = None
+    """Keys of metadata whose values become tags; no column."""
 
     def columns(self) -> dict[str, object]:
         """Return what it says, by column."""
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        said = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name not in {"prompt_vars", "tag_keys"}
+        }
         return {name: value for name, value in said.items() if value is not None}
 
     @property
     def identity(self) -> str | None:
-        """What makes a file another one that is read again; ``None``: nothing."""
-        said = (self.title, self.variant, self.created_at)
-        words = [str(each or "") for each in said] if any(said) else []
+        """Return what makes a file another one that is read again."""
+        said: list[object] = [self.title, self.variant, self.created_at]
+        if self.prompt_vars or self.tag_keys is not None:
+            said += [",".join(self.prompt_vars), ",".join(self.tag_keys or ())]
         if self.recheck_of:
-            words.append(f"recheck of {self.recheck_of}")
-        return "|".join(words) or None
+            said.append(f"recheck of {self.recheck_of}")
+        return None if not any(said) else "|".join(str(each or "") for each in said)
 
 
 NOTHING = Given()

@@ -46,6 +46,7 @@ COMMANDS = {
     "leaderboard": "leaderboard",
     "memory": "memory",
     "send": "send",
+    "digest": "digest",
     "query": "query",
     "export": "export",
     "publish": "publish",

@@ -29,7 +29,9 @@ def commands() -> list[str]:
     inline = re.findall(r"`(promptlab [^`]+)`", PAGE.read_text("utf-8"))
     files = [NIGHTLY.read_text("utf-8"), WORKFLOW.read_text("utf-8")]
     lines = "\n".join([*code, *files]).splitlines()
-    found = [re.search(r"^\s*(?:- )?(?:run: )?(?:\w+= )?(promptlab .*)", x) for x in lines]
+    found = [
+        re.search(r"^\s*(?:- )?(?:run: )?(?:\w+= )?(promptlab .*)", x) for x in lines
+    ]
     whole = [re.split(r"\|\|| > ", match[1])[0] for match in found if match]
     return sorted({*whole, *inline})
 
