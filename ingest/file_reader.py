@@ -341,12 +341,12 @@ class _Attempt:
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
-        mapping = self._found.mapping
+        mapping, given = self._found.mapping, self._found.given
         return read_with(
             self._reader.redact,
             self._reader.limits if exceeds else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            self._found.given.identity,
+            repr(self._found.labels) if self._found.labels else given.identity,
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
@@ -361,6 +361,7 @@ class _Attempt:
             form=self._found.form,
             companions=self._found.companions,
             mapping=self._found.mapping,
+            labels=self._found.labels,
             redact=self._redactor.redact,
         )
 

@@ -76,6 +76,7 @@ _PIPELINE = RawObject("pipeline", ("pipeline_id",))
 _TASK = RawObject("task", ("task_id",), _BY_TASK)
 _MEMORY = RawObject("memory", ("run_id", "task_id"), _BY_RUN)
 _SCORES = RawObject("scores", on_purge=_BY_TASK)
+_LABELS = RawObject("labels", on_purge=_BY_TASK)
 
 _OF_ANALYSES = "source_kind = 'analysis'"
 _OF_OTHERS = "source_kind <> 'analysis'"
@@ -102,6 +103,7 @@ RAW_TABLES = (
     RawTable("reported_scores", _TASK),
     RawTable("reported_totals", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
+    RawTable("labels", _LABELS, records=EVERY_ROW),
     # a baseline that is gone is cleared; an earlier one must not come back
     RawTable(
         "named_baselines", on_purge=(("title", "emptied_titles"),), mentions=_BY_TASK

@@ -13,6 +13,7 @@ from promptlab.ingest.reading.limits import DEFAULT, Limits
 if TYPE_CHECKING:
     from promptlab.contracts.pipeline import Pipeline
     from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.ingest.labels import LabelOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class Source:
     """More files of the same run of another tool."""
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
+    labels: LabelOptions | None = None
+    """What the call says of a file of labels."""
     redact: Callable[[bytes], bytes] = bytes
     """Redacts a part of a file; readers of other tools' files open them themselves."""
 
