@@ -471,8 +471,8 @@ def _row(
     if said.lower() in _EMPTY:
         return None
     about = _about(label)
-    dimension = about.pop("dimension_id", None) or label.dimension or options.dimension
-    key = label.dimension
+    dimension = about["dimension_id"] or _text(label.dimension) or options.dimension
+    key = _text(label.dimension)
     value = grade = scale = None
     if key in graded:
         grade, scale = _number(said), graded[key]
@@ -485,7 +485,7 @@ def _row(
             return _bad_word(
                 label, "expected pass or fail; `--map WORD=pass` adds a word"
             )
-    labeler = label.labeler or options.labeler
+    labeler = _text(label.labeler) or options.labeler
     if not labeler:
         return Problem(
             "no_labeler",
@@ -502,7 +502,7 @@ def _row(
         label.line, about["task_id"], about["case_id"], about["round_id"],
         about["output_hash"], dimension, labeler, value, grade, scale,
         about["policy"] or options.policy, about["split"], about["draw"],
-        about["weight"], label.comment, _moment(label.at),
+        about["weight"], _text(label.comment), _moment(label.at),
     )  # fmt: skip
 
 
@@ -525,16 +525,17 @@ def _about(label: _Label) -> dict[str, Any]:
         except (ValueError, UnicodeDecodeError):
             packed = {}
     if isinstance(packed, dict) and packed:
+        weight = packed.get("weight")
         return {
-            "task_id": packed.get("task"),
-            "case_id": packed.get("case"),
-            "round_id": packed.get("round"),
-            "output_hash": packed.get("hash"),
-            "dimension_id": packed.get("dimension"),
+            "task_id": _text(packed.get("task")),
+            "case_id": _text(packed.get("case")),
+            "round_id": _text(packed.get("round")),
+            "output_hash": _text(packed.get("hash")),
+            "dimension_id": _text(packed.get("dimension")),
             "policy": _first(about, _POLICY),
-            "split": packed.get("split") or _first(about, _SPLIT),
-            "draw": packed.get("draw"),
-            "weight": packed.get("weight"),
+            "split": _first(about, _SPLIT),
+            "draw": _text(packed.get("draw")),
+            "weight": float(weight) if type(weight) in (int, float) else None,
         }
     digest = _first(about, _HASH)
     output = about.get(next((key for key in _OUTPUT if key in about), ""))
@@ -545,6 +546,7 @@ def _about(label: _Label) -> dict[str, Any]:
         "case_id": _first(about, _CASE),
         "round_id": _first(about, _ROUND),
         "output_hash": digest,
+        "dimension_id": _first(about, _DIMENSION[:2]),
         "policy": _first(about, _POLICY),
         "split": _first(about, _SPLIT),
         "draw": _first(about, _DRAW),
@@ -552,17 +554,17 @@ def _about(label: _Label) -> dict[str, Any]:
     }
 
 
+def _text(value: Any) -> str | None:
+    """Return a name or a comment; ``None`` for what is not a text or a number."""
+    if value is None or isinstance(value, dict | list | bool):
+        return None
+    return str(value).strip() or None
+
+
 def _first(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
-    lower = {key.lower(): value for key, value in record.items()}
-    for name in names:
-        value = lower.get(name.lower())
-        if (
-            value is not None
-            and not isinstance(value, (dict, list))
-            and str(value).strip()
-        ):
-            return str(value).strip()
-    return None
+    lower = {key.lower(): value for key, value in record.items() if key}
+    said = (_text(lower.get(name.lower())) for name in names)
+    return next((each for each in said if each), None)
 
 
 def _graded_columns(
@@ -578,7 +580,7 @@ def _graded_columns(
             continue
         number = _number(str(label.word).strip()) if label.word is not None else None
         if number is not None:
-            numbers.setdefault(label.dimension, []).append(number)
+            numbers.setdefault(_text(label.dimension), []).append(number)
     graded = {}
     for dimension, found in numbers.items():
         if options.scale is None and set(found) <= {0.0, 1.0}:
