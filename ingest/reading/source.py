@@ -43,6 +43,10 @@ class Source:
     """Name and content of the mapping that says what the columns of a table mean."""
     labels: LabelOptions | None = None
     """What the call says of a file of labels."""
+    prompt_vars: tuple[str, ...] = ()
+    """Variables of promptfoo tests that are a part of the prompt."""
+    tag_keys: tuple[str, ...] | None = None
+    """Keys of metadata whose values become tags; ``None``: those with few texts."""
     redact: Callable[[bytes], bytes] = bytes
     """Redacts a part of a file; readers of other tools' files open them themselves."""
 

@@ -48,6 +48,7 @@ COMMANDS = {
     "power": "power",
     "memory": "memory",
     "send": "send",
+    "digest": "digest",
     "query": "query",
     "export": "export",
     "publish": "publish",
