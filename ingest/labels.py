@@ -535,7 +535,7 @@ def _about(label: _Label) -> dict[str, Any]:
             "policy": _first(about, _POLICY),
             "split": _first(about, _SPLIT),
             "draw": _text(packed.get("draw")),
-            "weight": float(weight) if type(weight) in (int, float) else None,
+            "weight": float(weight) if isinstance(weight, int | float) else None,
         }
     digest = _first(about, _HASH)
     output = about.get(next((key for key in _OUTPUT if key in about), ""))
