@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -20,7 +20,7 @@ AUTOMATION = ROOT / "docs" / "automation"
 class _Operator:
     """Remembers its arguments; ``a >> b`` says that b follows."""
 
-    made: list[_Operator] = []
+    made: ClassVar[list[_Operator]] = []
 
     def __init__(self, **given: Any) -> None:
         self.given = given
