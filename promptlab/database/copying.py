@@ -158,15 +158,6 @@ def attach_new(
     )
 
 
-def only_new_clients_open(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the file that *con* reads is of a format that DuckDB 1 does not know."""
-    row = con.execute(
-        "select tags['storage_version'] from duckdb_databases()"
-        " where database_name = current_database()"
-    ).fetchone()
-    return row is not None and row[0] is not None and not row[0].startswith("v1.")
-
-
 def umask() -> int:
     """Return the permissions that new files of this process do not get."""
     found = os.umask(0o077)
