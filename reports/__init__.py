@@ -6,15 +6,17 @@ The way of a number, from the marts to a file; each room uses those above it onl
     printing    how a value or a text of others is printed
     sentences   codes and facts, written as sentences
     queries     SELECTs on the marts
-    charts      numbers drawn
+    charts      the geometry of charts, which templates draw
     gate        a policy's rules held against a task's numbers: the verdict
     edition.py  when, in which words and by which policy reports are made
     result.py   queries and gate to AnalysisResult
     views       what a page lists of that
     pages       templates, filled with a view
     mail        the mail of a task
-    formats     each kind of file; index.py is the page of all tasks, run.py that of
-                the variants of a title
+    formats     each kind of file
+    index.py    the page of all titles; title.py and run.py those of one title: its
+                history, and the variants of its newest run
+    digest.py   what moved since a day, as page, mail or chat message
     write.py    which files are written, and where
 
 Nothing here computes a score, reads a clock, or touches anything but ``marts`` and the
