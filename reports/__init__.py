@@ -1,13 +1,13 @@
-"""Reports: marts to AnalysisResult to files for people.
+"""Reports: from marts to AnalysisResult to files for people.
 
-The way of a number, from the marts to a file; each room uses those above it only::
+Each package or module imports only those above it::
 
     texts       all words, a file per language
     printing    how a value or a text of others is printed
     sentences   codes and facts, written as sentences
     queries     SELECTs on the marts
     charts      the geometry of charts, which templates draw
-    gate        a policy's rules held against a task's numbers: the verdict
+    gate        a policy's rules applied to a task's numbers: the decision
     edition.py  when, in which words and by which policy reports are made
     result.py   queries and gate to AnalysisResult
     views       what a page lists of that

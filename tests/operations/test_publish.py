@@ -124,7 +124,7 @@ def test_every_column_of_the_marts_is_described_in_the_file(warehouse, tmp_path)
 
 
 def test_a_copy_of_the_marts_has_nothing_else_and_is_described(warehouse, tmp_path):
-    target = tmp_path / "marts.duckdb"
+    target = tmp_path / "copy.duckdb"
     publish(warehouse, target, marts_only=True)
     n_columns, n_described = comments(target)
     assert n_columns == n_described > 0
