@@ -9,11 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.files.blocks import BLOCK_BYTES, Block
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.files.input_file import ChangedWhileRead, InputFile
+from promptlab.ingest.files.input_file import (
+    BLOCK_BYTES,
+    Block,
+    ChangedWhileRead,
+    InputFile,
+)
 from promptlab.ingest.files.redaction import Redactor
-from promptlab.ingest.foreign.copies import (
+from promptlab.ingest.foreign.identity import (
     copy_problem,
     older_problem,
     replaced_problems,

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from promptlab.contracts.scores import ScoreRecord
 from promptlab.errors import nearest
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import (
     milliseconds,
     number,
@@ -25,7 +24,7 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
+from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
 from promptlab.ingest.foreign.records import Record
 from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import TaskWriter

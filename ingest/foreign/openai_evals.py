@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds, Unjudged
 from promptlab.ingest.foreign.documents import (
     Refused,
     integer,
@@ -29,7 +28,7 @@ from promptlab.ingest.foreign.documents import (
 )
 from promptlab.ingest.foreign.grading import Dimensions
 from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.identity import content_id, natural_key
+from promptlab.ingest.foreign.identity import OwnIds, Unjudged, content_id, natural_key
 from promptlab.ingest.foreign.records import Record, Rule, Status
 from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import TaskWriter

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import (
     decode,
     integer,
@@ -29,7 +28,7 @@ from promptlab.ingest.foreign.documents import (
     text,
 )
 from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id
 from promptlab.ingest.foreign.records import Record
 from promptlab.ingest.foreign.settings import env_of, setting
 from promptlab.ingest.foreign.tool_files import ToolFiles

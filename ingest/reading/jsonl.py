@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from promptlab.ingest.files.blocks import Block, TooLong
+from promptlab.ingest.files.input_file import Block, TooLong
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import LONGEST_RAW_TEXT, Problem, kept
 from promptlab.json_text.places import BOM, Keys, SpanIndex, line_column, pointer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:

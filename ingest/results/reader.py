@@ -15,7 +15,7 @@ import msgspec
 from pydantic import BaseModel
 
 from promptlab.contracts.evaluation import EvaluationRecord
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Reading, Rows
 from promptlab.ingest.reading.garbage import no_garbage_collection
 from promptlab.ingest.reading.limits import DEFAULT, Limits
@@ -24,10 +24,11 @@ from promptlab.ingest.reading.structs import Members
 from promptlab.ingest.results.rows import (
     TASK_FIELDS,
     ResultRows,
+    ResultsSoFar,
+    TaskSoFar,
     case_columns,
     task_columns,
 )
-from promptlab.ingest.results.so_far import ResultsSoFar, TaskSoFar
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
 

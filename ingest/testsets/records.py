@@ -2,7 +2,7 @@
 
 The pydantic contract owns the types; everything else that can be said of one record
 (format version, short forms, ids, likely slips) is said here. What needs the whole file
-(unique ids) or a pipeline (step ids) is in ``reader`` and ``step_references``.
+(unique ids) or a pipeline (step ids) is in ``reader``.
 """
 
 from __future__ import annotations

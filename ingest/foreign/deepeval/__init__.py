@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.foreign.copies import copy_problem
 from promptlab.ingest.foreign.deepeval.runs import RunReading
 from promptlab.ingest.foreign.deepeval.structs import File, TestCase, TestRun
 from promptlab.ingest.foreign.documents import is_there
 from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import copy_problem
 from promptlab.ingest.foreign.records import Record
 from promptlab.ingest.foreign.runs import Part, Run, by_folder
 from promptlab.ingest.foreign.tool_files import ToolFiles

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import decode, first_line, is_there, time
-from promptlab.ingest.foreign.identity import Occurrences
+from promptlab.ingest.foreign.identity import Occurrences, OwnIds
 from promptlab.ingest.foreign.inspect_ai.samples import (
     context_of,
     expected_of,

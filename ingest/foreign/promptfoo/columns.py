@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds, Unjudged
 from promptlab.ingest.foreign.documents import (
     decode,
     first_line,
@@ -21,7 +20,13 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import Occurrences, SameRun, content_id
+from promptlab.ingest.foreign.identity import (
+    Occurrences,
+    OwnIds,
+    SameRun,
+    Unjudged,
+    content_id,
+)
 from promptlab.ingest.foreign.promptfoo.rows import (
     Place,
     checks_of,

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptlab.ingest.foreign.copies import repeated_header
+from promptlab.ingest.foreign.identity import repeated_header
 from promptlab.ingest.foreign.table.cells import with_point
 from promptlab.ingest.reading.problems import Problem
 from promptlab.json_text.places import BOM

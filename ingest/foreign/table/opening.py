@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from promptlab.ingest.foreign.copies import repeated_header
 from promptlab.ingest.foreign.documents import Refused, decode
-from promptlab.ingest.foreign.files import file_bytes, lines
 from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import repeated_header
 from promptlab.ingest.foreign.table import dialect
 from promptlab.ingest.foreign.table.cells import said
 from promptlab.ingest.foreign.table.columnar import parquet_head, parquet_rows
 from promptlab.ingest.foreign.table.dialect import HEAD_BYTES, Row, head_of
 from promptlab.ingest.foreign.table.paths import nested_names, with_nested
 from promptlab.ingest.foreign.table.workbook import CellError, Workbook
-from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, file_bytes, lines
 from promptlab.ingest.reading.limits import Limits
 from promptlab.ingest.reading.problems import Problem
 

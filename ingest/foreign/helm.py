@@ -1,14 +1,23 @@
-"""One HELM run: instances, requests, scores, and what it claims of them."""
+"""HELM: the folder of a run, ``run_spec.json`` with the four files beside it.
+
+Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` holds what was
+asked and answered, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
+
+A folder is a task. A case is an instance, perturbed or not, by the ids that HELM gives;
+a train trial is a round. Means are per split and perturbation, and never added up: each
+is a total. HELM has no pass rule.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
+    Refused,
     decode,
     first_line,
     integer,
@@ -16,24 +25,93 @@ from promptlab.ingest.foreign.documents import (
     on_scale,
     time,
 )
-from promptlab.ingest.foreign.files import file_bytes
-from promptlab.ingest.foreign.helm.structs import (
-    InstanceStats,
-    Perturbation,
-    RequestState,
-    RunSpec,
-    ScenarioState,
-    Stat,
-    StatName,
-)
+from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import content_id
 from promptlab.ingest.foreign.records import Record, Rule
-from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.runs import Part, Run, led_by
+from promptlab.ingest.foreign.tool_files import ToolFiles, file_bytes
 from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
+
+
+class RunSpec(msgspec.Struct):
+    """``run_spec.json``."""
+
+    name: str
+    adapter_spec: dict[str, Any] = {}
+    scenario_spec: dict[str, Any] = {}
+    groups: list[str] = []
+
+
+class Perturbation(msgspec.Struct):
+    """How an instance was changed; in a stat, which of them it covers."""
+
+    name: str = ""
+    computed_on: str | None = None
+
+
+class Reference(msgspec.Struct):
+    """An answer that an instance knows."""
+
+    output: dict[str, Any] = {}
+    tags: list[str] = []
+
+
+class Instance(msgspec.Struct):
+    """What is asked."""
+
+    id: str
+    input: dict[str, Any] = {}
+    references: list[Reference] = []
+    split: str | None = None
+    perturbation: Perturbation | None = None
+
+
+class RequestState(msgspec.Struct):
+    """One request of an instance, and what came back."""
+
+    instance: Instance
+    train_trial_index: int = 0
+    request_mode: str | None = None
+    output_mapping: dict[str, str] | None = None
+    request: dict[str, Any] = {}
+    result: dict[str, Any] | None = None
+
+
+class ScenarioState(msgspec.Struct):
+    """``scenario_state.json``; each state is decoded when its turn comes."""
+
+    request_states: list[msgspec.Raw]
+
+
+class StatName(msgspec.Struct):
+    """What a number is of."""
+
+    name: str
+    split: str | None = None
+    sub_split: str | None = None
+    perturbation: Perturbation | None = None
+
+
+class Stat(msgspec.Struct):
+    """A number; of several values their count, sum and mean."""
+
+    name: StatName
+    count: int = 0
+    mean: float | None = None
+
+
+class InstanceStats(msgspec.Struct):
+    """One of ``per_instance_stats.json``."""
+
+    instance_id: str
+    stats: list[Stat]
+    train_trial_index: int = 0
+    perturbation: Perturbation | None = None
+
 
 _FILES = ToolFiles("HELM", "a run of 0.5")
 _GRADED = frozenset(
@@ -325,3 +403,37 @@ def _version(adapter: dict[str, Any]) -> str:
         said or "",
     ]
     return ", ".join(filter(None, parts)) or "unknown"
+
+
+FORMS = ("run_spec", "scenario_state", "per_instance_stats", "stats")
+
+
+def recognise(head: Head) -> str | None:
+    """By the keys of the first object of each of its files."""
+    if {"name", "scenario_spec", "adapter_spec", "metric_specs"} <= head.keys:
+        return "run_spec"
+    if {"adapter_spec", "request_states"} <= head.keys:
+        return "scenario_state"
+    if {"instance_id", "train_trial_index", "stats"} <= head.keys:
+        return "per_instance_stats"
+    if {"name", "count", "sum", "sum_squared"} <= head.keys:
+        return "stats"
+    return None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """``run_spec.json`` leads its folder; without it each file stands alone."""
+    return led_by("run_spec", parts)
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The run as records."""
+    if source.form != "run_spec":
+        raise Refused(
+            Problem(
+                "run_spec_missing",
+                f"{source.path.name} is part of a HELM run and has no run_spec.json"
+                " beside it, which names task and model: give the whole folder",
+            )
+        )
+    yield from HelmRun(source).records()
