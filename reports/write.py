@@ -35,6 +35,7 @@ from promptlab.reports.run import (
     to_run_html,
     worst,
 )
+from promptlab.reports.title import read_title, to_title_html
 
 if TYPE_CHECKING:
     import duckdb
@@ -53,6 +54,9 @@ _OF_ONE_PAGE = (
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""
+
+TITLES = "titles"
+"""Folder of the pages of titles below the output folder, one per title."""
 
 RUNS = "runs"
 """Folder of the pages of runs below the output folder, one per title."""
@@ -109,6 +113,7 @@ def write_all(
             # an older page would pass for the current one
             remove_file(out, page)
 
+    task_ids = list(task_ids)
     for task_id in task_ids:
         on_report(task_id)
         attempt(
@@ -126,6 +131,12 @@ def write_all(
             run_id,
             f"{MEMORY}/{folder_name(run_id)}/{PAGE}",
             partial(write_memory, con, run_id, out, edition, index=True),
+        )
+    for title in titles_of(con, task_ids):
+        attempt(
+            title,
+            f"{TITLES}/{folder_name(title)}/{PAGE}",
+            partial(write_title, con, title, out, edition, index=True),
         )
     for title in titles_with_variants(con):
         attempt(
@@ -228,6 +239,27 @@ def write_run(
     return [write_file(out, folder, PAGE, page.encode())]
 
 
+def write_title(
+    con: duckdb.DuckDBPyConnection,
+    title: str,
+    out: Path,
+    edition: Edition,
+    *,
+    index: bool = False,
+) -> list[Path]:
+    """Write the page of a title to ``out/titles/<title>/``; return it."""
+
+    def link(task_id: str) -> str | None:
+        folder = folder_name(task_id)
+        exists = (out / folder / PAGE).is_file()
+        return f"../../{quote(folder)}/{PAGE}" if exists else None
+
+    view = read_title(con, title, link, edition)
+    page = to_title_html(view, edition, index=f"../../{INDEX}" if index else None)
+    folder = f"{TITLES}/{folder_name(title)}"
+    return [write_file(out, folder, PAGE, page.encode())]
+
+
 @dataclass(frozen=True)
 class TitleDecision:
     """What the gate says of the tasks of one title."""
@@ -270,6 +302,16 @@ def decisions(
             folder = f"{RUNS}/{folder_name(title)}"
         found.append(TitleDecision(gate, len(of_title), out / folder / PAGE))
     return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
+
+
+def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[str]:
+    """Return the titles of these tasks, sorted."""
+    found = con.execute(
+        "select distinct title from marts.dim_tasks"
+        " where task_id in (select unnest($tasks)) order by title",
+        {"tasks": list(task_ids)},
+    )
+    return [str(row[0]) for row in found.fetchall()]
 
 
 _NEWEST = """
@@ -318,7 +360,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
         con,
         task=lambda task_id: link(folder_name(task_id)),
         memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
-        run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
+        title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,
     )

@@ -9,6 +9,7 @@ from promptlab.reports.sentences.checks import details
 from promptlab.reports.sentences.comparisons import (
     category_name,
     comparison,
+    from_to,
     memory_comparison,
     note,
 )
@@ -25,6 +26,7 @@ __all__ = [
     "details",
     "diagnosis",
     "evidence",
+    "from_to",
     "measured",
     "memory_comparison",
     "note",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from email import message_from_bytes
 from email.policy import default
+from urllib.parse import unquote
 
 import pytest
 
@@ -37,8 +38,10 @@ def test_a_task_gets_its_folder_memory_runs_theirs_and_all_an_index(write, tmp_p
         "report.html",
         "memory.json",
         "report.html",
+        "report.html",
         "index.html",
     ]
+    assert names[9].startswith("titles/")
     assert all(name.startswith("memory/diary-2506") for name in names[5:9])
     assert all(file.stat().st_size > 0 for file in files)
 
@@ -80,7 +83,7 @@ def test_the_index_links_to_the_reports_that_are_there(write, tmp_path):
     index = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert f'href="{TASK_ID}/report.html"' in index
     for link in [part.split('"')[0] for part in index.split('href="')[1:]]:
-        file = link.partition("#")[0]
+        file = unquote(link.partition("#")[0])
         assert not file or (tmp_path / "out" / file).is_file()
 
 

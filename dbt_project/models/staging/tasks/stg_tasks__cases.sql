@@ -13,13 +13,15 @@ renamed as (
 
         ---------- strings
         cluster,
+        expectation_hash,
 
         ---------- numerics
         position as case_position,
 
         ---------- json
         context,
-        tags
+        tags,
+        categories
 
     from source
 

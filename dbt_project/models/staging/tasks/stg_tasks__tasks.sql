@@ -23,7 +23,6 @@ renamed as (
         testset_ref,
         pipeline_ref,
         tool_version,
-        primary_metric,
         branch,
         base_branch,
         commit_sha,
