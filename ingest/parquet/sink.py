@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.closing import asks_for_names, told_at_the_end
+from promptlab.ingest.closing import References, asks_for_names, told_at_the_end
 from promptlab.ingest.file_reader import OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.ingested import FileLoad
@@ -26,7 +26,6 @@ from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
 from promptlab.ingest.raw.batch import ReadBatch, load_columns, problem_columns
 from promptlab.ingest.raw.load_log import known_files, known_pipelines
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.references import References
 from promptlab.ingest.undated import LoadOrder
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ says that 1 is best.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -28,7 +29,6 @@ from promptlab.ingest.foreign.table.cells import (
     said,
     verdict_of,
 )
-from promptlab.ingest.foreign.table.config_lines import mapping_as_toml, mapping_name
 from promptlab.ingest.foreign.table.dialect import Row, head_of, is_nameless
 from promptlab.ingest.foreign.table.opening import columns_of, form_of, rows_of
 from promptlab.ingest.foreign.table.paths import nested_names, with_nested
@@ -344,3 +344,45 @@ def _all_numbers(cells: Iterable[Any]) -> bool:
 def _on_scale(cells: Iterable[Any]) -> bool:
     numbers = (number_of(each) for each in cells)
     return all(0 <= each <= 1 for each in numbers if each is not None)
+
+
+def mapping_name(path: Path) -> str:
+    """Return the name of the mapping of a file, a bare key of TOML."""
+    return re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_") or "table"
+
+
+def mapping_as_toml(
+    header: str, mapping: TableMapping, notes: Iterable[str] = ()
+) -> str:
+    """Return the section of a config with a mapping.
+
+    Args:
+        header: Its name in the config.
+        mapping: What the columns mean.
+        notes: Comments, a line each.
+    """
+    lines = [f"[{header}]  # what the columns mean; guessed, correct it"]
+    for name in TableMapping.model_fields:
+        value = getattr(mapping, name)
+        if value and name not in ("fixed", "scales"):
+            shown = _toml(value) if isinstance(value, str) else _toml_list(value)
+            lines.append(f"{name} = {shown}")
+    missing = [n for n in ("model", "prompt_version") if getattr(mapping, n) is None]
+    said = ", ".join(f'{name} = "…"' for name in missing)
+    if missing:
+        lines.append(f"# fixed = {{ {said} }}  # the same for the whole table")
+    lines += [f"# {_in_one_line(each)}" for each in notes]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_list(values: tuple[str, ...]) -> str:
+    return f"[{', '.join(map(_toml, values))}]"
+
+
+def _toml(value: str) -> str:
+    # a JSON string is a TOML string, but for the one control character it may hold
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _in_one_line(text: str) -> str:
+    return "".join(" " if ord(each) < 32 or each == "\x7f" else each for each in text)
