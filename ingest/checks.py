@@ -322,7 +322,7 @@ def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 MATCH_RULE = "json"
-"""What ``parameters.match_rule`` of a dimension says where answers are flattened."""
+"""Value of ``parameters.match_rule`` for which answers are flattened."""
 
 _LEAST_ROOM = 64 << 20
 _ROOM_PER_CHARACTER = 50

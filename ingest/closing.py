@@ -141,7 +141,7 @@ REFERENCE_CODES = frozenset({"unknown_testset", "unknown_dimension"})
 
 
 class References:
-    """What files name, and what is there.
+    """The names that files use, and the names that exist.
 
     Args:
         testset: Testset of every task, whatever the files say.
@@ -193,7 +193,7 @@ class References:
             have([task for task, _ in rows], [name for _, name in rows])
 
     def _named_by(self, reading: Reading) -> list[Reference]:
-        """What a batch names; of the command line's testset each task is one."""
+        """Return the names that a batch uses, with the testset of the call."""
         if self._override is None:
             return reading.references
         place = Problem("unknown_testset", "", "warning")
@@ -226,7 +226,7 @@ class References:
                 yield path, replace(each.place, message=message)
 
     def still_unmet(self, problems: list[Problem]) -> list[Problem]:
-        """What an earlier call said, without the names that something has by now."""
+        """Return the warnings of an earlier call whose names still do not exist."""
         told = {each.code for each in problems}
         there: set[str] = set()
         if "unknown_testset" in told:
@@ -285,7 +285,7 @@ def _listed(names: set[str]) -> str:
 
 
 def asks_for_names(loads: Sequence[FileLoad], references: References) -> bool:
-    """Whether it matters what the raw tables hold from earlier calls."""
+    """Return whether the raw tables of earlier calls have to be read."""
     return any(references.unmet()) or any(
         problem.code in REFERENCE_CODES
         for load in loads

@@ -29,7 +29,7 @@ class HeadFaults(Exception):
 
 @dataclass(frozen=True)
 class AnalysisHead:
-    """What a file says before its cases."""
+    """The task, dimensions and extras of a file."""
 
     task_id: str
     rows: Rows

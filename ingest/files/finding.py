@@ -31,7 +31,7 @@ class FoundFile:
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
-    """Why it cannot be read, where the walk through the folders found out."""
+    """Why it cannot be read, if listing the folders showed it."""
 
     form: str | None = None
     """The form that the file of another tool is written in, as the tool's reader
@@ -41,7 +41,7 @@ class FoundFile:
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
     given: Given = NOTHING
-    """What the call says of it."""
+    """Title, variant and revision that the call gives it."""
 
     @property
     def size(self) -> int:

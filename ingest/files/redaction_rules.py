@@ -1,4 +1,4 @@
-r"""What is redacted: one row per rule. The patterns are RE2's, over bytes.
+r"""Redaction rules, one row each. The patterns are RE2's, over bytes.
 
 A value may stand in JSON, in JSON inside a JSON text, or in plain text; so a quote or a
 slash may have backslashes before it, and what an escape such as ``\n`` ends with is no
@@ -26,7 +26,7 @@ class Rule(NamedTuple):
     what: str
     """For the documentation."""
     pattern: str
-    """What is to be replaced is its group ``X``; without one, `find` says."""
+    """Its group ``X`` is replaced; without a group, `find` returns the value."""
     is_one: Callable[[bytes], bool] = lambda _: True
     """A closer look at what the pattern found."""
     find: Callable[[bytes, int, int], SecretValue | None] | None = None

@@ -83,7 +83,7 @@ def raw_text(raw: msgspec.Raw) -> str | None:
 
 
 def is_there(raw: msgspec.Raw) -> bool:
-    """Whether a member is there, and not null."""
+    """Return whether a member exists and is not null."""
     return bytes(raw) not in (b"", b"null")
 
 
@@ -111,7 +111,7 @@ def number(value: Any) -> float | None:
 
 
 def says_nothing(written: str) -> bool:
-    """Whether a text that should be a number says that there is none."""
+    """Return whether a text means that there is no number."""
     return written.strip().lower() in _NOTHING
 
 

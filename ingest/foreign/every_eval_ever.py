@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 FILES = ToolFiles("Every Eval Ever", "schema version 0.3.0")
 SAMPLES = "_samples.jsonl"
-"""How the name of the file of samples ends."""
+"""Suffix of the file of samples."""
 
 
 class Metric(msgspec.Struct):
-    """What a number means."""
+    """The meaning of a number."""
 
     lower_is_better: bool = False
     metric_id: str | None = None
@@ -67,13 +67,13 @@ class Result(msgspec.Struct):
 
     @property
     def metric(self) -> str:
-        """What it is called among the metrics of its evaluation."""
+        """Return its name among the metrics of its evaluation."""
         config = self.metric_config
         return config.metric_id or config.metric_name or "score"
 
 
 class Library(msgspec.Struct):
-    """What ran the evaluation."""
+    """The software that ran the evaluation."""
 
     name: str = "unknown"
     version: str = "unknown"
@@ -99,7 +99,7 @@ class Aggregate(msgspec.Struct):
 
 
 class Said(msgspec.Struct):
-    """How a line was judged."""
+    """The judgement of a line."""
 
     score: float | None = None
     is_correct: bool | None = None
@@ -175,7 +175,7 @@ def _answer(line: Line) -> str | None:
 def write_totals(
     results: Iterable[Result], task: TaskWriter, dimensions: Collection[str] = ()
 ) -> None:
-    """What aggregates claim: each its score, and how sure it is.
+    """Write the totals of the aggregates: each score and its uncertainty.
 
     Args:
         results: The aggregates.

@@ -10,7 +10,7 @@ from promptlab.ingest.foreign.records import Dimension, Direction
 
 @dataclass(slots=True)
 class _Values:
-    """What the values of one dimension have in common."""
+    """Properties that all values of one dimension share."""
 
     some: bool = False
     all_binary: bool = True
@@ -54,11 +54,11 @@ class Dimensions:
         return name in self._values
 
     def has_numbers(self, name: str) -> bool:
-        """Whether any value of it is a number."""
+        """Return whether any value of a dimension is a number."""
         return self._values[name].some
 
     def is_graded(self, name: str) -> bool:
-        """Whether its values are known to lie on the scale 0 to 1."""
+        """Return whether its values are known to be on the scale 0 to 1."""
         values = self._values[name]
         is_binary = values.some and values.all_binary
         return values.all_on_scale and (is_binary or self.is_share(name))

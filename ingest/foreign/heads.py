@@ -21,7 +21,7 @@ Buffer = bytes | memoryview
 
 
 class Head:
-    """What a file begins with.
+    """The beginning of a file.
 
     Args:
         data: Its first bytes, or all of them.

@@ -47,7 +47,7 @@ class RunSpec(msgspec.Struct):
 
 
 class Perturbation(msgspec.Struct):
-    """How an instance was changed; in a stat, which of them it covers."""
+    """A change of an instance; in a stat, the changes that it covers."""
 
     name: str = ""
     computed_on: str | None = None
@@ -61,7 +61,7 @@ class Reference(msgspec.Struct):
 
 
 class Instance(msgspec.Struct):
-    """What is asked."""
+    """The question."""
 
     id: str
     input: dict[str, Any] = {}
@@ -88,7 +88,7 @@ class ScenarioState(msgspec.Struct):
 
 
 class StatName(msgspec.Struct):
-    """What a number is of."""
+    """The subject of a number."""
 
     name: str
     split: str | None = None
@@ -159,7 +159,7 @@ class HelmRun:
         self._task = TaskWriter("helm", task_id, source)
 
     def _scenario(self) -> list[msgspec.Raw]:
-        """What was asked and answered, each as it is written."""
+        """Return question and answer as they are written."""
         path = self._files.get("scenario_state")
         if path is None:
             return []
@@ -167,7 +167,7 @@ class HelmRun:
         return _FILES.decoded(data, ScenarioState).request_states
 
     def _first_answer(self) -> Any:
-        """When the first answer came: HELM gives a run no id and no time."""
+        """Return the time of the first answer: a HELM run has no id and no time."""
         if "scenario_state" not in self._files:
             return None
         states = self._scenario()
@@ -335,7 +335,7 @@ class HelmRun:
     def _rule_of(
         self, name: StatName, part: str, *, is_perturbed: bool
     ) -> tuple[Rule, dict[str, str]]:
-        """How a mean is counted, and of which cases."""
+        """Return the rule of a mean, and its cases."""
         about: dict[str, str] = {}
         rule: Rule = "own_formula" if name.name in _DERIVED else "not_in_rows"
         if name.name in self._task.dimensions or name.name in self._figures:
@@ -377,7 +377,7 @@ def _is_graded(name: str) -> bool:
 
 
 def _prompt(adapter: dict[str, Any]) -> str:
-    """What a request is put together from, around the text of an instance."""
+    """Return the parts of a request around the text of an instance."""
 
     def said(name: str) -> str:
         return str(adapter.get(name) or "")
@@ -394,7 +394,7 @@ def _prompt(adapter: dict[str, Any]) -> str:
 
 
 def _version(adapter: dict[str, Any]) -> str:
-    """How it was asked: method, instructions, examples."""
+    """Return the method, instructions and examples of the request."""
     said = first_line(str(adapter.get("instructions") or ""), 40)
     shots = adapter.get("max_train_instances")
     parts = [

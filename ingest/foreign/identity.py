@@ -47,7 +47,7 @@ class Occurrences:
         self._seen: dict[tuple[str, ...], int] = {}
 
     def next(self, *key: str) -> int:
-        """How often *key* has been seen, this time included."""
+        """Return how often *key* was seen, including this time."""
         count = self._seen[key] = self._seen.get(key, 0) + 1
         return count
 
@@ -164,7 +164,7 @@ class OwnIds:
         self._first: str | None = None
 
     def again(self, own_id: str | None, *within: Any) -> bool:
-        """Whether a row of this id was seen; where it has none, it was not.
+        """Return whether a row with this id was seen; a row without an id was not.
 
         Args:
             own_id: The id.

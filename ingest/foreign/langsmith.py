@@ -115,7 +115,7 @@ def _write(row: Row, task: TaskWriter) -> None:
 
 
 def _below(row: Row, prefix: str, *, keep_empty: bool = False) -> dict[str, Any]:
-    """What stands in the columns of a prefix."""
+    """Return the values of the columns with a prefix."""
     start = f"{prefix}."
     return {
         key.removeprefix(start): value
@@ -145,7 +145,7 @@ def _value(given: Any) -> float | None:
 
 
 def _born(run_id: Any) -> datetime | None:
-    """When a run began: ids of version 7 begin with the time."""
+    """Return the start of a run: ids of version 7 begin with the time."""
     try:
         run = uuid.UUID(str(run_id))
     except ValueError:

@@ -195,7 +195,7 @@ class HarnessTask:
         )
 
     def _write_totals(self, n: int | None) -> None:
-        """What the results claim of the task, which has *n* documents."""
+        """Write the totals of the task, which has *n* documents."""
         aggregations = _aggregations(self._results.configs.get(self._name))
         for claim in claims(self._name, self._results.results.get(self._name, {})):
             known = claim.dimension if claim.dimension in self.task.dimensions else None
@@ -239,7 +239,7 @@ class Claim(NamedTuple):
 
 
 def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
-    """What the results claim of one harness task.
+    """Return the totals of one harness task.
 
     Args:
         name: Of the harness task.

@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 
 class Failure(msgspec.Struct):
-    """Why a scorer broke."""
+    """The error of a scorer."""
 
     error_code: str | None = None
     error_message: str | None = None
 
 
 class Feedback(msgspec.Struct):
-    """What a scorer said."""
+    """The result of a scorer."""
 
     value: Any = None
     error: Failure | None = None
@@ -102,7 +102,7 @@ class Trace(msgspec.Struct):
         return found if isinstance(found, dict) else {}
 
     def judged(self) -> Iterator[Assessment]:
-        """What scorers said; of several of one name the last that is valid."""
+        """Return the results of scorers; of several with one name the last valid."""
         said = {
             each.assessment_name: each
             for each in self.assessments
@@ -111,7 +111,7 @@ class Trace(msgspec.Struct):
         yield from said.values()
 
     def expected(self) -> dict[str, Any]:
-        """What was expected of the answer, by name."""
+        """Return the expectations of the answer, by name."""
         return {
             each.assessment_name: each.expectation.get("value")
             for each in self.assessments
@@ -120,7 +120,7 @@ class Trace(msgspec.Struct):
 
 
 class Info(msgspec.Struct):
-    """What a written trace says of itself."""
+    """The metadata of a written trace."""
 
     trace_id: str
     state: str | None = None
@@ -142,7 +142,7 @@ class Span(msgspec.Struct):
 
     @property
     def message(self) -> str | None:
-        """Why it broke."""
+        """Return its error."""
         message = self.status.get("message") if isinstance(self.status, dict) else None
         return message if isinstance(message, str) else None
 
@@ -190,7 +190,7 @@ class Table(msgspec.Struct):
 
 
 def _json(written: Any) -> Any:
-    """What JSON in a text says; a text that is none as it is."""
+    """Return the value of JSON in a text; other text unchanged."""
     if not isinstance(written, str):
         return written
     try:
@@ -266,7 +266,7 @@ _RULES: dict[str, Rule] = {
 
 
 def write_totals(metrics: Mapping[str, Any], task: TaskWriter) -> None:
-    """What a run claims: means skip rows that a scorer said nothing of.
+    """Write the totals of a run; means skip rows without a result.
 
     Args:
         metrics: ``<scorer>/<aggregation>`` → value.
@@ -308,7 +308,7 @@ def _asked(trace: Trace, settings: Mapping[str, Any]) -> Any:
 
 
 def _words(asked: Any) -> str | None:
-    """What a person would know a request by."""
+    """Return a part of a request that people recognise."""
     if isinstance(asked, dict):
         messages = asked.get("messages")
         if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
@@ -379,7 +379,7 @@ _TARGETS = frozenset(
         "truth",
     }
 )
-"""What people call the column of expected answers, which the table does not say."""
+"""Usual names of the column of expected answers, which the table does not name."""
 
 
 def classic_records(

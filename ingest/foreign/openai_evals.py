@@ -42,7 +42,7 @@ FORMS = ("jsonl",)
 _FILES = ToolFiles("OpenAI evals", "3.0.1")
 _MATCH = "match"
 _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
-"""What lies on the scale 0 to 1 by its definition."""
+"""Metrics on the scale 0 to 1 by definition."""
 _TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
@@ -233,7 +233,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
 
 
 def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
-    """How a number of the report is counted, and of which dimension."""
+    """Return the rule of a number of the report, and its dimension."""
     if name in dimensions:
         return "mean_over_rounds", name
     if name == "accuracy" and _MATCH in dimensions:
@@ -271,7 +271,7 @@ def _is_system(message: Any) -> bool:
 
 
 def _last_words(prompt: Any) -> str | None:
-    """What a person would know a prompt by: the last message of it."""
+    """Return the part of a prompt that people recognise: its last message."""
     if isinstance(prompt, list) and prompt:
         prompt = prompt[-1]
     if isinstance(prompt, dict):

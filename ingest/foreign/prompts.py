@@ -17,7 +17,7 @@ _NAMED = (
     "instructions",
     "prompt",
 )
-"""What authors call a prompt among their settings, the plainest word first."""
+"""Names that authors give a prompt among their settings, the plainest first."""
 _NAME = re.compile(r"[\w.:/@+-]{1,60}", re.ASCII)
 """``ask-v2``: which prompt it was, and not the prompt."""
 

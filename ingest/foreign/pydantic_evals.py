@@ -46,7 +46,7 @@ _NUMBERED = re.compile(r"Case \d+")
 
 
 class Result(msgspec.Struct):
-    """What one evaluator said under one name."""
+    """The result of one evaluator under one name."""
 
     value: Any = None
     reason: str | None = None
@@ -132,7 +132,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _own_rows(report: Report) -> list[str]:
-    """What tells the run from others: its spans, or the times its tasks took.
+    """Return the content that identifies the run: its spans, or its durations.
 
     Both stay when a run is judged again; where no row has either, all of every row is a
     part of the run.

@@ -93,7 +93,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _mapping(rows: Rows) -> TableMapping | None:
-    """What the columns mean; ``None`` where there is no row."""
+    """Return the meaning of the columns; None if there is no row."""
     from promptlab.contracts.table_mapping import TableMapping
 
     columns: dict[str, _CellsSeen] = {}
@@ -137,7 +137,7 @@ def _mapping(rows: Rows) -> TableMapping | None:
 
 @dataclass(slots=True)
 class _CellsSeen:
-    """What the cells of a column are."""
+    """Counts of the kinds of cells in a column."""
 
     is_metric: bool
     numbers: int = 0

@@ -36,7 +36,7 @@ _LONG: dict[type[Any], dict[str, str | None]] = {
     Round: {"raw_output": None, "parsed_output": None, "metadata": "{}", "error": None},
     Score: {"summary": None, "payload": "{}"},
 }
-"""What a model, or a person, may have written at length → what stands there instead."""
+"""Fields that may be very long → what replaces a text that is too long."""
 
 _UNEXPECTED = (
     ArithmeticError,
@@ -46,7 +46,7 @@ _UNEXPECTED = (
     TypeError,
     ValueError,
 )
-"""What a value where nobody writes one may raise: one file is rejected, others load."""
+"""Errors that an unexpected value may raise: the file is rejected, others load."""
 
 _WHOLE: dict[str, dict[str, int | None]] = {
     "cases": {"position": 0},

@@ -64,7 +64,7 @@ def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes
 
 
 def _is_held(source: Source, path: Path | None) -> bool:
-    """Whether the bytes of the leading file are in memory; a large one's are not."""
+    """Return whether the bytes of the leading file are in memory."""
     return bool(source.data) and path in (None, source.path)
 
 
@@ -74,7 +74,7 @@ CsvRow = dict[str, str | None]
 """Column → text; an empty cell is null."""
 
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises."""
+"""Exceptions of decoding."""
 
 _ALLOWED = ("duplicate_key", "not_a_number")
 """Of a repeated key the last value counts; NaN and Infinity are read as null."""

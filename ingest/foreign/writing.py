@@ -1,4 +1,4 @@
-"""What a reader says of a task, written as records.
+"""Write the records of a task from what a reader found.
 
 A reader says which case a row is of, what was answered, and how it was judged::
 
@@ -81,9 +81,9 @@ class TaskWriter:
         self._kind = kind
         self._source = source
         self.line: int | None = None
-        """Where the row stands that is being read, where its reader knows it."""
+        """Line of the row that is being read, if its reader knows it."""
         self.earliest: datetime | None = None
-        """When the first of its rounds was answered."""
+        """Time of its first answer."""
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its rounds so far."""
@@ -94,7 +94,7 @@ class TaskWriter:
         """Writes any record, or a problem."""
 
     def written(self) -> list[Record | Problem]:
-        """What was written since this was last asked."""
+        """Return the records written since the last call."""
         records = self._records.copy()
         self._records.clear()
         return records

@@ -69,7 +69,7 @@ class Flattened:
     pipelines: list[Pipeline]
     """Pipelines known before the shard, then those that were read in it."""
     references: References
-    """What its files name and bring."""
+    """Names that its files use and define."""
 
 
 def shards_of(

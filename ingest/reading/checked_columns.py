@@ -34,7 +34,7 @@ class Doubtful(Exception):
         super().__init__(f"{len(rows)} rows need a closer look")
         self.rows = rows
         self.reason = reason
-        """What is wrong with them where their contract finds nothing."""
+        """The error to report if their contract finds none."""
 
 
 def texts(values: Sequence[str | None]) -> pl.Series:

@@ -33,7 +33,7 @@ class Source:
     size: int = 0
     """Bytes of the file."""
     limits: Limits = DEFAULT
-    """How large its records and values may be."""
+    """Size limits of its records and values."""
     form: str | None = None
     """The form that the file of another tool is written in."""
     companions: Sequence[Path] = ()

@@ -99,7 +99,7 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
 
 
 _OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion")
-"""What others call the final output."""
+"""Names that other tools give the final output."""
 
 
 def _advice(model: type[BaseModel], key: str, result: Any) -> str:

@@ -39,7 +39,7 @@ class TaskSoFar:
     created_at: datetime | None
     executed_at: datetime | None
     testset: Problem | None = None
-    """Where a testset is named first."""
+    """First place that names a testset."""
     warned: set[str] = field(default_factory=set)
     """Fields with more than one value, which were already warned about."""
 

@@ -105,7 +105,7 @@ __all__ = [
 
 
 class NameParts(NamedTuple):
-    """What the name of a testset says: ``<feature>_<type>_<version>``."""
+    """The parts of a testset's name: ``<feature>_<type>_<version>``."""
 
     feature: str | None
     type: str | None

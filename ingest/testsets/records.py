@@ -65,7 +65,7 @@ class CaseRecord:
     """``1.0`` or ``2.0``."""
 
     checks: list[ExpectationCheck] = field(default_factory=list)
-    """What is expected, flattened; empty where that was not asked for."""
+    """The flattened expectations; empty if they were not asked for."""
 
     problems: list[Problem] = field(default_factory=list)
     """Rejects if there is no case, else warnings."""

@@ -47,7 +47,7 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
-    """What was written on the way belongs to the run of its folder."""
+    """Add files of an unfinished run to the run of their folder."""
     for files in by_folder(parts):
         partial = [part for part in files if part.path.name == _PARTIAL]
         ended = [part for part in files if part not in partial]

@@ -34,7 +34,7 @@ _SHARES = frozenset(
 )
 """DeepEval's own metrics: their numbers lie on the scale 0 to 1."""
 _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
-"""What a run counts of a metric → the status of its checks."""
+"""A count that a run has of a metric → the status of its checks."""
 _SHARE_ENDINGS = ("[GEval]", "(GEval)", "[DAG]", "(DAG)", "(ragas)")
 
 
@@ -55,10 +55,10 @@ class RunReading:
         self._problems = [each for each in cases if isinstance(each, Problem)]
         self._cases = [each for each in cases if isinstance(each, TestCase)]
         self.rows = set(map(_row_id, self._cases))
-        """What each test case says, as a hash."""
+        """A hash of each test case."""
 
     def _own_rows(self) -> set[str]:
-        """What tells the run from others, as hashes.
+        """Return hashes that identify the run.
 
         How long each answer took differs from run to run, and stays when a run is
         judged again; where it is not written, verdicts are a part of the run.

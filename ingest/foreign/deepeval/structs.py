@@ -1,4 +1,4 @@
-"""What DeepEval's files hold, as far as it is read."""
+"""The parts of DeepEval's files that are read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptlab.ingest.foreign.documents import ABSENT
 
 
 class Metric(msgspec.Struct):
-    """What one metric said of one test case."""
+    """The result of one metric for one test case."""
 
     name: str | None = None
     metric: str | None = None
@@ -64,12 +64,12 @@ class TestCase(msgspec.Struct):
 
     @property
     def metrics(self) -> list[Metric]:
-        """What its metrics said."""
+        """Return the results of its metrics."""
         return self.metricsData or self.metricsMetadata or []
 
     @property
     def asked(self) -> Any:
-        """What makes it this test case and no other."""
+        """Return the content that identifies the test case."""
         if self.turns is None:
             return [self.input, self.expectedOutput]
         users = [
@@ -81,7 +81,7 @@ class TestCase(msgspec.Struct):
 
     @property
     def about(self) -> dict[str, Any]:
-        """What its author wrote about it."""
+        """Return the description by its author."""
         found = self.metadata or self.additionalMetadata
         return found if isinstance(found, dict) else {}
 
@@ -96,7 +96,7 @@ class Prompt(msgspec.Struct):
 
 
 class MetricScores(msgspec.Struct):
-    """What a run claims of one metric."""
+    """The totals that a run reports for one metric."""
 
     metric: str
     scores: list[float | None] = []

@@ -98,7 +98,7 @@ def _sample(
 
 
 def _redacted(found: T, redact: Callable[[bytes], bytes]) -> T:
-    """What is kept of a log, redacted; most of what it says is not kept."""
+    """Return the parts of a log that are kept, redacted; most of it is not kept."""
     written = _encode(found)
     redacted = redact(written)
     return found if redacted is written else decode(redacted, type(found))

@@ -112,7 +112,7 @@ class LogReading:
         return (*task.written(), *self._ids.problems())
 
     def _is_share(self, name: str) -> bool:
-        """Whether values lie on the scale 0 to 1 where they seem to.
+        """Return whether values that seem to be on the scale 0 to 1 are.
 
         Letters do; so do numbers that Inspect takes an accuracy of, and those of its
         own scorers.
@@ -205,7 +205,7 @@ def _provider(model: str, arguments: Any) -> str:
 
 
 def _settings(config: Generation | None) -> dict[str, Any]:
-    """How the model was called, without its prompt."""
+    """Return the settings of the model, without its prompt."""
     said = msgspec.structs.asdict(config) if config else {}
     return {
         key: value

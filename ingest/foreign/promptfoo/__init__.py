@@ -90,7 +90,7 @@ def _document(source: Source) -> Iterator[Record | Problem]:
 
 
 def _repeat(export: Export) -> int | None:
-    """How often each test was repeated; versions before 0.121 do not always say it."""
+    """Return how often each test was repeated; before 0.121 it may be missing."""
     if export.runtimeOptions is not None:
         return export.runtimeOptions.repeat or 1
     options = export.config.evaluateOptions if export.config else None

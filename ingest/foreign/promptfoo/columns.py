@@ -61,7 +61,7 @@ ROW_SCORE = "score"
 
 @dataclass(frozen=True)
 class RunHead:
-    """What a file says of all its columns."""
+    """The parts of a file that all its columns share."""
 
     run_id: str | None
     title: str
@@ -273,7 +273,7 @@ class Columns:
 
 
 def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
-    """What was answered, and how it was judged."""
+    """Write the answer and its judgement."""
     yield status
     yield row.score
     yield text(row.response.output if row.response else None)

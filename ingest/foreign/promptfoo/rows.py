@@ -30,7 +30,7 @@ _ERROR = 2
 
 
 def error_of(row: Row) -> str | None:
-    """Why the provider broke; a failed assertion's reason stands in ``error`` too."""
+    """Return the provider's error; ``error`` also has reasons of failed assertions."""
     broke = row.failureReason == _ERROR
     if row.failureReason is None:  # version 2 has no such field
         broke = row.gradingResult is None and bool(row.error)

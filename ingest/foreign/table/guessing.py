@@ -1,4 +1,4 @@
-"""What the columns of an unknown table probably mean: a mapping to correct.
+"""Guess the meaning of the columns of a table: a mapping to correct.
 
 Names decide, in the words that people use for them; the cells of the first rows confirm
 what should be a number or a verdict. A number is guessed as a score only where its name
@@ -104,12 +104,12 @@ class NoGuess(InputError):
 
 
 class Guess(NamedTuple):
-    """What the columns of a table seem to mean."""
+    """A guess of the meaning of a table's columns."""
 
     mapping: TableMapping
     columns: list[str]
     notes: list[str]
-    """What is doubtful, and how to correct it."""
+    """Doubts, and how to correct the mapping."""
 
 
 def guess(path: Path) -> Guess:
@@ -331,7 +331,7 @@ def _suits(setting: str, cells: list[Any]) -> bool:
 
 
 def _are_verdicts(cells: list[Any]) -> bool:
-    """Whether all cells are words for pass and fail, and not yes and no."""
+    """Return whether all cells are words for pass and fail, other than yes and no."""
     there = [each for each in cells if not is_nothing(each)]
     return bool(there) and all(map(is_verdict_word, there))
 

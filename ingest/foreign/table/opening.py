@@ -182,7 +182,7 @@ def _jsonl_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
 
 
 def _is_repeated(written: bytes, key: str) -> bool:
-    """Whether an object has a key twice, and not an object inside of it."""
+    """Return whether an object itself repeats a key."""
     import json
 
     pairs: list[tuple[str, Any]] = []
