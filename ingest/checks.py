@@ -28,7 +28,7 @@ from promptlab.json_text.reading import parse_all
 from promptlab.json_text.writing import compact
 from promptlab.patterns import mistyped_prefix, text_check, translate
 
-#: Characters of an expected object or list that a check repeats; a longer one stands in
+#: Characters of an expected object or list that a check repeats; a longer one is in
 #: the case itself, and its check says so in a sentence.
 LONGEST_EXPECTED = 10_000
 
@@ -80,7 +80,7 @@ class Flattener:
         self._left = limit
 
     def flatten(self, case: TestCase) -> tuple[list[ExpectationCheck], list[Remark]]:
-        """Return the case's checks in the order of its fields, and what to tell.
+        """Return the case's checks in the order of its fields, and the remarks.
 
         Scopes come as intermediate, aggregation, final; only those that the case's
         ``evaluation_config`` leaves on and that expect something. ``{}`` expected of a
@@ -160,7 +160,7 @@ class _CaseChecks:
         # Every check repeats these: the pointer, the field and the step.
         repeated = self._id_size + 2 * len(base) + len(step_id or "")
         self._spend(repeated)
-        # value, path, pointer below base, whether a pointer must stand in for the path
+        # value, path, pointer below base, whether a pointer must replace the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
         while stack:
             value, path, pointer, odd = stack.pop()
@@ -282,7 +282,7 @@ class _CaseChecks:
 
 
 def _quoted(key: str) -> str:
-    """Write a key as it stands between the quotes of a JSONPath."""
+    """Write a key as it is between the quotes of a JSONPath."""
     if '"' in key or "\\" in key:
         return key.replace("\\", "\\\\").replace('"', '\\"')
     return key
@@ -344,7 +344,7 @@ def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
         baselines: In the order of the file, those of a case together.
 
     Returns:
-        The columns of ``raw.golden_checks`` beside ``load_id`` and ``task_id``, a row
+        The columns of ``raw.golden_checks`` next to ``load_id`` and ``task_id``, a row
         per leaf and per container.
 
     Raises:

@@ -49,7 +49,7 @@ def same_ids(
 ) -> Iterator[tuple[FileLoad, Problem]]:
     """Say of each file that was loaded which other file of the call it replaces.
 
-    Copies say nothing, nor do runs of other tools, which their reader tells of.
+    Copies say nothing, nor do runs of other tools, which their reader reports.
 
     Args:
         loads: all files of a call, in the order they were read.
@@ -81,7 +81,7 @@ def same_ids(
 def forget_what_is_over(loads: Sequence[FileLoad]) -> None:
     """Take back such warnings of earlier calls where they are not true any more.
 
-    The other file is no longer in the call, or one of them was just loaded anew.
+    The other file is no longer in the call, or one of them was just loaded again.
     """
     told = [
         load

@@ -52,7 +52,7 @@ def spellings(
         types: ``golden_answer``, ``rules`` …
         payloads: JSON objects, as text.
         are_answers_patterns: Whether golden answers are patterns (``match_rule:
-            regex``); translating long ones for nothing would take long.
+            regex``); translating long ones that are not patterns would take long.
 
     Returns:
         An object ``{"<as written>": {"unicode": "<RE2>", "ascii": "<RE2>"}}``: the

@@ -47,7 +47,7 @@ _GRADED = frozenset(
         *("rouge_precision", "rouge_recall", "rouge_f1_score"),
     }
 )
-"""Keys of its own evaluators that lie from 0 to 1, 1 best, by their definition."""
+"""Keys of its own evaluators that are from 0 to 1, 1 best, by their definition."""
 _PASSING_RATING = 4
 _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
     "mean": ("mean_over_rounds", {"digits": 2}),
@@ -165,7 +165,7 @@ class _RunOfRows:
     Args:
         rows: Named as ``evaluate`` names them.
         source: The file.
-        parameters: What ran, where the file beside it says it.
+        parameters: What ran, where the file next to it says it.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class _RunOfRows:
             given = outputs[name]
             value = number(given)
             if value is None and given is not None and not self._has_numbers(name):
-                continue  # a column of texts is no score
+                continue  # a column of texts is not a score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
             answer.score(

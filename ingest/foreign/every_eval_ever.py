@@ -1,7 +1,7 @@
 """Every Eval Ever: an aggregate JSON, and one JSONL line per sample and result.
 
 Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.jsonl``
-beside it. A task is one evaluation name; a metric is a dimension, a sample a case, and
+next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
 the lines of one sample on one metric are its rounds. What only the aggregate says is
 totals. The verdict of a round is ``is_correct`` of its lines; files that promptlab
 wrote say the round and its verdict themselves, in ``metadata``.
@@ -49,7 +49,7 @@ class Metric(msgspec.Struct):
 
     @property
     def is_graded(self) -> bool:
-        """Its values lie from 0 to 1, 1 best."""
+        """Its values are from 0 to 1, 1 best."""
         ends = (self.min_score, self.max_score)
         return not self.lower_is_better and (
             self.score_type == "binary" or ends in ((0, 1), (0.0, 1.0))

@@ -18,7 +18,7 @@ class _Values:
 
 
 def no_share(_name: str) -> bool:
-    """Of no name it is known that its values lie on the scale 0 to 1."""
+    """Of no name it is known that its values are on the scale 0 to 1."""
     return False
 
 
@@ -28,7 +28,7 @@ class Dimensions:
 
     Args:
         task_id: The task they belong to.
-        is_share: Whether values of this name lie on the scale 0 to 1 by the tool's own
+        is_share: Whether values of this name are on the scale 0 to 1 by the tool's own
             definition; else only those that are never anything but 0 or 1 do.
     """
 
@@ -72,7 +72,7 @@ class Dimensions:
         """One record each.
 
         Args:
-            graded: Those whose values lie on the scale 0 to 1, 1 best; else those that
+            graded: Those whose values are on the scale 0 to 1, 1 best; else those that
                 are known to.
             directions: Where the tool says one; else what is graded is best at 1.
             weights: Shares of the overall score; else the first that is graded is the

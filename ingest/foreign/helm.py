@@ -1,4 +1,4 @@
-"""HELM: the folder of a run, ``run_spec.json`` with the four files beside it.
+"""HELM: the folder of a run, ``run_spec.json`` with the four files next to it.
 
 Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` holds what was
 asked and answered, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
@@ -123,7 +123,7 @@ _GRADED = frozenset(
         *("ifeval_strict_accuracy", "classification_micro_f1", "code_eval_acc"),
     }
 )
-"""Metrics of an instance that lie from 0 to 1, 1 best, by their definition."""
+"""Metrics of an instance that are from 0 to 1, 1 best, by their definition."""
 _ABOUT_THE_REQUEST = frozenset(
     {
         *("num_references", "num_train_trials", "num_prompt_tokens"),

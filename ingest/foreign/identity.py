@@ -62,7 +62,7 @@ class SameRun:
 
     All versions of a run, in all formats, have the same; two runs do not, so what goes
     in is the tool's own ids of the run or its rows, else all that a row says. What a
-    version says of the run is hashed beside it (`reading`).
+    version says of the run is hashed next to it (`reading`).
     """
 
     def __init__(self, *run: str) -> None:
@@ -151,7 +151,7 @@ class OwnIds:
     """Ids that a tool gives to rows, no two of them the same.
 
     A row whose id was seen is the same row once more: two exports of a run were joined.
-    Rows that say the same and have ids of their own, or none, are true duplicates.
+    Rows that say the same and have their own ids, or none, are true duplicates.
 
     Args:
         what: What the tool calls the id.
@@ -236,8 +236,8 @@ def repeated_header(
     Args:
         cells: The row.
         names: The header, as it is written.
-        place: Where the row stands, in words.
-        line: Where it stands, in a file that has lines.
+        place: The place of the row, in words.
+        line: Its line, in a file that has lines.
 
     Raises:
         Refused: It is the header of another table, so what follows are other columns.

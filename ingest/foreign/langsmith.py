@@ -3,7 +3,7 @@
 Tried on 0.15.0 (``ExperimentResults.to_pandas``), whose columns the service's export
 has too. A file is an experiment and one task. It names no model, no prompt and no
 experiment: the file's name is the title. A case is an example, by ``example_id``; runs
-of the same example are its rounds, in the order they stand.
+of the same example are its rounds, in their order in the file.
 
 There is no pass rule. Feedback is a score; a text is kept and has no value. Where the
 run broke nobody gave feedback; where an evaluator broke its cell is empty.

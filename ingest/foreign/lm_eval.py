@@ -6,7 +6,7 @@ are one task, which has totals and no cases.
 
 Rows come one per document and filter. A case is a document, by ``doc_hash`` and how
 often that was seen; a round is one of its responses. What a metric says of all
-responses together stands at each of them: none of them lacks a score, and the mean of
+responses together is at each of them: none of them lacks a score, and the mean of
 a case is the metric.
 """
 
@@ -64,7 +64,7 @@ class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-sho
 
 
 class Row(msgspec.Struct):
-    """One document under one filter; metrics stand beside these by their names."""
+    """One document under one filter; metrics are next to these by their names."""
 
     doc_id: Any = None
     doc: Any = None
@@ -91,7 +91,7 @@ _GRADED = frozenset(
         "prompt_level_loose_acc",
     }
 )
-"""Metrics of a document that lie on the scale 0 to 1 by their definition."""
+"""Metrics of a document that are on the scale 0 to 1 by their definition."""
 _STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 

@@ -3,7 +3,7 @@
 Tried on 3.17.2. What people write of an evaluation is its table (``result_df``) as
 JSONL or CSV, its traces as JSONL, the classic ``eval_results_table.json``, and metrics
 as JSON. A task is one run; table, CSV and traces of a run are copies. Metrics belong to
-the table whose name begins like theirs, or that alone lies in their folder.
+the table whose name begins like theirs, or that alone is in their folder.
 
 A case is known by its request. MLflow writes all arguments of the function that
 answers, so one that has the same value in every row of a run is a setting of the run,
@@ -282,7 +282,7 @@ def write_totals(metrics: Mapping[str, Any], task: TaskWriter) -> None:
 
 
 def _settings(traces: Sequence[Trace]) -> dict[str, Any]:
-    """Arguments that have one value in every row, beside others that have several."""
+    """Arguments that have one value in every row, next to others that have several."""
     first = traces[0].request
     if len(traces) == 1 or not isinstance(first, dict):
         return {}

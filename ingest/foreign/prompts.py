@@ -48,7 +48,7 @@ def messages(*parts: tuple[str, Any]) -> Any:
     """A prompt made of parts.
 
     Args:
-        parts: Role and text; a part that is no text, or blank, is left out.
+        parts: Role and text; a part that is not a text, or blank, is left out.
 
     Returns:
         Messages; what the user alone says is a text; ``None`` where nothing is said.

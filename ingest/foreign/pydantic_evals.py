@@ -1,13 +1,13 @@
 """Pydantic Evals: a report as ``EvaluationReportAdapter.dump_json`` writes it.
 
-Tried on 2.62.0. A file is an experiment and one task; no id and no time stand in it, so
+Tried on 2.62.0. A file is an experiment and one task; no id and no time are in it, so
 it is known by what it says, and its time is the file's. A case is known by its name, or
 by what was asked where Pydantic Evals numbered it (``Case 5``); ``[2/3]`` in a name is
 a repeat, and so a round. Failures of the task are rounds too, and errors.
 
 Assertions are checks and scores, scores are scores of any range, labels are texts
 without a value. An evaluator that raised is missing from its row: it is a check that
-nobody judged. There is no pass rule over a row.
+was not judged. There is no pass rule over a row.
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None
 
 
 def _write_totals(report: Report, task: TaskWriter) -> None:
-    """Numbers that evaluators of the whole report computed by rules of their own."""
+    """Numbers that evaluators of the whole report computed by their own rules."""
     for place, analysis in enumerate(report.analyses):
         if isinstance(analysis, dict) and analysis.get("type") == "scalar":
             title = analysis.get("title") or place

@@ -63,13 +63,13 @@ _GRADED = frozenset(
         *("topic_adherence", "multi_modal_faithfulness", "multi_modal_relevance"),
     }
 )
-"""Metrics that lie on the scale 0 to 1, 1 best, by their definition."""
+"""Metrics that are on the scale 0 to 1, 1 best, by their definition."""
 _LOWER = frozenset({"noise_sensitivity"})
 
 
 def recognise(head: Head) -> str | None:
     """By the columns of a Ragas sample; metrics may have any name."""
-    # an object somewhere in a file is no row of it
+    # an object somewhere in a file is not a row of it
     is_json = head.data.lstrip().startswith(b"{")
     keys = head.keys if is_json else frozenset()
     for form, columns in (("csv", head.columns), ("jsonl", keys)):
@@ -176,5 +176,5 @@ def _base(name: str) -> str:
 
 
 def _title(source: Source) -> str:
-    """The folder that it lies in, below what is ingested."""
+    """The folder that it is in, below what is ingested."""
     return PurePath(source.name).parent.name or "ragas"

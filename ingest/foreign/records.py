@@ -97,7 +97,7 @@ class Dimension(msgspec.Struct, gc=False, kw_only=True):
     weight: float
     """Share of the overall score; 0 where values lie on no scale."""
     is_graded: bool
-    """Values lie on the scale 0 to 1 by what the tool says, so they are scores."""
+    """Values are on the scale 0 to 1 by what the tool says, so they are scores."""
     direction: Direction | None = None
     """None: the tool does not say it."""
     target: Json = "{}"
@@ -191,7 +191,7 @@ class Score(msgspec.Struct, gc=False, kw_only=True):
     value: float | None
     """The tool's own number; ``None``: it has none (NaN, a judge that broke)."""
     score: float | None
-    """0 to 1, 1 best; ``None`` where the value lies on no such scale."""
+    """0 to 1, 1 best; ``None`` where the value is on no such scale."""
     weight: float | None = None
     """In sums of the tool over this dimension; ``None``: 1."""
     n_checks: int = 1

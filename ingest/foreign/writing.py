@@ -63,7 +63,7 @@ class TaskWriter:
         task_id: The tool's own id of it, or one made of its content.
         source: The file that leads its run.
         same_run: The hash of the run, where it is not made of the task's id.
-        is_share: What lies on the scale 0 to 1 by definition (`Dimensions`).
+        is_share: What is on the scale 0 to 1 by definition (`Dimensions`).
     """
 
     def __init__(
@@ -410,7 +410,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the tool's own number, and the same where it lies from 0 to 1."""
+        """Write the tool's own number, and the same where it is from 0 to 1."""
         task = self.task
         task.dimensions.see(dimension, value)
         if value is None and payload:

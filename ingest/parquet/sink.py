@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from promptlab.ingest.reading.problems import Problem
 
 COMMIT_EVERY_S = 60
-"""Every commit writes the list of live objects anew; a killed ingest reads again what
+"""Every commit writes the list of live objects again; a killed ingest reads again what
 it read since the last one. Spark gives its results all at once, at the end."""
 
 MapShards = Callable[
@@ -161,7 +161,7 @@ def _commit(
 def _add_problems(
     layer: ParquetLayer, found: Sequence[tuple[int, str, Problem]]
 ) -> None:
-    """Write what shows only when all files are read, beside the parts of its load."""
+    """Write what shows only when all files are read, next to the parts of its load."""
     of_loads: dict[int, list[tuple[int, str, Problem]]] = {}
     for one in found:
         of_loads.setdefault(one[0], []).append(one)

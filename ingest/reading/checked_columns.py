@@ -89,7 +89,7 @@ def json_objects(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON objects as text.
 
     Raises:
-        Doubtful: As `json_values`, or something that is no object.
+        Doubtful: As `json_values`, or something that is not an object.
     """
     column = json_values(raws)
     objects = column.str.starts_with("{")

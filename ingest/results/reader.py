@@ -50,8 +50,8 @@ def result_batches(
 
     Yields:
         Batch by batch, rows of ``rounds``, and with the last one those of ``tasks`` and
-        ``cases``; a result that its contract refuses, or whose round id stood before in
-        its case, is left out by name.
+        ``cases``; a result that its contract refuses, or whose round id was seen before
+        in its case, is left out by name.
     """
     stem = name.rsplit("/", 1)[-1].split(".", 1)[0]
     so_far = ResultsSoFar()

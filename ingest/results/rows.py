@@ -181,7 +181,7 @@ class ResultRows:
         ).select("task_id", "case_id", "given", pl.col("n") + pl.col("before"))
 
     def twins(self) -> list[int]:
-        """Return the rows whose round id already stood in their case."""
+        """Return the rows whose round id is already in their case."""
         key = pl.struct("task_id", "case_id", "given")
         is_twin = pl.col("given").is_not_null() & ~key.is_first_distinct()
         twins = self.ids.select(is_twin.arg_true()).to_series().to_list()

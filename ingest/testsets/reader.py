@@ -47,7 +47,7 @@ def pipelines_of(testset_id: str, pipelines: Iterable[Pipeline]) -> list[Pipelin
 
 
 class StepReferences:
-    """Knows the steps of a testset's pipelines and warns of step ids that are none.
+    """Knows the steps of a testset's pipelines and warns of step ids that do not exist.
 
     Args:
         pipelines: Those of this testset (``pipelines_of``); none: nothing to check.
@@ -230,7 +230,7 @@ def read_cases(
 ) -> Iterator[CaseRecord]:
     """Read the records of a testset file, good and bad, in the order of the file.
 
-    Good ones have an id of their own and their expectations flattened; bad ones have
+    Good ones have their own id and their expectations flattened; bad ones have
     no case, and every fault among their problems.
 
     Args:

@@ -32,7 +32,7 @@ _SHARES = frozenset(
         *("Turn Faithfulness", "Turn Relevancy"),
     }
 )
-"""DeepEval's own metrics: their numbers lie on the scale 0 to 1."""
+"""DeepEval's own metrics: their numbers are on the scale 0 to 1."""
 _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
 """A count that a run has of a metric → the status of its checks."""
 _SHARE_ENDINGS = ("[GEval]", "(GEval)", "[DAG]", "(DAG)", "(ragas)")
@@ -72,7 +72,7 @@ class RunReading:
         same_run = SameRun("deepeval", run.identifier or "")
         for row in self._own_rows():
             same_run.add(row)
-        # no id and no time stand in the file: a run is known by what it says
+        # no id and no time are in the file: a run is known by what it says
         task_id = content_id(same_run.hash(), run.identifier or "deepeval")
         task = TaskWriter(
             "deepeval", task_id, self._source, same_run, is_share=_is_share

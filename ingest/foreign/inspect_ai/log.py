@@ -32,7 +32,7 @@ _GRADED_SCORERS = frozenset(
         *("model_graded_qa", "model_graded_fact"),
     }
 )
-"""Inspect's own: their numbers lie on the scale 0 to 1."""
+"""Inspect's own: their numbers are on the scale 0 to 1."""
 
 
 class LogReading:
@@ -78,7 +78,7 @@ class LogReading:
                 categories=about,
                 place=self._places.setdefault(case_id, len(self._places)),
             )
-        # an epoch that stands twice is another round, and not the same
+        # an epoch that occurs twice is another round, and not the same
         again = self._seen.next(case_id, str(sample.epoch))
         name = sample.epoch if again == 1 else f"{sample.epoch}~{again}"
         answer = write_round(sample, case, name, self._log.eval.model)

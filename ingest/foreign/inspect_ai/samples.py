@@ -58,7 +58,7 @@ def write_round(
 ) -> RoundWriter:
     """Write the answer of one epoch."""
     usages = sample.model_usage or {}
-    # a judge's tokens stand beside the model's own
+    # a judge's tokens are next to the model's own
     usage = usages.get(model)
     if usage is None and len(usages) == 1 and not _judged(sample):
         usage = next(iter(usages.values()))

@@ -293,7 +293,7 @@ def _scores(
         metric = each.assertion.metric if each and each.assertion else None
         if isinstance(metric, str):
             named[metric] = named.get(metric, 0) + 1
-    # what nobody judged has 1, what a broken judge should have judged 0: kept as
+    # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
     unscored = {each.name for each in checks if each.passed is None}
     unscored -= {each.name for each in checks if each.passed is not None}

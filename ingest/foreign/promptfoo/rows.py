@@ -1,7 +1,7 @@
 """One row of promptfoo: its round, its verdict, its assertions.
 
-A set of assertions stands in ``componentResults`` once as a whole, with its members
-inside it, and its members follow beside it again: each is given once.
+A set of assertions is in ``componentResults`` once as a whole, with its members
+inside it, and its members follow next to it again: each is given once.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def columns_of(path: Path, form: str) -> list[str] | None:
             head = file.read(HEAD_BYTES)
     except (OSError, Refused):
         return None
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library has its own errors
         if isinstance(error, MemoryError):
             raise
         return None
