@@ -101,8 +101,7 @@ class Verdict:
 
     @property
     def status(self) -> Status:
-        """A failed check decides; without one, a check that could not be judged
-        does."""
+        """A failed check decides, then a check that could not be judged."""
         if any(failure.reason != "invalid_pattern" for failure in self.failures):
             return "fail"
         return "unevaluated" if self.failures else "pass"
@@ -114,8 +113,7 @@ class Verdict:
 
     @property
     def checks_failed(self) -> int:
-        """Checks that did not match; those that could not be judged are not among
-        them."""
+        """Checks that did not match, without those that could not be judged."""
         return sum(failure.reason != "invalid_pattern" for failure in self.failures)
 
 
