@@ -50,7 +50,7 @@ class Writer:
         self._merging: merging.Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
         self.found: list[tuple[Path, Problem]] = []
-        """What shows only in the tables: which runs of several files were merged."""
+        """Problems that only the tables show, such as runs of several files."""
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Source:
     size: int = 0
     """Bytes of the file."""
     limits: Limits = DEFAULT
-    """How large its records and values may be."""
+    """Size limits of its records and values."""
     form: str | None = None
     """The form that the file of another tool is written in."""
     companions: Sequence[Path] = ()

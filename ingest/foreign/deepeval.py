@@ -1,21 +1,162 @@
-"""One run of DeepEval: its test cases, its metrics, and what it claims of them."""
+"""DeepEval: ``.latest_run_full.json``, ``.latest_test_run.json``, ``test_run_*.json``.
+
+Tried on 4.3.1, on files of 4.x with traces, and on one of February 2024. A file is a
+run and one task. The folder that DeepEval fills has a run up to three times: bare,
+wrapped in ``testRunData``, and partial, as it was written on the way
+(``.temp_test_run_data.json``): it is loaded once.
+
+A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
+file: a metric that succeeds below its threshold and fails above it is better the lower
+it is. A metric that broke has judged nothing, though DeepEval fails the test case.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import msgspec
+
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.deepeval.structs import Metric, TestCase, TestRun
-from promptlab.ingest.foreign.documents import milliseconds, number, on_scale
-from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.documents import (
+    ABSENT,
+    is_there,
+    milliseconds,
+    number,
+    on_scale,
+)
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import SameRun, content_id, copy_problem
 from promptlab.ingest.foreign.records import Direction, Record, Status
+from promptlab.ingest.foreign.runs import Part, Run, by_folder
 from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
+
+
+class Metric(msgspec.Struct):
+    """The result of one metric for one test case."""
+
+    name: str | None = None
+    metric: str | None = None
+    """Its name, in files of 2024."""
+    score: float | None = None
+    threshold: float | None = None
+    success: bool | None = None
+    reason: str | None = None
+    error: str | None = None
+    evaluationModel: str | None = None  # DeepEval's names
+    evaluationCost: float | None = None
+
+    @property
+    def title(self) -> str:
+        """The name it goes by."""
+        return self.name or self.metric or "metric"
+
+    @property
+    def is_broken(self) -> bool:
+        """It could not judge; DeepEval counts it as failed."""
+        return self.error is not None or (self.score is None and not self.success)
+
+
+class TestCase(msgspec.Struct):
+    """One test case, of a single turn or of a conversation."""
+
+    name: str | None = None
+    input: Any = None
+    actualOutput: Any = None
+    expectedOutput: Any = None
+    scenario: str | None = None
+    expectedOutcome: Any = None
+    turns: list[Any] | None = None
+    context: Any = None
+    retrievalContext: Any = None
+    toolsCalled: Any = None
+    expectedTools: Any = None
+    tags: list[Any] | None = None
+    metadata: Any = None
+    additionalMetadata: Any = None
+    success: bool | None = None
+    metricsData: list[Metric] | None = None
+    metricsMetadata: list[Metric] | None = None
+    tokenCost: float | None = None
+    cost: float | None = None
+    completionTime: float | None = None
+    latency: float | None = None
+    runDuration: float | None = None
+    evaluationCost: float | None = None
+    order: int | None = None
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Return the results of its metrics."""
+        return self.metricsData or self.metricsMetadata or []
+
+    @property
+    def asked(self) -> Any:
+        """Return the content that identifies the test case."""
+        if self.turns is None:
+            return [self.input, self.expectedOutput]
+        users = [
+            turn.get("content")
+            for turn in self.turns
+            if isinstance(turn, dict) and turn.get("role") == "user"
+        ]
+        return [self.scenario or users, self.expectedOutcome]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Return the description by its author."""
+        found = self.metadata or self.additionalMetadata
+        return found if isinstance(found, dict) else {}
+
+
+class Prompt(msgspec.Struct):
+    """A prompt that a run names, or holds."""
+
+    alias: str | None = None
+    version: str | None = None
+    text_template: str | None = None
+    messages_template: list[Any] | None = None
+
+
+class MetricScores(msgspec.Struct):
+    """The totals that a run reports for one metric."""
+
+    metric: str
+    scores: list[float | None] = []
+    passes: int | None = None
+    fails: int | None = None
+    errors: int | None = None
+
+
+class TestRun(msgspec.Struct):
+    """One run; test cases stay as written until their turn comes."""
+
+    testCases: list[msgspec.Raw] = []
+    conversationalTestCases: list[msgspec.Raw] | None = None
+    metricsScores: list[MetricScores] | None = None
+    identifier: str | None = None
+    testFile: str | None = None
+    datasetAlias: str | None = None
+    hyperparameters: dict[str, Any] | None = None
+    prompts: list[Prompt] | None = None
+    testPassed: int | None = None
+    testFailed: int | None = None
+    runDuration: float | None = None
+    evaluationCost: float | None = None
+
+
+class File(TestRun):
+    """A run, bare or wrapped."""
+
+    testRunData: msgspec.Raw = ABSENT
+
 
 _SHARES = frozenset(
     {
@@ -32,9 +173,9 @@ _SHARES = frozenset(
         *("Turn Faithfulness", "Turn Relevancy"),
     }
 )
-"""DeepEval's own metrics: their numbers lie on the scale 0 to 1."""
+"""DeepEval's own metrics: their numbers are on the scale 0 to 1."""
 _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
-"""What a run counts of a metric → the status of its checks."""
+"""A count that a run has of a metric → the status of its checks."""
 _SHARE_ENDINGS = ("[GEval]", "(GEval)", "[DAG]", "(DAG)", "(ragas)")
 
 
@@ -55,10 +196,10 @@ class RunReading:
         self._problems = [each for each in cases if isinstance(each, Problem)]
         self._cases = [each for each in cases if isinstance(each, TestCase)]
         self.rows = set(map(_row_id, self._cases))
-        """What each test case says, as a hash."""
+        """A hash of each test case."""
 
     def _own_rows(self) -> set[str]:
-        """What tells the run from others, as hashes.
+        """Return hashes that identify the run.
 
         How long each answer took differs from run to run, and stays when a run is
         judged again; where it is not written, verdicts are a part of the run.
@@ -72,7 +213,7 @@ class RunReading:
         same_run = SameRun("deepeval", run.identifier or "")
         for row in self._own_rows():
             same_run.add(row)
-        # no id and no time stand in the file: a run is known by what it says
+        # no id and no time are in the file: a run is known by what it says
         task_id = content_id(same_run.hash(), run.identifier or "deepeval")
         task = TaskWriter(
             "deepeval", task_id, self._source, same_run, is_share=_is_share
@@ -269,3 +410,56 @@ def _write_totals(run: TestRun, task: TaskWriter) -> None:
                     dimension=known,
                     parameters={"status": status},
                 )
+
+
+FORMS = ("bare", "wrapped")
+
+_FILES = ToolFiles("DeepEval", "4.3.1 and files of 2024")
+_PARTIAL = ".temp_test_run_data.json"
+_KEYS = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile"})
+
+
+def recognise(head: Head) -> str | None:
+    """Test cases with what metrics said of them, bare or wrapped."""
+    if "testRunData" in head.keys:
+        return "wrapped" if "testCases" in head.keys_below("testRunData") else None
+    if "testCases" not in head.keys:
+        return None
+    judged = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
+    return "bare" if judged or head.keys & _KEYS else None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """Add files of an unfinished run to the run of their folder."""
+    for files in by_folder(parts):
+        partial = [part for part in files if part.path.name == _PARTIAL]
+        ended = [part for part in files if part not in partial]
+        ended.sort(key=lambda part: FORMS.index(part.form))
+        for place, part in enumerate(ended or partial):
+            yield part, tuple(partial) if ended and place == 0 else ()
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The run, and of what was written on the way what the run does not have."""
+    reading = _read(source)
+    yield from reading.records()
+    for companion in source.companions:
+        partial = _read(source, companion)
+        if partial.rows <= reading.rows:
+            yield copy_problem(companion.resolve().as_posix(), source.uri)
+        else:
+            yield from partial.records()
+
+
+def _read(source: Source, path: Path | None = None) -> RunReading:
+    file = _FILES.document(source, File, path)
+    wrapped = file.testRunData
+    run = _FILES.decoded(bytes(wrapped), TestRun) if is_there(wrapped) else file
+    return RunReading(run, list(_cases(run)), source)
+
+
+def _cases(run: TestRun) -> Iterator[TestCase | Problem]:
+    """Each test case; one of another shape is rejected alone."""
+    yield from _FILES.items(run.testCases, TestCase, "/testCases")
+    of_talks = run.conversationalTestCases or []
+    yield from _FILES.items(of_talks, TestCase, "/conversationalTestCases")

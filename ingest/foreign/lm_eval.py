@@ -1,26 +1,80 @@
-"""One harness task: its documents, its metrics, and what the results claim of them."""
+"""lm-evaluation-harness: ``results_<time>.json``, ``samples_<task>_<time>.jsonl``.
+
+Tried on 0.4.13, and on totals of 0.3. A run is a folder: the time in the names ties its
+files, and the results lead. Each harness task is a task; results without any samples
+are one task, which has totals and no cases.
+
+Rows come one per document and filter. A case is a document, by ``doc_hash`` and how
+often that was seen; a round is one of its responses. What a metric says of all
+responses together is at each of them: none of them lacks a score, and the mean of
+a case is the metric.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import decode, number, on_scale, text, time
-from promptlab.ingest.foreign.files import lines
-from promptlab.ingest.foreign.identity import content_id, first_text, joined_texts
-from promptlab.ingest.foreign.lm_eval.structs import FILES, Results, Row
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import (
+    OwnIds,
+    SameRun,
+    content_id,
+    first_text,
+    joined_texts,
+    some_of,
+)
 from promptlab.ingest.foreign.records import Direction, Record, Rule
-from promptlab.ingest.foreign.tool_files import UNREADABLE
+from promptlab.ingest.foreign.runs import Part, Run
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, lines
 from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
+
+
+FILES = ToolFiles("lm-eval", "0.4.13 and 0.3")
+
+
+class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-shot"}):
+    """The aggregate file."""
+
+    results: dict[str, dict[str, Any]]
+    group_subtasks: dict[str, list[str]] = {}
+    configs: dict[str, Any] = {}
+    versions: dict[str, Any] = {}
+    n_shot: dict[str, Any] = {}
+    n_samples: dict[str, dict[str, Any]] = {}
+    higher_is_better: dict[str, dict[str, bool | None]] = {}
+    config: dict[str, Any] = {}
+    system_instruction: str | None = None
+    date: Any = None
+    git_hash: str | None = None
+    lm_eval_version: str | None = None
+    model_name: str | None = None
+    task_hashes: dict[str, Any] = {}
+
+
+class Row(msgspec.Struct):
+    """One document under one filter; metrics are next to these by their names."""
+
+    doc_id: Any = None
+    doc: Any = None
+    target: Any = None
+    resps: Any = None
+    filtered_resps: Any = None
+    filter: str = "none"
+    metrics: list[str] = []
+    doc_hash: str | None = None
+
 
 _GRADED = frozenset(
     {
@@ -37,7 +91,7 @@ _GRADED = frozenset(
         "prompt_level_loose_acc",
     }
 )
-"""Metrics of a document that lie on the scale 0 to 1 by their definition."""
+"""Metrics of a document that are on the scale 0 to 1 by their definition."""
 _STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 
@@ -141,7 +195,7 @@ class HarnessTask:
         )
 
     def _write_totals(self, n: int | None) -> None:
-        """What the results claim of the task, which has *n* documents."""
+        """Write the totals of the task, which has *n* documents."""
         aggregations = _aggregations(self._results.configs.get(self._name))
         for claim in claims(self._name, self._results.results.get(self._name, {})):
             known = claim.dimension if claim.dimension in self.task.dimensions else None
@@ -185,7 +239,7 @@ class Claim(NamedTuple):
 
 
 def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
-    """What the results claim of one harness task.
+    """Return the totals of one harness task.
 
     Args:
         name: Of the harness task.
@@ -209,3 +263,132 @@ def _aggregations(config: Any) -> dict[str, str]:
         for each in (metrics if isinstance(metrics, list) else ())
         if isinstance(each, dict)
     }
+
+
+FORMS = ("results", "samples")
+
+_NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")
+_TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
+
+_LAST = 10_000
+"""Place of the first total of the run: after those of any task."""
+
+
+def recognise(head: Head) -> str | None:
+    """Results with ``versions`` and ``configs`` or ``config``; rows with ``resps``."""
+    if {"doc_id", "doc", "resps"} <= head.keys and head.has(b'"filtered_resps"'):
+        return "samples"
+    if "results" not in head.keys:
+        return None
+    if not head.keys & {"configs", "config", "lm_eval_version"}:
+        return None
+    keys = {"versions", "n-samples", "group_subtasks", "lm_eval_version"}
+    return "results" if head.keys & keys else None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """The results lead the samples of their folder and time; others stand alone."""
+    samples: dict[tuple[Path, str], list[Part]] = defaultdict(list)
+    for part in parts:
+        named = _NAME.fullmatch(part.path.name)
+        if part.form == "samples" and named:
+            samples[part.path.parent, named["time"]].append(part)
+    taken: set[Path] = set()
+    for part in parts:
+        found = _TIME.search(part.path.name)
+        if part.form == "results":
+            own = samples.get((part.path.parent, found[1]), []) if found else []
+            taken |= {each.path for each in own}
+            yield part, tuple(own)
+    for part in parts:
+        if part.form == "samples" and part.path not in taken:
+            yield part, ()
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Every harness task of the run: its documents, then what the results claim."""
+    if source.form == "samples":
+        yield from _samples_alone(source)
+        return
+    results = FILES.document(source, Results)
+    model = _model(results)
+    run_id = content_id([results.results, results.date, results.config], model)
+    files = {_task_of(path): path for path in source.companions}
+    first: TaskWriter | None = None
+    for name, path in files.items():
+        task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
+        first = first or task
+        harness_task = HarnessTask(task, name, results)
+        yield from harness_task.rows(source, path)
+        harness_task.close(run_id, model)
+        yield from task.written()
+    if first is None:
+        yield from _totals_alone(source, results, run_id, model)
+        return
+    # groups repeat their subtasks; tasks without samples have no rows to go by
+    rest = [
+        claim
+        for name, metrics in results.results.items()
+        if name not in files
+        for claim in claims(name, metrics)
+    ]
+    for place, each in enumerate(rest, start=_LAST):
+        first.total(each.name, "several_tasks", each.value, scope="run", place=place)
+    yield from first.written()
+
+
+def _totals_alone(
+    source: Source, results: Results, run_id: str, model: str
+) -> Iterable[Record | Problem]:
+    shots = results.config.get("num_fewshot")
+    task = TaskWriter("lm_eval", run_id, source)
+    task.describe(
+        some_of(results.results) or "lm-eval",
+        prompt_version=None if shots is None else f"{shots}-shot",
+        model=model,
+        created_at=time(results.date),
+        tool_version=results.lm_eval_version,
+        extras={"config": results.config},
+    )
+    for name, metrics in results.results.items():
+        for claim in claims(name, metrics):
+            task.total(claim.name, "not_in_rows", claim.value)
+    task.warn(
+        "totals_only",
+        f"{source.path.name} holds totals of {len(results.results)} tasks and no"
+        " samples, so nothing can be compared by case. Run lm-eval with --log_samples"
+        " and give the whole folder",
+    )
+    return task.written()
+
+
+def _samples_alone(source: Source) -> Iterator[Record | Problem]:
+    name = _task_of(source.path)
+    same = SameRun("lm_eval")
+    for _, line in lines(source):
+        same.add(line.decode("utf-8", "replace"))
+    task = TaskWriter("lm_eval", f"{name}-{same.hash()[:12]}", source)
+    harness_task = HarnessTask(task, name, None)
+    yield from harness_task.rows(source, source.path)
+    harness_task.close(task.task_id, "unknown")
+    task.warn(
+        "results_missing",
+        f"{source.path.name} has no results file beside it, which names the model:"
+        " give the whole folder",
+    )
+    yield from task.written()
+
+
+def _task_of(path: Path) -> str:
+    named = _NAME.fullmatch(path.name)
+    return named["task"] if named else path.stem.removeprefix("samples_")
+
+
+def _model(results: Results) -> str:
+    # its name is made of the arguments; without any it is a hash
+    config = results.config
+    arguments = config.get("model_args")
+    if arguments and results.model_name:
+        return results.model_name
+    named = arguments if isinstance(arguments, str) else config.get("model")
+    return str(named or results.model_name or "unknown")

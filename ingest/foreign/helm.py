@@ -1,14 +1,23 @@
-"""One HELM run: instances, requests, scores, and what it claims of them."""
+"""HELM: the folder of a run, ``run_spec.json`` with the four files next to it.
+
+Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` holds what was
+asked and answered, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
+
+A folder is a task. A case is an instance, perturbed or not, by the ids that HELM gives;
+a train trial is a round. Means are per split and perturbation, and never added up: each
+is a total. HELM has no pass rule.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
+    Refused,
     decode,
     first_line,
     integer,
@@ -16,24 +25,93 @@ from promptlab.ingest.foreign.documents import (
     on_scale,
     time,
 )
-from promptlab.ingest.foreign.files import file_bytes
-from promptlab.ingest.foreign.helm.structs import (
-    InstanceStats,
-    Perturbation,
-    RequestState,
-    RunSpec,
-    ScenarioState,
-    Stat,
-    StatName,
-)
+from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import content_id
 from promptlab.ingest.foreign.records import Record, Rule
-from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.runs import Part, Run, led_by
+from promptlab.ingest.foreign.tool_files import ToolFiles, file_bytes
 from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
+
+
+class RunSpec(msgspec.Struct):
+    """``run_spec.json``."""
+
+    name: str
+    adapter_spec: dict[str, Any] = {}
+    scenario_spec: dict[str, Any] = {}
+    groups: list[str] = []
+
+
+class Perturbation(msgspec.Struct):
+    """A change of an instance; in a stat, the changes that it covers."""
+
+    name: str = ""
+    computed_on: str | None = None
+
+
+class Reference(msgspec.Struct):
+    """An answer that an instance knows."""
+
+    output: dict[str, Any] = {}
+    tags: list[str] = []
+
+
+class Instance(msgspec.Struct):
+    """The question."""
+
+    id: str
+    input: dict[str, Any] = {}
+    references: list[Reference] = []
+    split: str | None = None
+    perturbation: Perturbation | None = None
+
+
+class RequestState(msgspec.Struct):
+    """One request of an instance, and what came back."""
+
+    instance: Instance
+    train_trial_index: int = 0
+    request_mode: str | None = None
+    output_mapping: dict[str, str] | None = None
+    request: dict[str, Any] = {}
+    result: dict[str, Any] | None = None
+
+
+class ScenarioState(msgspec.Struct):
+    """``scenario_state.json``; each state is decoded when its turn comes."""
+
+    request_states: list[msgspec.Raw]
+
+
+class StatName(msgspec.Struct):
+    """The subject of a number."""
+
+    name: str
+    split: str | None = None
+    sub_split: str | None = None
+    perturbation: Perturbation | None = None
+
+
+class Stat(msgspec.Struct):
+    """A number; of several values their count, sum and mean."""
+
+    name: StatName
+    count: int = 0
+    mean: float | None = None
+
+
+class InstanceStats(msgspec.Struct):
+    """One of ``per_instance_stats.json``."""
+
+    instance_id: str
+    stats: list[Stat]
+    train_trial_index: int = 0
+    perturbation: Perturbation | None = None
+
 
 _FILES = ToolFiles("HELM", "a run of 0.5")
 _GRADED = frozenset(
@@ -45,7 +123,7 @@ _GRADED = frozenset(
         *("ifeval_strict_accuracy", "classification_micro_f1", "code_eval_acc"),
     }
 )
-"""Metrics of an instance that lie from 0 to 1, 1 best, by their definition."""
+"""Metrics of an instance that are from 0 to 1, 1 best, by their definition."""
 _ABOUT_THE_REQUEST = frozenset(
     {
         *("num_references", "num_train_trials", "num_prompt_tokens"),
@@ -81,7 +159,7 @@ class HelmRun:
         self._task = TaskWriter("helm", task_id, source)
 
     def _scenario(self) -> list[msgspec.Raw]:
-        """What was asked and answered, each as it is written."""
+        """Return question and answer as they are written."""
         path = self._files.get("scenario_state")
         if path is None:
             return []
@@ -89,7 +167,7 @@ class HelmRun:
         return _FILES.decoded(data, ScenarioState).request_states
 
     def _first_answer(self) -> Any:
-        """When the first answer came: HELM gives a run no id and no time."""
+        """Return the time of the first answer: a HELM run has no id and no time."""
         if "scenario_state" not in self._files:
             return None
         states = self._scenario()
@@ -257,7 +335,7 @@ class HelmRun:
     def _rule_of(
         self, name: StatName, part: str, *, is_perturbed: bool
     ) -> tuple[Rule, dict[str, str]]:
-        """How a mean is counted, and of which cases."""
+        """Return the rule of a mean, and its cases."""
         about: dict[str, str] = {}
         rule: Rule = "own_formula" if name.name in _DERIVED else "not_in_rows"
         if name.name in self._task.dimensions or name.name in self._figures:
@@ -299,7 +377,7 @@ def _is_graded(name: str) -> bool:
 
 
 def _prompt(adapter: dict[str, Any]) -> str:
-    """What a request is put together from, around the text of an instance."""
+    """Return the parts of a request around the text of an instance."""
 
     def said(name: str) -> str:
         return str(adapter.get(name) or "")
@@ -316,7 +394,7 @@ def _prompt(adapter: dict[str, Any]) -> str:
 
 
 def _version(adapter: dict[str, Any]) -> str:
-    """How it was asked: method, instructions, examples."""
+    """Return the method, instructions and examples of the request."""
     said = first_line(str(adapter.get("instructions") or ""), 40)
     shots = adapter.get("max_train_instances")
     parts = [
@@ -325,3 +403,37 @@ def _version(adapter: dict[str, Any]) -> str:
         said or "",
     ]
     return ", ".join(filter(None, parts)) or "unknown"
+
+
+FORMS = ("run_spec", "scenario_state", "per_instance_stats", "stats")
+
+
+def recognise(head: Head) -> str | None:
+    """By the keys of the first object of each of its files."""
+    if {"name", "scenario_spec", "adapter_spec", "metric_specs"} <= head.keys:
+        return "run_spec"
+    if {"adapter_spec", "request_states"} <= head.keys:
+        return "scenario_state"
+    if {"instance_id", "train_trial_index", "stats"} <= head.keys:
+        return "per_instance_stats"
+    if {"name", "count", "sum", "sum_squared"} <= head.keys:
+        return "stats"
+    return None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """``run_spec.json`` leads its folder; without it each file stands alone."""
+    return led_by("run_spec", parts)
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The run as records."""
+    if source.form != "run_spec":
+        raise Refused(
+            Problem(
+                "run_spec_missing",
+                f"{source.path.name} is part of a HELM run and has no run_spec.json"
+                " beside it, which names task and model: give the whole folder",
+            )
+        )
+    yield from HelmRun(source).records()
