@@ -314,17 +314,14 @@ class Warehouse(WarehouseFile):
             rows, schema=columns, orient="row", infer_schema_length=None
         )
 
-    def to_report(self, *, everything: bool = False) -> tuple[list[str], list[str]]:
-        """Tasks and memory runs that were built since the last ``run`` reported.
+    def to_report(self, *, everything: bool = False) -> list[str]:
+        """Tasks that were built since the last ``run`` reported, the oldest first.
 
         A task is built again when its own numbers change, or its baseline's, or when it
         has another baseline: its report compares.
 
         Args:
             everything: all that there is, whenever it was built.
-
-        Returns:
-            Ids of tasks, the oldest first; ids of memory runs, the newest first.
         """
         from promptlab.history.reported import to_report
 

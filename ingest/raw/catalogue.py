@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 # 1  first version
 # 2  requested comparisons, what was built, what each load brought, purged loads
 # 3  runs of other tools: their verdicts, assertions, scores and totals
 # 4  golden answers that are compared as JSON are flattened
 # 5  which files one call read
 # 6  variants, branches and commits, what judged; what a call said of its files
+# 7  memory runs are tasks, too
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids looked for in it."""
@@ -69,7 +70,7 @@ class RawTable:
 
 
 _BY_TASK = (("task_id", "purged_tasks"),)
-_BY_RUN = (("run_id", "purged_runs"),)
+_BY_RUN = (("run_id", "purged_tasks"),)
 
 _TESTSET = RawObject("testset", ("testset_id",))
 _PIPELINE = RawObject("pipeline", ("pipeline_id",))
@@ -125,7 +126,6 @@ RAW_TABLES = (
         on_purge=(("candidate_task_id", "tasks_to_compare"),),
         by_build=True,
     ),
-    RawTable("memory_builds", on_purge=(("run_id", "runs_to_compare"),), by_build=True),
     RawTable("reported_runs", by_build=True),
 )
 

@@ -73,6 +73,24 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         }.items()
         for column, kind in columns.items()
     ),
+    7: (
+        *(
+            f"alter table if exists raw.memory_runs add column if not exists {column}"
+            for column in (
+                "created_at timestamptz",
+                "title varchar",
+                "variant varchar",
+                "run_name varchar",
+                "branch varchar",
+                "base_branch varchar",
+                "commit_sha varchar",
+                "revision_source varchar",
+            )
+        ),
+        "update raw.memory_runs set created_at = coalesce(memory_runs.started_at,"
+        " loads.started_at) from raw.loads where memory_runs.load_id = loads.load_id",
+        "drop table if exists raw.memory_builds",
+    ),
 }
 """Schema version → the statements that lead to it."""
 

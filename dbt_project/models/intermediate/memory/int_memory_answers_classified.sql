@@ -4,7 +4,7 @@ with
 
 answers as (
     select * from {{ ref('stg_memory__answers') }}
-    where {{ in_this_build('memory_runs') }}
+    where {{ in_this_build(column='run_id') }}
 ),
 
 final as (
@@ -12,6 +12,7 @@ final as (
     select
 
         ---------- ids
+        load_id,
         run_id,
         task_id,
         test_index,
@@ -25,15 +26,7 @@ final as (
         error,
 
         ---------- booleans
-        -- "[ERROR]" in the answer's place is no answer, error message or not.
-        coalesce(
-            error is not null
-            or case
-                when contains(predicted_answer, '[ERROR]')
-                    then {{ stripped('predicted_answer') }} = '[ERROR]'
-            end,
-            false
-        ) as is_failed,
+        is_failed,
         reference_texts is not null as has_reference,
 
         ---------- json

@@ -1,4 +1,4 @@
-{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
+{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'tasks'}) }}
 
 with
 
