@@ -173,13 +173,12 @@ class Warehouse(WarehouseFile):
         out: Path,
         *,
         formats: Sequence[str] = ("json", "html"),
-        memory_runs: Sequence[str] | None = None,
         lang: str | None = None,
         templates: Path | None = None,
         generated_at: datetime | None = None,
         on_report: Callable[[str], None] = lambda _name: None,
     ) -> list[Path]:
-        """Write the reports of stored tasks and memory runs, and the index.
+        """Write the reports of stored tasks, and the index.
 
         Nothing is run again: everything is read from the marts.
 
@@ -187,11 +186,10 @@ class Warehouse(WarehouseFile):
             task_ids: whole ids.
             out: folder to write below; nothing is written anywhere else.
             formats: names of ``reports.FORMATS``.
-            memory_runs: whole ids; every memory run by default.
             lang: ``zh`` or ``en``.
             templates: folder of templates that replace built-in ones.
             generated_at: the time that the reports carry; now, when not given.
-            on_report: called before each task and memory run with its id.
+            on_report: called before each task with its id.
 
         Returns:
             Every file written, the index last.
@@ -206,7 +204,6 @@ class Warehouse(WarehouseFile):
                 out,
                 edition,
                 formats=formats,
-                memory_runs=memory_runs,
                 on_report=on_report,
             )
 

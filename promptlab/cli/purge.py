@@ -65,7 +65,8 @@ def _ask(found: Purge) -> None:
             "purge: nobody can be asked here; --yes deletes without asking, --dry-run"
             " says what would go (nothing was changed)"
         )
-    click.confirm(f"Delete {', '.join(found.tasks)}? This cannot be undone.", abort=True, err=True)
+    ids = ", ".join(found.tasks)
+    click.confirm(f"Delete {ids}? This cannot be undone.", abort=True, err=True)
 
 
 def _print(found: Purge, call: Call, *, done: bool = False) -> None:

@@ -14,9 +14,7 @@ _NOT_REPORTED = """
 """
 
 
-def to_report(
-    con: duckdb.DuckDBPyConnection, *, everything: bool = False
-) -> list[str]:
+def to_report(con: duckdb.DuckDBPyConnection, *, everything: bool = False) -> list[str]:
     """Tasks without a report; ``Warehouse.to_report`` says more."""
     of_task = "true"
     if not everything:

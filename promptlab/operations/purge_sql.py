@@ -142,8 +142,7 @@ def choose(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
         for column, ids in rule.mentions
     )
     con.execute(
-        "create or replace temp table tasks_to_compare as"
-        f" from purged_tasks{mentioned}"
+        f"create or replace temp table tasks_to_compare as from purged_tasks{mentioned}"
     )
 
 

@@ -21,7 +21,6 @@ from promptlab.contracts.memory_result import (
     MemoryTiming,
 )
 from promptlab.errors import NothingToDo
-from promptlab.reports.queries.memory_comparisons import memory_comparisons
 from promptlab.reports.queries.rows import Row, from_json, rows
 from promptlab.reports.sentences import Speech, category_name
 from promptlab.reports.texts.catalogue import catalogue
@@ -53,20 +52,27 @@ order by case kind when 'all' then 0 when 'group' then 1 else 2 end, category
 
 _SCORES = """
 select
-    "view", test_index, failed_calls, category, average, metric, n_questions,
-    n_failed, n_tasks, mean_dialogs_inserted, score, is_headline
-from marts.fct_memory_scores
-where run_id = $run_id
+    scores."view", scores.test_index, scores.failed_calls, scores.category,
+    scores.average, scores.metric, scores.n_questions, scores.n_failed,
+    scores.n_tasks, scores.mean_dialogs_inserted, scores.score, scores.ci_low,
+    scores.ci_high, scores.is_headline
+from marts.fct_memory_scores as scores
+left join marts.fct_dimension_scores as dimensions
+    on
+        scores.run_id = dimensions.task_id
+        and scores.metric = dimensions.dimension_id
+where scores.run_id = $run_id
 order by
-    case "view" when 'last_round' then 0 when 'by_round' then 1 else 2 end,
-    test_index nulls first, failed_calls, average desc,
-    case category when 'all' then 0 else 1 end, category, metric
+    case scores."view" when 'last_round' then 0 when 'by_round' then 1 else 2 end,
+    scores.test_index nulls first, scores.failed_calls, scores.average desc,
+    case scores.category when 'all' then 0 else 1 end, scores.category,
+    dimensions.dimension_position, scores.metric
 """
 
 _PREVIOUS = """
 select
     "view", test_index, failed_calls, category, average, metric, n_questions,
-    n_failed, n_tasks, mean_dialogs_inserted, score, is_headline
+    n_failed, n_tasks, mean_dialogs_inserted, score, ci_low, ci_high, is_headline
 from marts.fct_memory_scores
 where run_id = $run_id and is_headline and category = 'all'
 order by metric
@@ -144,12 +150,11 @@ left join marts.fct_memory_scores as scores
         and runs.right_metric = scores.metric
         and scores.is_headline
         and scores.category = 'all'
-left join marts.fct_memory_comparisons as comparisons
+left join marts.fct_task_comparisons as comparisons
     on
-        runs.run_id = comparisons.candidate_run_id
-        and runs.previous_run_id = comparisons.baseline_run_id
-        and runs.right_metric = comparisons.metric
-        and comparisons.category = 'all'
+        runs.run_id = comparisons.candidate_task_id
+        and runs.previous_run_id = comparisons.baseline_task_id
+        and comparisons.dimension_id = 'overall'
 order by runs.started_at desc nulls last, runs.run_id desc
 """
 
@@ -224,7 +229,6 @@ def memory_result(
                 found(_PREVIOUS, run.previous_run_id) if run.previous_run_id else []
             )
         ],
-        comparisons=memory_comparisons(con, run_id, lang=language),
         retention=[MemoryRetention(**row) for row in found(_RETENTION)],
         tasks=[MemoryTask(**row) for row in found(_TASKS)],
         n_wrong=_n_found(wrong),

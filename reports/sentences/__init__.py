@@ -9,7 +9,6 @@ from promptlab.reports.sentences.checks import details
 from promptlab.reports.sentences.comparisons import (
     category_name,
     comparison,
-    memory_comparison,
     note,
 )
 from promptlab.reports.sentences.evidence import evidence, measured
@@ -26,6 +25,5 @@ __all__ = [
     "diagnosis",
     "evidence",
     "measured",
-    "memory_comparison",
     "note",
 ]
