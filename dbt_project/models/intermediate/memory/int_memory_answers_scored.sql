@@ -2,7 +2,10 @@
 
 with
 
-answers as (select * from {{ ref('int_memory_answers_classified') }}),
+answers as (
+    select * from {{ ref('stg_memory__answers') }}
+    where {{ in_this_build(column='run_id') }}
+),
 token_scores as (select * from {{ ref('int_memory_token_scores') }}),
 locomo_scores as (select * from {{ ref('int_memory_locomo_scores') }}),
 right_metrics as (
@@ -17,7 +20,7 @@ last_rounds as (
         task_id,
         max(test_index) as last_test_index
 
-    from {{ ref('int_memory_answers_classified') }}
+    from answers
     group by run_id, task_id
 
 ),

@@ -2,7 +2,10 @@
 
 with
 
-answers as (select * from {{ ref('int_memory_answers_classified') }}),
+answers as (
+    select * from {{ ref('stg_memory__answers') }}
+    where {{ in_this_build(column='run_id') }}
+),
 
 final as (
 

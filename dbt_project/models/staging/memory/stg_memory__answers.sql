@@ -37,6 +37,7 @@ renamed as (
             end,
             false
         ) as is_failed,
+        reference_texts is not null as has_reference,
 
         ---------- json
         reference_answer,

@@ -55,7 +55,7 @@ questions as (
         question_position,
 
         ---------- booleans
-        reference_texts is not null as has_reference,
+        has_reference,
 
         ---------- json
         case

@@ -1,7 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'tasks') }}),
-memory_runs as (select * from {{ ref('stg_memory__runs') }}),
+memory_runs as (select * from {{ source('raw', 'memory_runs') }}),
 
 renamed as (
 
