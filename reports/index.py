@@ -13,7 +13,6 @@ from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts.sparkline import Sparkline, sparkline
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.pages.render import environment, render
-from promptlab.reports.queries.memory import MemoryLine, memory_lines
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.run import worst
 from promptlab.reports.views.headline import headline_view
@@ -120,13 +119,11 @@ class Index:
 
     titles: list[TitleLine]
     n_titles_more: int
-    memory: list[MemoryLine]
 
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
     task: Href,
-    memory: Href,
     run: Href = lambda _: None,
     *,
     lang: str = "en",
@@ -137,7 +134,6 @@ def read_index(
     Args:
         con: An open connection to a built warehouse.
         task: Gives the link of a task's report.
-        memory: Gives the link of a memory run's report.
         run: Gives the link of the page of a title's newest run.
         lang: Language of the verdicts, ``zh`` or ``en``.
         policy: What the gate asks for; the built-in policy by default.
@@ -150,7 +146,7 @@ def read_index(
         for title, group in groupby(found, key=lambda row: str(row["title"]))
     ]
     n_titles = found[0]["n_titles"] if found else 0
-    return Index(titles, n_titles - len(titles), memory_lines(con, memory))
+    return Index(titles, n_titles - len(titles))
 
 
 def to_index_html(

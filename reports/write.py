@@ -27,7 +27,7 @@ from promptlab.reports.pages.links import (
 )
 from promptlab.reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from promptlab.reports.queries.history import title_history
-from promptlab.reports.queries.memory import memory_lines, memory_result
+from promptlab.reports.queries.memory import memory_result, memory_runs
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     WORST_FIRST,
@@ -105,10 +105,10 @@ def write_all(
             # an older page would pass for the current one
             remove_file(out, page)
 
-    memory_runs = {line.run_id for line in memory_lines(con, lambda _: None)}
+    of_memory = memory_runs(con)
     for task_id in task_ids:
         on_report(task_id)
-        if task_id in memory_runs:
+        if task_id in of_memory:
             attempt(
                 task_id,
                 f"{MEMORY}/{folder_name(task_id)}/{PAGE}",
@@ -328,7 +328,6 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
     index = read_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
-        memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
         run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -137,47 +135,6 @@ where run_id = $run_id
 order by operation, sum_ms desc, stage
 """
 
-_LINES = """
-select
-    runs.run_id, runs.dataset, runs.run_timestamp, runs.memory_system,
-    epoch_us(runs.started_at) as started_at, runs.n_tasks,
-    scores.metric, scores.n_questions, scores.n_failed, scores.score,
-    comparisons.verdict, comparisons.delta
-from marts.dim_memory_runs as runs
-left join marts.fct_memory_scores as scores
-    on
-        runs.run_id = scores.run_id
-        and runs.right_metric = scores.metric
-        and scores.is_headline
-        and scores.category = 'all'
-left join marts.fct_task_comparisons as comparisons
-    on
-        runs.run_id = comparisons.candidate_task_id
-        and runs.previous_run_id = comparisons.baseline_task_id
-        and comparisons.dimension_id = 'overall'
-order by runs.started_at desc nulls last, runs.run_id desc
-"""
-
-
-@dataclass(frozen=True)
-class MemoryLine:
-    """A memory run in the index: its headline figure."""
-
-    run_id: str
-    dataset: str
-    run_timestamp: str | None
-    memory_system: str | None
-    started_at: datetime | None
-    n_tasks: int
-    metric: str | None
-    n_questions: int | None
-    n_failed: int | None
-    score: float | None
-    verdict: str | None
-    """Against the run before, where they were compared."""
-    delta: float | None
-    href: str | None
-
 
 def memory_result(
     con: duckdb.DuckDBPyConnection,
@@ -244,11 +201,11 @@ def memory_result(
     )
 
 
-def memory_lines(
-    con: duckdb.DuckDBPyConnection, href: Callable[[str], str | None]
-) -> list[MemoryLine]:
-    """Return every memory run with its headline figure, the newest first."""
-    return [MemoryLine(**row, href=href(row["run_id"])) for row in rows(con, _LINES)]
+def memory_runs(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the ids of all memory runs."""
+    return {
+        row["run_id"] for row in rows(con, "select run_id from marts.dim_memory_runs")
+    }
 
 
 def _n_found(found: list[Row]) -> int:

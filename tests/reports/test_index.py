@@ -1,4 +1,4 @@
-"""The index over all tasks and memory runs."""
+"""The index over all tasks."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from promptlab.reports.index import read_index, to_index_html
 from tests.reports.conftest import GENERATED_AT
 
 
-def page(marts, lang="zh", task=lambda _: None, memory=lambda _: None):
-    index = read_index(marts, task, memory, lang=lang)
+def page(marts, lang="zh", task=lambda _: None):
+    index = read_index(marts, task, lang=lang)
     return to_index_html(index, lang=lang, generated_at=GENERATED_AT)
 
 
 def test_tasks_stand_by_title_the_newest_first(marts):
-    index = read_index(marts, lambda _: None, lambda _: None)
+    index = read_index(marts, lambda _: None)
     assert [(t.title, t.latest.task_id) for t in index.titles] == [
         ("客服问答回归测试", "run-20241024-001"),
         ("没有用例的任务", "empty-task"),
@@ -29,17 +29,6 @@ def test_tasks_stand_by_title_the_newest_first(marts):
         "run-20241010-001",
         "run-20241003-001",
     ]
-
-
-def test_memory_runs_stand_beside_with_their_headline(marts):
-    index = read_index(marts, lambda _: None, lambda _: None)
-    newest = index.memory[0]
-    assert (newest.run_id, newest.metric, newest.score, newest.n_questions) == (
-        "diary/250615_2100",
-        "locomo_f1",
-        0.62,
-        11,
-    )
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -62,7 +51,7 @@ def test_the_index_is_well_formed_and_says_missing_values(marts):
 
 
 def test_an_empty_warehouse_has_an_index(marts):
-    for table in ("dim_tasks", "fct_task_summaries", "dim_memory_runs"):
+    for table in ("dim_tasks", "fct_task_summaries"):
         marts.execute(f"delete from marts.{table}")
     assert "仓库里还没有任务" in page(marts)
 
@@ -82,7 +71,7 @@ def test_old_runs_are_counted_not_listed(marts):
         from marts.fct_task_summaries, (select unnest(range(1, 41)) as n)
         where task_id = 'run-20241003-001'
     """)
-    title = read_index(marts, lambda _: None, lambda _: None).titles[0]
+    title = read_index(marts, lambda _: None).titles[0]
     assert (len(title.previous), title.n_more) == (29, 14)
     assert "另有更早的 14 次没有列出" in page(marts)
 
