@@ -355,7 +355,6 @@ create table if not exists raw.memory_runs (
     run_timestamp varchar,              -- as in the folder's or file's name
     memory_system varchar,              -- The system that was tested, where the path names it
     started_at timestamptz,             -- run_timestamp read as a time, UTC; null where it is none
-    created_at timestamptz,             -- --time, else started_at, else the time of the load
     total_sessions bigint,
     total_dialogs bigint,
     total_messages bigint,
@@ -365,6 +364,7 @@ create table if not exists raw.memory_runs (
     test_segments bigint,
     test_threshold varchar,
     extras json not null,               -- what this version of the format does not understand
+    created_at timestamptz,             -- --time, else started_at, else the time of the load
     title varchar,                      -- --title; null: the data set
     variant varchar,                    -- --variant; null: the memory system
     run_name varchar,                   -- --run-name: runs of one name are judged together
