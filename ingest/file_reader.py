@@ -361,6 +361,8 @@ class _Attempt:
             form=self._found.form,
             companions=self._found.companions,
             mapping=self._found.mapping,
+            prompt_vars=self._found.given.prompt_vars,
+            tag_keys=self._found.given.tag_keys,
             redact=self._redactor.redact,
         )
 

@@ -90,15 +90,19 @@ class Warehouse(WarehouseFile):
         planned = plan(named, kind, self.settings.tables)
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, named))}")
-        given = given_by(
-            os.environ,
-            title=title,
-            variant=variant,
-            time=time,
-            run_name=run_name,
-            branch=branch,
-            base_branch=self.settings.base_branch,
-            commit=commit,
+        given = replace(
+            given_by(
+                os.environ,
+                title=title,
+                variant=variant,
+                time=time,
+                run_name=run_name,
+                branch=branch,
+                base_branch=self.settings.base_branch,
+                commit=commit,
+            ),
+            prompt_vars=self.settings.prompt_vars,
+            tag_keys=self.settings.tag_keys,
         )
         sources = self.settings.sources
         planned = [
@@ -165,7 +169,7 @@ class Warehouse(WarehouseFile):
         with self.examining() as con:
             if raw.schema_version(con) != raw.SCHEMA_VERSION:
                 return None
-            return last_build(con)
+            return last_build(con, self.settings)
 
     def report(
         self,

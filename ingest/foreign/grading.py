@@ -75,13 +75,13 @@ class Dimensions:
             graded: Those whose values lie on the scale 0 to 1, 1 best; else those that
                 are known to.
             directions: Where the tool says one; else what is graded is best at 1.
-            weights: Shares of the overall score; else all that are graded weigh the
-                same.
+            weights: Shares of the overall score; else the first that is graded is the
+                score: unlike metrics have no mean.
         """
         if graded is None:
             graded = [name for name in self if self.is_graded(name)]
         if weights is None:
-            weights = dict.fromkeys(graded, 1 / len(graded)) if graded else {}
+            weights = dict.fromkeys([n for n in self if n in graded][:1], 1.0)
         directions = directions or {}
         for position, name in enumerate(self):
             is_graded = name in graded

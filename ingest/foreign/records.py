@@ -83,8 +83,6 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     """Temperature, seed and other settings of the model."""
     judge: Json | None = None
     """Models and rubrics that judged the answers."""
-    primary_metric: str | None = None
-    """The dimension that the tool lists first; the score where none has a weight."""
     branch: str | None = None
     commit_sha: str | None = None
 
@@ -117,6 +115,10 @@ class Case(msgspec.Struct, gc=False):
     tags: Json = "[]"
     cluster: str | None = None
     """What the case shares with others: a conversation, a document."""
+    categories: Json = "{}"
+    """Texts of its metadata by key; keys with few texts become tags."""
+    expectation_hash: str | None = None
+    """Hash of what the tool asserts; ``None``: nothing beyond its baselines."""
 
 
 class Baseline(msgspec.Struct, gc=False):
@@ -218,7 +220,18 @@ class Total(msgspec.Struct, gc=False, kw_only=True):
     value counts 1, ``digits`` that the tool rounds to."""
 
 
-Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total
+class Judge(msgspec.Struct, gc=False, kw_only=True):
+    """The model that judged a dimension or an assertion, and what it was asked."""
+
+    task_id: str
+    name: str
+    """Dimension or assertion that was judged."""
+    model: str | None = None
+    rubric: str | None = None
+    """``None``: not known, or it differs from case to case."""
+
+
+Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total | Judge
 
 TABLES: dict[type[msgspec.Struct], str] = {
     Task: "tasks",
@@ -229,5 +242,6 @@ TABLES: dict[type[msgspec.Struct], str] = {
     Check: "reported_checks",
     Score: "reported_scores",
     Total: "reported_totals",
+    Judge: "judges",
 }
 """Record → raw table."""

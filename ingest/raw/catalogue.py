@@ -16,7 +16,8 @@ SCHEMA_VERSION = 7
 # 4  golden answers that are compared as JSON are flattened
 # 5  which files one call read
 # 6  variants, branches and commits, what judged; what a call said of its files
-# 7  memory runs are tasks, too
+# 7  judges, hashes of expectations, what the config says of titles and prices;
+#    memory runs are tasks, too
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids looked for in it."""
@@ -99,6 +100,7 @@ RAW_TABLES = (
     RawTable("baselines", _TASK),
     RawTable("golden_checks", _TASK),
     RawTable("dimension_configs", _TASK),
+    RawTable("judges", _TASK),
     RawTable("reported_checks", _TASK),
     RawTable("reported_scores", _TASK),
     RawTable("reported_totals", _TASK),
@@ -114,6 +116,7 @@ RAW_TABLES = (
             ("candidate_task_id", "purged_tasks"),
         ),
     ),
+    RawTable("settings", by_build=True),
     RawTable("memory_runs", _MEMORY),
     RawTable("memory_tests", _MEMORY),
     RawTable("memory_answers", _MEMORY, parent="memory_runs", records=EVERY_ROW),

@@ -175,7 +175,6 @@ create table if not exists raw.tasks (
     variant varchar,                    -- name of the variant, where the file gives one
     settings json,                      -- temperature, seed and other settings of the model
     judge json,                         -- models and rubrics that judged the answers
-    primary_metric varchar,             -- dimension that is the score, where no dimension has a weight
     run_name varchar,                   -- --run-name: runs of one name are judged together
     branch varchar,                     -- branch that was evaluated
     base_branch varchar,                -- branch that it is compared with
@@ -190,7 +189,9 @@ create table if not exists raw.cases (
     position bigint not null,
     context json not null,
     tags json not null,
-    cluster varchar                     -- what its cases have in common: a conversation, a document
+    cluster varchar,                    -- what its cases have in common: a conversation, a document
+    categories json,                    -- Texts of its metadata by key; keys with few texts become tags
+    expectation_hash varchar            -- hash of what its tool asserts; null: nothing beyond its baselines
 );
 
 create table if not exists raw.rounds (
@@ -263,6 +264,15 @@ create table if not exists raw.dimension_configs (
     scoring_mode varchar not null,      -- higher_better, lower_better, range
     is_graded boolean,                  -- other tools': values lie on the scale 0–1; null: a dimension of ours
     direction varchar                   -- other tools': higher_better, lower_better; null: the tool does not say it
+);
+
+-- What judged one dimension or assertion of a task, where a model did.
+create table if not exists raw.judges (
+    load_id bigint not null,
+    task_id varchar not null,
+    name varchar not null,              -- Dimension or assertion that was judged
+    model varchar,                      -- Model that judged; null: not known
+    rubric varchar                      -- What it was asked; null: not known, or it differs from case to case
 );
 
 -- One assertion of a round as the tool judged it that wrote the file.
@@ -342,6 +352,15 @@ create table if not exists raw.requested_comparisons (
     baseline_task_id varchar not null,  -- The task to compare with
     candidate_task_id varchar not null, -- The task that is compared
     requested_at timestamptz not null   -- When it was asked for, UTC
+);
+
+-- What the config said of titles, variants and prices at the last build that read it.
+create table if not exists raw.settings (
+    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; price
+    name varchar not null,              -- Old title, old variant, title, pattern of models (SQL `like`)
+    value varchar,                      -- New title, new variant, dimension; null for a price
+    input_price double,                 -- Price of a million input tokens
+    output_price double                 -- Price of a million output tokens
 );
 
 ---------- the memory benchmark

@@ -90,6 +90,10 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "update raw.memory_runs set created_at = coalesce(memory_runs.started_at,"
         " loads.started_at) from raw.loads where memory_runs.load_id = loads.load_id",
         "drop table if exists raw.memory_builds",
+        "alter table if exists raw.tasks drop column if exists primary_metric",
+        "alter table if exists raw.cases add column if not exists categories json",
+        "alter table if exists raw.cases add column if not exists"
+        " expectation_hash varchar",
     ),
 }
 """Schema version → the statements that lead to it."""

@@ -40,6 +40,10 @@ class Source:
     """More files of the same run of another tool."""
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
+    prompt_vars: tuple[str, ...] = ()
+    """Variables of promptfoo tests that are a part of the prompt."""
+    tag_keys: tuple[str, ...] | None = None
+    """Keys of metadata whose values become tags; ``None``: those with few texts."""
     redact: Callable[[bytes], bytes] = bytes
     """Redacts a part of a file; readers of other tools' files open them themselves."""
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlab.build import plan
+from promptlab.ingest.raw.requests import are_settings_kept
 
 if TYPE_CHECKING:
     import duckdb
+
+    from promptlab.settings import Settings
 
 _LAST_BUILD = """
     with
@@ -63,13 +66,13 @@ class LastBuild:
     """It ran the models, seeds and macros that are there now."""
 
 
-def last_build(con: duckdb.DuckDBPyConnection) -> LastBuild | None:
-    """The newest build; ``None`` where none was finished."""
+def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild | None:
+    """Return the newest build; ``None`` where none was finished."""
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None
     project_hash, has_all = row
     return LastBuild(
-        has_all=has_all,
+        has_all=has_all and are_settings_kept(con, settings),
         is_of_this_project=project_hash == plan.load().project_hash,
     )

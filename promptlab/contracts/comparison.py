@@ -63,6 +63,14 @@ class ScoreComparison(Contract):
     baseline_score: Share | None
     """Unweighted mean of the baseline's case scores over the pairs."""
     candidate_score: Share | None
+    unit: str | None = None
+    """Unit of what the dimension measures, such as ``ms`` or ``cost``; ``None``: it has
+    no other than its score."""
+    baseline_metric: float | None = None
+    """Mean of the baseline in this unit, over all its rounds."""
+    candidate_metric: float | None = None
+    measured: str | None = None
+    """Both means as people read them: ``3.5 s → 4.3 s``."""
     delta: float | None
     """Mean of candidate minus baseline."""
     ci_low: float | None

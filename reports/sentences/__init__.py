@@ -9,6 +9,7 @@ from promptlab.reports.sentences.checks import details
 from promptlab.reports.sentences.comparisons import (
     category_name,
     comparison,
+    from_to,
     note,
 )
 from promptlab.reports.sentences.evidence import evidence, measured
@@ -24,6 +25,7 @@ __all__ = [
     "details",
     "diagnosis",
     "evidence",
+    "from_to",
     "measured",
     "note",
 ]

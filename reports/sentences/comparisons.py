@@ -24,6 +24,20 @@ def comparison(speech: Speech, facts: Facts) -> str:
     return _verdict(speech, subject, facts)
 
 
+def from_to(speech: Speech, facts: Facts) -> str | None:
+    """Return what a dimension measured before and now, in its own unit."""
+    before, after = _metrics(speech, facts)
+    if before is None or after is None:
+        return None
+    return speech.text("changes.from_to", before=before, after=after)
+
+
+def _metrics(speech: Speech, facts: Facts) -> tuple[str | None, str | None]:
+    unit = facts.get("unit")
+    before, after = facts.get("baseline_metric"), facts.get("candidate_metric")
+    return speech.measure(before, unit), speech.measure(after, unit)
+
+
 def note(speech: Speech, row: Facts) -> str:
     """Return the sentence of a row of ``fct_comparison_notes``, without full stop."""
     facts = row["facts"]
@@ -60,12 +74,21 @@ def _verdict(speech: Speech, subject: str, facts: Facts) -> str:
             "comparison_part.interval", low=speech.points(low), high=speech.points(high)
         )
     )
+    before, after = _metrics(speech, facts)
+    if before is None or after is None:
+        group = "comparison_sentence"
+        before = speech.percent(facts["baseline_score"])
+        after = speech.percent(facts["candidate_score"])
+    else:
+        group = "comparison_measured"
+    if facts["verdict"] == "not_comparable":
+        group = "comparison_sentence"
     return speech.text(
-        f"comparison_sentence.{facts['verdict']}",
+        f"{group}.{facts['verdict']}",
         subject=subject,
         pairs=speech.text("comparison_pairs.cases", n=facts["n_pairs"]),
-        baseline=speech.percent(facts["baseline_score"]),
-        candidate=speech.percent(facts["candidate_score"]),
+        baseline=before,
+        candidate=after,
         delta=speech.points(facts["delta"]),
         interval=interval,
         p=_p_value(speech, facts),

@@ -94,6 +94,13 @@ class RunReading:
                 _write(metric, answer, lower=lower)
             yield from task.written()
         task.grade(directions=directions)
+        judges: dict[str, set[str]] = {}
+        for case in self._cases:
+            for metric in case.metrics:
+                if metric.evaluationModel:
+                    judges.setdefault(metric.title, set()).add(metric.evaluationModel)
+        for name, models in judges.items():
+            task.judge(name, ", ".join(sorted(models)))
         _write_totals(run, task)
         if run.testPassed is None and not run.metricsScores:
             task.warn(
@@ -165,6 +172,7 @@ def _case(case: TestCase, task: TaskWriter) -> CaseWriter:
         {key: value for key, value in context.items() if value is not None},
         golden=case.expectedOutput if case.turns is None else case.expectedOutcome,
         tags=[tag for tag in case.tags or [] if isinstance(tag, str)],
+        categories={k: v for k, v in case.about.items() if k != "id"},
     )
 
 

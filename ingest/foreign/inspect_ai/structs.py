@@ -30,6 +30,7 @@ class Scorer(Struct):
 
     name: str | None = None
     metrics: Any = None
+    options: Any = None
 
 
 class Generation(Struct):
@@ -75,6 +76,7 @@ class Eval(Struct, omit_defaults=True):
     task_version: Any = None
     created: str | None = None
     task_args: Raw = ABSENT
+    task_args_passed: Raw = ABSENT
     dataset: Dataset | None = None
     config: Config | None = None
     packages: dict[str, Any] | None = None

@@ -163,6 +163,7 @@ class Config(Struct):
 
     description: str | None = None
     evaluateOptions: Options | None = None
+    providers: Raw = ABSENT
 
 
 class Metadata(Struct):

@@ -14,13 +14,15 @@ renamed as (
 
         ---------- strings
         cluster,
+        expectation_hash,
 
         ---------- numerics
         position as case_position,
 
         ---------- json
         context,
-        tags
+        tags,
+        categories
 
     from source
 
@@ -37,13 +39,15 @@ of_memory as (
 
         ---------- strings
         conversation as cluster,
+        cast(null as string) as expectation_hash,
 
         ---------- numerics
         question_position as case_position,
 
         ---------- json
         context,
-        tags
+        tags,
+        {{ as_json("null") }} as categories
 
     from memory_questions
 

@@ -12,6 +12,9 @@ right_metrics as (
     select * from {{ ref('int_memory_right_metrics') }}
     where {{ in_this_build(column='run_id') }}
 ),
+primaries as (
+    select * from {{ ref('int_primary_metrics') }} where is_configured and {{ in_this_build() }}
+),
 
 judged_tasks as (
 
@@ -30,19 +33,25 @@ judged_tasks as (
 asked as (
 
     select
-        task_id,
-        dimension_id,
-        name,
-        scoring_mode,
-        dimension_position,
-        weight,
+        configs.task_id,
+        configs.dimension_id,
+        configs.name,
+        configs.scoring_mode,
+        configs.dimension_position,
+        -- the dimension that the config names is the whole score
+        case
+            when primaries.task_id is null then configs.weight
+            when configs.dimension_id = primaries.primary_metric then 1e0
+            else 0e0
+        end as weight,
         false as is_default,
-        target,
-        parameters
+        configs.target,
+        configs.parameters
 
     from configs
+    left join primaries using (task_id)
     -- what lies on no known scale is kept as the tool gave it, and never graded
-    where coalesce(is_graded, true)
+    where coalesce(configs.is_graded, true)
 
 ),
 
