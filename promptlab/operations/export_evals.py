@@ -72,7 +72,9 @@ _METRICS = f"""
 _LINES = f"""
     with of_rounds as ({_VALUES}),
     golden as (
-        select case_id, list(payload ->> '$.answer' order by baseline_position) as answers
+        select
+            case_id,
+            list(payload ->> '$.answer' order by baseline_position) as answers
         from staging.stg_tasks__baselines
         where task_id = $task_id and baseline_type = 'golden_answer'
             and payload ->> '$.answer' is not null

@@ -328,7 +328,7 @@ def add_a_memory_metric(checkout: Checkout) -> None:
     )  # fmt: skip
     recipe.edit(
         "dbt_project/macros/memory/memory_scores.sql",
-        ("        'exact_match':", "        'same_length': 'has_reference',\n        'exact_match':"),
+        ('    "exact_match":', '    "same_length": "has_reference",\n    "exact_match":'),
     )  # fmt: skip
     recipe.edit(
         "dbt_project/models/marts/memory/_memory__models.yml",

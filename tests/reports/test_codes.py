@@ -139,7 +139,7 @@ CODES: dict[str, list[Codes]] = {
     "direction": [of("higher_better", "lower_better")],
     "measure": [lambda: set(WHOLE_UNITS)],
     "measure_verdict": [of_model("fct_measure_comparisons", "verdict")],
-    "memory_metric": [lambda: set(re.findall(r"(?m)^        '(\w+)':", METRICS))],
+    "memory_metric": [lambda: set(re.findall(r'(?m)^    "(\w+)":', METRICS))],
     "memory_average": [of_model("fct_memory_scores", "average")],
     "memory_failed": [of_model("fct_memory_scores", "failed_calls")],
     "memory_operation": [of_model("fct_memory_timings", "operation")],

@@ -1,21 +1,20 @@
 {#- The scores that an answer gets: each is a column of `int_memory_answers_scored`, and the
     condition names the questions that count for it, answered or failed. They are dimensions
-    of the run in this order. -#}
-{% macro memory_metrics() %}
-    {%- set without_adversarial = "has_reference and coalesce(category, '') <> '5'" -%}
-    {{ return({
-        'locomo_f1': "(has_reference or coalesce(category, '') = '5')",
-        'token_f1': 'has_reference',
-        'exact_match': 'has_reference',
-        'contains_reference': 'has_reference',
-        'mem0_f1': without_adversarial,
-    }) }}
-{% endmacro %}
+    of the run in this order; a JSON object. -#}
+{% macro memory_metrics() -%}
+{
+    "locomo_f1": "(has_reference or coalesce(category, '') = '5')",
+    "token_f1": "has_reference",
+    "exact_match": "has_reference",
+    "contains_reference": "has_reference",
+    "mem0_f1": "has_reference and coalesce(category, '') <> '5'"
+}
+{%- endmacro %}
 
 {#- A row per metric, as a relation of one column. -#}
 {% macro memory_metric_rows() -%}
     (
-        {%- for metric in memory_metrics() %}
+        {%- for metric in fromjson(memory_metrics()) %}
         select
             '{{ metric }}' as metric,
             {{ loop.index0 }} as place
@@ -28,7 +27,7 @@
     name, and `{counts}` the condition under which a question counts. -#}
 {% macro by_memory_metric(metric, text) -%}
     case {{ metric }}
-        {%- for name, counts in memory_metrics().items() %}
+        {%- for name, counts in fromjson(memory_metrics()).items() %}
         when '{{ name }}' then {{ text | replace('{metric}', name) | replace('{counts}', counts) }}
         {%- endfor %}
     end

@@ -11,7 +11,7 @@ from {{ model }} as scored
 where
     status not in ('pass', 'fail', 'error', 'unevaluated')
     or exact_match = 1 and token_f1 <> 1
-    {%- for metric, counts in memory_metrics().items() %}
+    {%- for metric, counts in fromjson(memory_metrics()).items() %}
     or {{ metric }} is not null
     and ({{ metric }} not between 0 and 1 or is_failed or not ({{ counts }}))
     {%- endfor %}

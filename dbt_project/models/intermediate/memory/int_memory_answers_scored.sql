@@ -29,9 +29,9 @@ scored as (
 
     select
         answers.*,
-        {%- for metric, counts in memory_metrics().items() if metric != 'locomo_f1' %}
-        case when {{ counts }} then token_scores.{{ metric }} end as {{ metric }},
-        {%- endfor %}
+        {% for metric, counts in fromjson(memory_metrics()).items() if metric != 'locomo_f1' %}
+            case when {{ counts }} then token_scores.{{ metric }} end as {{ metric }},
+        {% endfor %}
         case
             when answers.is_failed then null
             when answers.category = '5' then {{ is_refusal('answers.predicted_answer') }}
@@ -86,9 +86,9 @@ final as (
         end as status,
 
         ---------- numerics
-        {%- for metric in memory_metrics() %}
-        {{ metric }},
-        {%- endfor %}
+        {% for metric in fromjson(memory_metrics()) %}
+            {{ metric }},
+        {% endfor %}
         right_score,
 
         ---------- booleans

@@ -13,13 +13,13 @@ counted as (
         run_id,
         task_id,
         test_index,
+        {% for metric, counts in fromjson(memory_metrics()).items() %}
+            count(*) filter (where {{ counts }}) as n_{{ metric }},
+            count(*) filter (where {{ counts }} and is_failed) as n_failed_{{ metric }},
+            {{ exact_sum(metric) }} as sum_{{ metric }},
+        {% endfor %}
         is_last_round,
-        coalesce(category, '(none)') as category,
-        {%- for metric, counts in memory_metrics().items() %}
-        count(*) filter (where {{ counts }}) as n_{{ metric }},
-        count(*) filter (where {{ counts }} and is_failed) as n_failed_{{ metric }},
-        {{ exact_sum(metric) }} as sum_{{ metric }}{{ ',' if not loop.last }}
-        {%- endfor %}
+        coalesce(category, '(none)') as category
 
     from answers
     group by run_id, task_id, test_index, is_last_round, coalesce(category, '(none)')

@@ -23,9 +23,9 @@ final as (
         status,
 
         ---------- numerics
-        {%- for metric in memory_metrics() %}
-        {{ metric }},
-        {%- endfor %}
+        {% for metric in fromjson(memory_metrics()) %}
+            {{ metric }},
+        {% endfor %}
         right_score,
 
         ---------- booleans

@@ -97,7 +97,7 @@ both_averages as (
 
     select
         'micro' as average,
-        averaged.*,
+        *,
         micro as exact_score,
         sqrt(
             greatest(
@@ -111,7 +111,7 @@ both_averages as (
 
     select
         'macro' as average,
-        averaged.*,
+        *,
         macro as exact_score,
         macro_sd / sqrt(cast(n_tasks as double)) as standard_error
     from averaged
