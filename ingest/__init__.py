@@ -13,7 +13,7 @@ from those below it (``make check`` proves it)::
     testsets/ pipelines analysis/ results/ scores memory/      one per format of ours
     checks, raw/          expectations as flat checks; raw tables, load log, writing
     reading/              bytes to records: limits, JSON, YAML, places, problems
-    files/, json_tokens   files found, cut into blocks, redacted; what JSON is made of
+    files/                files found, cut into blocks, redacted
 
 A format turns bytes into rows and problems, and knows no database.
 """

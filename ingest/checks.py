@@ -22,7 +22,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from promptlab.contracts.testset import TestCase
-from promptlab.ingest.reading.json_text import dump
+from promptlab.json_text.places import escape_pointer
+from promptlab.json_text.writing import compact
 from promptlab.patterns import mistyped_prefix, text_check, translate
 
 #: Characters of an expected object or list that a check repeats; a longer one stands in
@@ -152,7 +153,7 @@ class _CaseChecks:
         self, expected: Any, scope: str, step_id: str | None, field: str | None
     ) -> None:
         """Add the checks below one step's, the aggregation's or one field's value."""
-        base = "" if field is None else "/" + _escaped(field)
+        base = "" if field is None else "/" + escape_pointer(field)
         long_ones = _long_ones(expected)
         # Every check repeats these: the pointer, the field and the step.
         repeated = self._id_size + 2 * len(base) + len(step_id or "")
@@ -168,7 +169,7 @@ class _CaseChecks:
                 for key in reversed(value):
                     if key in self._ignored:
                         continue
-                    below = f"{pointer}/{_escaped(key)}"
+                    below = f"{pointer}/{escape_pointer(key)}"
                     if odd or key in ("", "*"):
                         stack.append((value[key], below, below, True))
                     else:
@@ -195,7 +196,7 @@ class _CaseChecks:
             text = "true" if value else "false"
             self.checks.append(ExpectationCheck(*place, "bool", text, text))
         else:
-            text = dump(value)
+            text = compact(value)
             number = _double(value)
             # a number beyond a double, which no testset has, is near no other
             is_beyond = number in (math.inf, -math.inf)
@@ -205,13 +206,14 @@ class _CaseChecks:
             )
 
     def _add_text(self, value: str, place: _Place) -> None:
-        written = dump(value)
+        written = compact(value)
         matcher, operand = text_check(value)
         mistyped = mistyped_prefix(value)
         if mistyped is not None:
             message = (
-                f"{dump(mistyped.written)} is no prefix, so the whole text is compared;"
-                f" did you mean {dump(mistyped.meant)}? If not, put literal: in front."
+                f"{compact(mistyped.written)} is not a prefix, so the whole text is"
+                f" compared; did you mean {compact(mistyped.meant)}? If not, put"
+                " literal: in front."
             )
             self._remark(place, "doubtful_prefix", message)
         if matcher == "regex":
@@ -245,20 +247,20 @@ class _CaseChecks:
         self.checks.append(ExpectationCheck(*place, "object", text, allowed=allowed))
 
     def _allowed(self, keys: Iterable[str]) -> str:
-        text = dump([*keys, *self._ignored_names])
+        text = compact([*keys, *self._ignored_names])
         self._spend(len(text))
         return text
 
     def _text_of(self, value: Any, long_ones: frozenset[int]) -> str:
         """Write an expected container, or a sentence about one that is too long."""
         if id(value) not in long_ones:
-            text = dump(value)
+            text = compact(value)
         else:
             kind, parts = ("a list", "elements")
             if isinstance(value, dict):
                 kind, parts = ("an object", "keys")
             size = f"{kind} of {len(value)} {parts}"
-            text = dump(f"{size}, too long to repeat here: see the test case")
+            text = compact(f"{size}, too long to repeat here: see the test case")
         self._spend(len(text))
         return text
 
@@ -275,13 +277,6 @@ class _CaseChecks:
     ) -> None:
         scope, step_id, _, _, pointer = place
         self.remarks.append(Remark(scope, step_id, pointer, code, message))
-
-
-def _escaped(key: str) -> str:
-    """Write a key as a part of a JSON Pointer."""
-    if "~" in key or "/" in key:
-        return key.replace("~", "~0").replace("/", "~1")
-    return key
 
 
 def _quoted(key: str) -> str:
@@ -303,7 +298,7 @@ _NONE: frozenset[int] = frozenset()
 
 def _long_ones(root: Any) -> frozenset[int]:
     """Return the ids of the containers below *root* whose text would be too long."""
-    if not isinstance(root, (dict, list)) or len(dump(root)) <= LONGEST_EXPECTED:
+    if not isinstance(root, (dict, list)) or len(compact(root)) <= LONGEST_EXPECTED:
         return _NONE
     order = [root]
     for container in order:  # grows while it is walked: parents before children

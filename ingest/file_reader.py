@@ -35,6 +35,7 @@ from promptlab.ingest.reading.limits import LIMIT_CODES, Limits
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.ingest.undated import LoadOrder, date_runs, undated_problem
+from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
     from promptlab.contracts.pipeline import Pipeline
@@ -190,7 +191,7 @@ class _Attempt:
         if self._kind == "testset":
             return False
         # a JSON list has no lines to go by
-        return file.head().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+        return file.head().removeprefix(BOM).lstrip()[:1] == b"["
 
     def _redacted(self, blocks: Iterable[Block]) -> Iterator[Block]:
         for block in blocks:
@@ -314,27 +315,20 @@ class _Attempt:
         if self._kind not in TOOLS:
             return known.find(*versions)
         at_path = known.find(*versions[1::2])
-        if at_path is not None and not self._is_copy_of_nothing(at_path, source):
+        if at_path is not None and not self._is_copy_of_nothing(at_path):
             return at_path
         before = known.find(*versions[::2])
         if before is None or before.status in {"rejected", "purged"}:
             return before
         if before.status == "skipped" and not before.runs:
-            return None if self._is_copy_of_nothing(before, source) else before
+            return before
         return before if known.are_live(before.runs) else None
 
-    def _is_copy_of_nothing(self, before: Outcome, source: Source) -> bool:
-        """Whether it was left out for another file's version of a run that has gone."""
-        if before.status != "skipped":
+    def _is_copy_of_nothing(self, before: Outcome) -> bool:
+        """Return whether it was skipped as a copy of runs that are gone since."""
+        if before.status != "skipped" or not before.runs:
             return False
-        runs = self._reader.known.runs
-        if before.runs:
-            return runs.keys().isdisjoint(before.runs)
-        # loads of earlier versions do not say which runs they left out
-        told = {p.message for p in before.problems if p.code == "copy_of_run"}
-        uri = before.uri or source.uri
-        there = {copy_problem(uri, run.uri).message for run in runs.values()}
-        return bool(told) and told.isdisjoint(there)
+        return self._reader.known.runs.keys().isdisjoint(before.runs)
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
         testset = self._reader.testset

@@ -6,15 +6,12 @@ golden answer is flattened. The tolerance is the dimension's, so no check carrie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from promptlab.contracts.golden import golden_alternatives
 from promptlab.ingest.checks import Flattener
-from promptlab.ingest.reading.json_text import parse
-
-if TYPE_CHECKING:
-    import duckdb
+from promptlab.json_text.reading import parse_all
 
 MATCH_RULE = "json"
 """What ``parameters.match_rule`` of a dimension says where answers are flattened."""
@@ -51,7 +48,7 @@ def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
     rows = columns.values()
     numbers: dict[str, int] = {}
     for case_id, baseline_id, payload in baselines:
-        for answer in golden_alternatives(parse(payload, strict=False)):
+        for answer in golden_alternatives(parse_all(payload)[0]):
             golden_no = numbers[case_id] = numbers.get(case_id, 0) + 1
             for check_no, check in enumerate(flattener.flatten_value(answer)):
                 row = (
@@ -77,26 +74,3 @@ _COLUMNS = (
     "number",
     "length",
 )
-
-
-def golden_checks_of_live_tasks(
-    con: duckdb.DuckDBPyConnection,
-) -> Iterable[dict[str, list[Any]]]:
-    """Yield the checks of tasks that were loaded before golden answers were flattened.
-
-    Args:
-        con: A connection to a warehouse with baselines and dimensions.
-    """
-    tasks: dict[tuple[int, str], list[GoldenAnswer]] = {}
-    for load_id, task_id, *baseline in con.execute(
-        "select load_id, task_id, case_id, baseline_id, payload from raw.baselines"
-        " where type = 'golden_answer' and task_id in (select task_id"
-        " from raw.dimension_configs where parameters ->> 'match_rule' = ?)"
-        " order by task_id, case_id, position",
-        [MATCH_RULE],
-    ).fetchall():
-        tasks.setdefault((load_id, task_id), []).append(GoldenAnswer(*baseline))
-    for (load_id, task_id), baselines in tasks.items():
-        columns = golden_checks(baselines)
-        count = len(columns["case_id"])
-        yield {"load_id": [load_id] * count, "task_id": [task_id] * count, **columns}

@@ -11,9 +11,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlab.errors import nearest
 from promptlab.ingest.raw.rows import Reading, Reference
-from promptlab.ingest.reading.json_messages import nearest, shown
 from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.writing import shown
 from promptlab.seeds import default_dimensions
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.ingested import FileLoad
-from promptlab.ingest.reading.json_messages import shown
 from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.writing import shown
 
 CODE = "id_in_two_files"
 

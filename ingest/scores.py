@@ -10,6 +10,7 @@ import polars as pl
 from pydantic import BaseModel
 
 from promptlab.contracts.scores import ScoreRecord
+from promptlab.errors import nearest
 from promptlab.ingest.files.blocks import Block
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
 from promptlab.ingest.reading.checked_columns import (
@@ -20,13 +21,18 @@ from promptlab.ingest.reading.checked_columns import (
     names,
     texts,
 )
-from promptlab.ingest.reading.contract_faults import Fault
 from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.json_messages import nearest, shown
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.seen_ids import Id, SeenIds
-from promptlab.ingest.reading.struct_records import StructRecords, Table, record_batches
-from promptlab.ingest.reading.unknown_keys import UnknownKeys
+from promptlab.ingest.reading.records import (
+    Id,
+    SeenIds,
+    StructRecords,
+    Table,
+    UnknownKeys,
+    record_batches,
+)
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
 

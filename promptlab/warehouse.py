@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.errors import NothingToDo
+from promptlab.errors import NothingToDo, PromptlabError
 from promptlab.warehouse_file import WarehouseFile
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from promptlab.build.record import LastBuild
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
+    from promptlab.contracts.gate import GateResult
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
     from promptlab.reports.edition import Edition
@@ -296,6 +297,101 @@ class Warehouse(WarehouseFile):
         from promptlab.history.comparisons import set_baseline
 
         set_baseline(self, task)
+
+    def runs(self, title: str | None = None) -> pl.DataFrame:
+        """Return the results of the warehouse, the newest first, a row each.
+
+        Args:
+            title: only those of this title.
+        """
+        return self._of_title(
+            "select tasks.*, summaries.* exclude (task_id)"
+            " from marts.dim_tasks as tasks"
+            " inner join marts.fct_task_summaries as summaries using (task_id)",
+            title,
+            "tasks.created_at desc, tasks.task_id desc",
+        )
+
+    def trends(
+        self, title: str | None = None, measure: str = "overall_score"
+    ) -> pl.DataFrame:
+        """Return one number of every result over time (``marts.fct_trends``).
+
+        Args:
+            title: only the results of this title.
+            measure: what to follow, such as ``pass_rate`` or ``cost_total``.
+        """
+        return self._of_title(
+            "from (from marts.fct_trends where measure = $1)",
+            title,
+            "title, variant, subject nulls first, task_number",
+            measure,
+        )
+
+    def leaderboard(self, title: str | None = None) -> pl.DataFrame:
+        """Return models and prompt versions by score (``marts.fct_leaderboard``).
+
+        Args:
+            title: only those of this title.
+        """
+        return self._of_title(
+            "from marts.fct_leaderboard",
+            title,
+            "title, testset_id, score_rank nulls last, variant, prompt_version",
+        )
+
+    def flaky(self, title: str | None = None) -> pl.DataFrame:
+        """Return cases that pass and fail by chance (``marts.fct_flaky_cases``).
+
+        Args:
+            title: only those of this title.
+        """
+        return self._of_title(
+            "from marts.fct_flaky_cases",
+            title,
+            "abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant",
+        )
+
+    def gate(self, run: str = "latest", *, lang: str | None = None) -> list[GateResult]:
+        """Return the gate's decision for each result of a run.
+
+        Args:
+            run: the id of a run or a result, a title, a loaded file, ``previous`` or
+                ``latest``: what was loaded last.
+            lang: language of the sentences, ``zh`` or ``en``.
+        """
+        from promptlab.history.gate import judge
+        from promptlab.reports.gate.policy import load_policy
+
+        policy = load_policy(self.settings.policy)
+        return judge(self, run, policy, lang=lang or self.settings.lang)
+
+    def _of_title(
+        self, query: str, title: str | None, order: str, *parameters: Any
+    ) -> pl.DataFrame:
+        if title is not None:
+            parameters = (*parameters, title)
+            query = f"from ({query}) as found where title = ${len(parameters)}"
+            order = order.replace("tasks.", "")
+        return self.sql(f"{query} order by {order}", parameters)
+
+    def __repr__(self) -> str:
+        """Return the file and what it contains, without opening a missing file."""
+        if not self.settings.db.exists():
+            return f"Warehouse({str(self.settings.db)!r}, empty)"
+        try:
+            with self.built() as con:
+                row = con.execute(
+                    "select count(*), count(distinct title), max(created_at)::date"
+                    " from marts.dim_tasks"
+                ).fetchone()
+        except PromptlabError as error:
+            return f"Warehouse({str(self.settings.db)!r}, {error})"
+        n_results, n_titles, newest = row or (0, 0, None)
+        return (
+            f"Warehouse({str(self.settings.db)!r}, {n_results} results of {n_titles}"
+            f" titles, newest {newest})"
+        )
 
     def sql(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """Run one read-only query over the whole warehouse.

@@ -36,6 +36,7 @@ from promptlab.reports.run import (
     to_run_html,
     worst,
 )
+from promptlab.reports.title import read_title, to_title_html
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,6 +55,9 @@ _OF_ONE_PAGE = (
 
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""
+
+TITLES = "titles"
+"""Folder of the pages of titles below the output folder, one per title."""
 
 RUNS = "runs"
 """Folder of the pages of runs below the output folder, one per title."""
@@ -105,6 +109,7 @@ def write_all(
             # an older page would pass for the current one
             remove_file(out, page)
 
+    task_ids = list(task_ids)
     of_memory = memory_runs(con)
     for task_id in task_ids:
         on_report(task_id)
@@ -128,6 +133,12 @@ def write_all(
             partial(
                 write_task, con, task_id, out, edition, formats=formats, index=True
             ),
+        )
+    for title in titles_of(con, task_ids):
+        attempt(
+            title,
+            f"{TITLES}/{folder_name(title)}/{PAGE}",
+            partial(write_title, con, title, out, edition, index=True),
         )
     for title in titles_with_variants(con):
         attempt(
@@ -230,6 +241,27 @@ def write_run(
     return [write_file(out, folder, PAGE, page.encode())]
 
 
+def write_title(
+    con: duckdb.DuckDBPyConnection,
+    title: str,
+    out: Path,
+    edition: Edition,
+    *,
+    index: bool = False,
+) -> list[Path]:
+    """Write the page of a title to ``out/titles/<title>/``; return it."""
+
+    def link(task_id: str) -> str | None:
+        folder = folder_name(task_id)
+        exists = (out / folder / PAGE).is_file()
+        return f"../../{quote(folder)}/{PAGE}" if exists else None
+
+    view = read_title(con, title, link, edition)
+    page = to_title_html(view, edition, index=f"../../{INDEX}" if index else None)
+    folder = f"{TITLES}/{folder_name(title)}"
+    return [write_file(out, folder, PAGE, page.encode())]
+
+
 @dataclass(frozen=True)
 class TitleDecision:
     """What the gate says of the tasks of one title."""
@@ -272,6 +304,16 @@ def decisions(
             folder = f"{RUNS}/{folder_name(title)}"
         found.append(TitleDecision(gate, len(of_title), out / folder / PAGE))
     return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
+
+
+def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[str]:
+    """Return the titles of these tasks, sorted."""
+    found = con.execute(
+        "select distinct title from marts.dim_tasks"
+        " where task_id in (select unnest($tasks)) order by title",
+        {"tasks": list(task_ids)},
+    )
+    return [str(row[0]) for row in found.fetchall()]
 
 
 _NEWEST = """
@@ -328,7 +370,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
     index = read_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
-        run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
+        title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,
     )

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 import msgspec
 import polars as pl
 
-from promptlab.ingest.json_tokens import STRINGS
 from promptlab.ingest.reading.checked_columns import texts
+from promptlab.json_text.places import STRINGS
 from promptlab.patterns import translate
 
 # Only an escape or a named group has another spelling; in JSON, too, an escape has a
@@ -41,9 +41,8 @@ def spellings(
         invalid pattern has null. Null where there would be nothing in the object.
     """
     found: list[str | None] = [None] * len(payloads)
-    with_patterns = ["rules", *(["golden_answer"] if are_answers_patterns else [])]
-    may_have = types.is_in(with_patterns)
-    if not may_have.any():
+    may_have = types == "golden_answer"
+    if not are_answers_patterns or not may_have.any():
         return texts(found)
     for row in (payloads.str.contains(_SUSPECT) & may_have).arg_true():
         spelled = dict(_spelled(set(_candidates(payloads[row]))))

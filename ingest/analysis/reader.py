@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from json import JSONDecodeError
 from typing import Any
 
@@ -21,15 +22,13 @@ from promptlab.ingest.analysis.warnings import (
 )
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading.checked_columns import zone_message
-from promptlab.ingest.reading.contract_faults import Fault
 from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.json_messages import shown
-from promptlab.ingest.reading.json_syntax import syntax_problem
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.reading.struct_records import StructRecords
-
-_BOM = b"\xef\xbb\xbf"
+from promptlab.ingest.reading.problems import CountedProblems, Problem
+from promptlab.ingest.reading.records import StructRecords, broken_document
+from promptlab.json_text.places import BOM
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 
 
 def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
@@ -40,18 +39,19 @@ def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
         limits: How large what is in it may be.
 
     Returns:
-        Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``golden_checks``,
+        Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``rules``,
+        ``golden_checks``,
         ``dimension_configs``, in columns; every fault with JSON Pointer, line and
         column.
     """
-    document = AnalysisDocument(data.removeprefix(_BOM))
+    document = AnalysisDocument(data.removeprefix(BOM))
     cases = StructRecords(TestCaseBundle, "case_id", limits)
     with no_garbage_collection():
         try:
             parts = document.read(cases)
             head = read_head(parts, limits)
         except JSONDecodeError as error:
-            return _rejected([syntax_problem(error, error.doc)])
+            return _rejected([broken_document(error.doc)])
         except HeadFaults as error:
             problems = [document.problem(each, error.task_id) for each in error.faults]
             cases.judge_all()
@@ -71,10 +71,15 @@ def _read_cases(
     _leave_out_twins(cases)
     _drop_twin_rounds(cases)
     zoneless: list[tuple[int, int]] = []
-    rows = cases.build(lambda good: task_rows(head, good, limits, zoneless))
+    slips: list[tuple[int, Fault]] = []
+    rows = cases.build(lambda good: task_rows(head, good, limits, zoneless, slips))
+    unusable = CountedProblems(_with_count)
+    for row, slip in slips:
+        unusable.add((slip.code, slip.message), partial(cases.problem, row, slip))
     warnings = [
         *unknown_keys(document, parts, head, cases),
         *head_warnings(document, head),
+        *unusable.problems(),
     ]
     if zoneless:
         (row, place), message = zoneless[0], zone_message(len(zoneless))
@@ -88,6 +93,10 @@ def _read_cases(
         keys=[("task", head.task_id)],
         references=testset_references(document, head),
     )
+
+
+def _with_count(_: object, first: Problem, count: int) -> str:
+    return first.message + (f" (here and in {count - 1} more)" if count > 1 else "")
 
 
 def _rejected(problems: list[Problem], cases: int = 0) -> Reading:

@@ -16,16 +16,16 @@ from promptlab.contracts.analysis_input import (
     TestCaseBundle,
     TestTaskMeta,
 )
+from promptlab.errors import nearest
 from promptlab.ingest.analysis.document import AnalysisDocument
 from promptlab.ingest.analysis.head import AnalysisHead
 from promptlab.ingest.raw.rows import Reference
 from promptlab.ingest.reading.checked_columns import zone_message
-from promptlab.ingest.reading.contract_faults import Fault
-from promptlab.ingest.reading.json_messages import nearest, shown
-from promptlab.ingest.reading.json_places import Key
 from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.reading.struct_records import StructRecords
-from promptlab.ingest.reading.unknown_keys import UnknownKeys
+from promptlab.ingest.reading.records import StructRecords, UnknownKeys
+from promptlab.json_text.places import Key
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 from promptlab.seeds import builtin_scorers
 
 _ROOM: dict[type[BaseModel], str] = {
@@ -58,7 +58,7 @@ def unknown_keys(
         for key in keys:
             fault = Fault((*way, key), "unknown_key", "")
             place = partial(document.problem, fault, None, "warning")
-            unknown.see(model, key, place)
+            unknown.add(model, key, place)
 
     see(AnalysisInput, (m for m in members if m not in AnalysisInput.model_fields))
     task = head.contract.task
@@ -81,7 +81,7 @@ def _said(model: type[BaseModel], key: str) -> str:
 
 def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Problem]:
     """Warn of scorers that look misspelled, and of a time without a zone."""
-    found = []
+    found = list(head.warnings)
     known = builtin_scorers()
     for place, each in enumerate(head.contract.dimensions):
         scorer = each.parameters.get("scorer", each.dimension_id)

@@ -12,6 +12,7 @@ import msgspec
 
 from promptlab.contracts.times import in_utc, read_time
 from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.writing import compact
 
 T = TypeVar("T")
 
@@ -20,7 +21,6 @@ _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """Stands for a member that is not there."""
 _NOTHING = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
-_encode = msgspec.json.Encoder().encode
 
 
 class Refused(Exception):
@@ -72,7 +72,7 @@ def _with_null(data: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 def text(value: Any) -> str:
     """JSON of a value, compact; a text stays JSON, in quotes."""
-    return _encode(value).decode()
+    return compact(value)
 
 
 def raw_text(raw: msgspec.Raw) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from promptlab.ingest.files.blocks import TooLong, blocks
 from promptlab.ingest.files.input_file import InputFile
 from promptlab.ingest.foreign.documents import Refused
+from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
@@ -49,7 +50,7 @@ def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes
             raise Refused(source.limits.record_too_large(block.size, number + 1))
         redacted = source.redact(block)
         if number == 0:
-            redacted = redacted.removeprefix(b"\xef\xbb\xbf")
+            redacted = redacted.removeprefix(BOM)
         for line in redacted.split(b"\n")[: None if redacted[-1:] != b"\n" else -1]:
             number += 1
             if line.strip():

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
 
-from promptlab.ingest.json_tokens import members
+from promptlab.json_text.places import BOM, members
 
 _ZIP = b"PK\x03\x04"
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
@@ -28,7 +28,7 @@ class Head:
     """
 
     def __init__(self, data: bytes) -> None:
-        self.data = data.removeprefix(b"\xef\xbb\xbf")
+        self.data = data.removeprefix(BOM)
 
     @property
     def is_zip(self) -> bool:

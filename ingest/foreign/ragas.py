@@ -70,7 +70,7 @@ _LOWER = frozenset({"noise_sensitivity"})
 def recognise(head: Head) -> str | None:
     """By the columns of a Ragas sample; metrics may have any name."""
     # an object somewhere in a file is no row of it
-    is_json = head.data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    is_json = head.data.lstrip().startswith(b"{")
     keys = head.keys if is_json else frozenset()
     for form, columns in (("csv", head.columns), ("jsonl", keys)):
         for asked, beside in _ASKED.items():

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 7
-# 1  first version
-# 2  requested comparisons, what was built, what each load brought, purged loads
-# 3  runs of other tools: their verdicts, assertions, scores and totals
-# 4  golden answers that are compared as JSON are flattened
-# 5  which files one call read
-# 6  variants, branches and commits, what judged; what a call said of its files
-# 7  judges, hashes of expectations, what the config says of titles and prices;
-#    memory runs are tasks, too
+SCHEMA_VERSION = 1
+
+UPGRADES: dict[int, tuple[str, ...]] = {}
+"""Schema version → the statements that lead to it from the one before.
+
+``raw.sql`` runs after them and creates the tables that are new, so a statement changes
+only tables that may exist: ``alter table if exists``."""
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids looked for in it."""
@@ -98,6 +96,7 @@ RAW_TABLES = (
     RawTable("cases", _TASK, key=("case_id",), parent="tasks", records=_OF_ANALYSES),
     RawTable("rounds", _TASK, parent="cases", records=_OF_OTHERS),
     RawTable("baselines", _TASK),
+    RawTable("rules", _TASK),
     RawTable("golden_checks", _TASK),
     RawTable("dimension_configs", _TASK),
     RawTable("judges", _TASK),

@@ -238,7 +238,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
         is_last,
     ) in con.execute(
         "select load_id, kind, source_name, file_uri, sha256, testset_override,"
-        " coalesce(read_with, 'redact=off'), status, rows_loaded, rows_rejected,"
+        " read_with, status, rows_loaded, rows_rejected,"
         " runs, objects, load_id = max(load_id) over (partition by file_uri)"
         " from raw.loads order by load_id"
     ).fetchall():

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from promptlab.contracts.base import JsonObject
-from promptlab.ingest.reading.json_places import Key
+from promptlab.json_text.places import Key
 
 EMPTY = msgspec.Raw(b"{}")
 NULL = msgspec.Raw(b"null")

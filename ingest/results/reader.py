@@ -17,13 +17,10 @@ from pydantic import BaseModel
 from promptlab.contracts.evaluation import EvaluationRecord
 from promptlab.ingest.files.blocks import Block
 from promptlab.ingest.raw.rows import Reading, Rows
-from promptlab.ingest.reading.contract_faults import Fault
 from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.json_messages import shown
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.struct_records import StructRecords, record_batches
+from promptlab.ingest.reading.records import StructRecords, UnknownKeys, record_batches
 from promptlab.ingest.reading.structs import Members
-from promptlab.ingest.reading.unknown_keys import UnknownKeys
 from promptlab.ingest.results.rows import (
     TASK_FIELDS,
     ResultRows,
@@ -31,6 +28,8 @@ from promptlab.ingest.results.rows import (
     task_columns,
 )
 from promptlab.ingest.results.so_far import ResultsSoFar, TaskSoFar
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 
 
 def result_batches(
@@ -150,7 +149,7 @@ def _note_zoneless(
         if zoneless:
             fault = Fault((name,), "time_without_zone", "")
             first = partial(records.problem, zoneless[0], fault)
-            so_far.zoneless.see(name, first, len(zoneless))
+            so_far.zoneless.add(name, first, len(zoneless))
 
 
 def _add_task(

@@ -19,7 +19,7 @@ from promptlab.ingest.reading.checked_columns import (
     texts,
     times,
 )
-from promptlab.ingest.reading.struct_records import StructRecords, Table
+from promptlab.ingest.reading.records import StructRecords, Table
 from promptlab.ingest.results.so_far import ResultsSoFar
 
 TASK_FIELDS = (

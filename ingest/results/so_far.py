@@ -12,9 +12,8 @@ from datetime import datetime
 
 from promptlab.ingest.raw.rows import Reference
 from promptlab.ingest.reading.checked_columns import zone_message
-from promptlab.ingest.reading.notes import SaidOnce
-from promptlab.ingest.reading.problems import Problem
-from promptlab.ingest.reading.seen_ids import Id, SeenIds
+from promptlab.ingest.reading.problems import CountedProblems, Problem
+from promptlab.ingest.reading.records import Id, SeenIds
 
 
 @dataclass
@@ -39,7 +38,9 @@ class ResultsSoFar:
         self._counts: dict[str, dict[str, int]] = {}
         self._tags: dict[Id, dict[str, None]] = {}
         self._inputs: dict[Id, str] = {}
-        self.zoneless = SaidOnce(lambda _name, _first, count: zone_message(count))
+        self.zoneless = CountedProblems(
+            lambda _name, _first, count: zone_message(count)
+        )
         """Times without a zone, by their field."""
 
     def count(self, task_id: str, case_id: str) -> int:

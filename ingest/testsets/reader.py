@@ -22,14 +22,13 @@ from promptlab.ingest.checks import (
 from promptlab.ingest.files.blocks import Block
 from promptlab.ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.json_messages import shown
-from promptlab.ingest.reading.json_places import Keys, keys
-from promptlab.ingest.reading.json_text import canonical, dump
 from promptlab.ingest.reading.jsonl import Rejected, read_records
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.testsets.records import CaseRecord, read_case
 from promptlab.ingest.testsets.step_references import StepReferences, pipelines_of
+from promptlab.json_text.places import Keys, keys_of
+from promptlab.json_text.writing import canonical, compact, shown
 
 __all__ = [
     "NameParts",
@@ -259,9 +258,9 @@ class _TestsetRows:
                 _json(case.tags, "[]"),
                 _json(case.inputs),
                 _json(case.step_inputs),
-                None if case.batch_items is None else dump(case.batch_items),
+                None if case.batch_items is None else compact(case.batch_items),
                 _json(case.expected_outputs),
-                None if aggregation is None else dump(aggregation),
+                None if aggregation is None else compact(aggregation),
                 _json(case.intermediate_expectations),
                 _json(case.evaluation_config),
                 record.text,
@@ -325,7 +324,7 @@ _SOURCES = {
 
 def _place_of(remark: Remark, record: CaseRecord) -> Keys:
     """Return the way, in the record as written, to what a remark is about."""
-    below = keys(remark.pointer)
+    below = keys_of(remark.pointer)
     if remark.scope == "final" and below and below[0] in record.fields_at:
         return (record.fields_at[below[0]], *below[1:])
     step = () if remark.step_id is None else (remark.step_id,)
@@ -333,4 +332,4 @@ def _place_of(remark: Remark, record: CaseRecord) -> Keys:
 
 
 def _json(value: Any, empty: str = "{}") -> str:
-    return dump(value) if value else empty
+    return compact(value) if value else empty

@@ -17,11 +17,11 @@ from pydantic import ValidationError
 
 from promptlab.contracts.testset import EvaluationOptions, TestCase
 from promptlab.ingest.checks import ExpectationCheck
-from promptlab.ingest.reading.contract_faults import Fault, faults
-from promptlab.ingest.reading.json_places import Keys
+from promptlab.ingest.reading.contract_faults import faults
 from promptlab.ingest.reading.jsonl import Record
-from promptlab.ingest.reading.notes import problem_at
-from promptlab.ingest.reading.problems import Problem, Severity
+from promptlab.ingest.reading.problems import Problem, Severity, problem_at
+from promptlab.json_text.places import Keys
+from promptlab.json_text.reading import Fault
 
 PIPELINE_FIELDS = (
     "inputs",

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
-from promptlab.ingest.reading.json_messages import nearest, shown
+from promptlab.errors import nearest
 from promptlab.ingest.testsets.records import CaseRecord
+from promptlab.json_text.writing import shown
 
 _SUFFIXES = (".jsonl", ".ndjson", ".json")
 

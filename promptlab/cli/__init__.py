@@ -45,6 +45,7 @@ COMMANDS = {
     "leaderboard": "leaderboard",
     "memory": "memory",
     "send": "send",
+    "digest": "digest",
     "query": "query",
     "export": "export",
     "publish": "publish",

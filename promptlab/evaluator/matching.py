@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from promptlab.evaluator.json_values import escape_pointer, searchable_text
+from promptlab.json_text.places import escape_pointer
+from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.patterns import text_check, translate
 
 Status = Literal["pass", "fail", "unevaluated"]
@@ -210,6 +211,13 @@ def unexpected_keys(
 ) -> list[str]:
     """Return the keys that ``strict_mode`` forbids in one object, sorted."""
     return sorted(actual.keys() - expected.keys() - options.ignore)
+
+
+def searchable_text(value: Any) -> str | None:
+    """Return the text that ``contains:`` and ``regex:`` search; None for null."""
+    return (
+        value if value is None or isinstance(value, str) else compact_as_duckdb(value)
+    )
 
 
 def numbers_match(expected: float, actual: float, tolerance: float) -> bool:

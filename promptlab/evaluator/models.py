@@ -9,9 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from promptlab.contracts.rules import KEY_TYPES, RULE_VALUES
 from promptlab.contracts.times import in_utc
 from promptlab.errors import InputError, UsageError
-from promptlab.evaluator.json_values import compact_text, copy_json, parse_json
+from promptlab.json_text.reading import copy_json, parse_as_duckdb
+from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.patterns import translate
 
 ResultStatus = Literal["pass", "fail", "error", "unevaluated"]
@@ -20,43 +22,6 @@ INTERMEDIATE: Final = "_intermediate_evaluation"
 AGGREGATION: Final = "_aggregation_evaluation"
 FINAL: Final = "_final_evaluation"
 """Keys of ``step_outputs`` under which a result keeps the verdict of each scope."""
-
-RULE_VALUES: Final = {
-    "contains": "texts",
-    "not_contains": "texts",
-    "contains_any": "texts",
-    "regex": "pattern",
-    "starts_with": "texts",
-    "ends_with": "texts",
-    "equals": "value",
-    "allowed_values": "values",
-    "max_chars": "count",
-    "min_chars": "count",
-    "max_tokens": "count",
-    "non_empty": "nothing",
-    "is_json": "nothing",
-    "required_keys": "keys",
-}
-"""Every kind of rule, and what its ``value`` must be."""
-
-KEY_TYPES: Final = {
-    "string": "text",
-    "str": "text",
-    "text": "text",
-    "number": "number",
-    "float": "number",
-    "integer": "integer",
-    "int": "integer",
-    "boolean": "bool",
-    "bool": "bool",
-    "array": "array",
-    "list": "array",
-    "object": "object",
-    "dict": "object",
-    "null": "null",
-    "any": "any",
-}
-"""What ``required_keys`` may call the type of a key, and the JSON type it means."""
 
 _VALUE_WORDS: Final = {
     "texts": "a non-empty text or a list of them",
@@ -309,7 +274,7 @@ class EvaluationResult:
 
     def to_json(self) -> str:
         """Return the result as one line of JSON, no digit of a number lost."""
-        return compact_text(copy_json(self.to_dict(), "result"))
+        return compact_as_duckdb(copy_json(self.to_dict(), "result"))
 
     @classmethod
     def from_json(cls, text: str) -> EvaluationResult:
@@ -318,7 +283,7 @@ class EvaluationResult:
         Raises:
             InputError: It is no evaluation result.
         """
-        data = parse_json(text)
+        data = parse_as_duckdb(text)
         names = {entry.name for entry in fields(cls)}
         needed = {"sample_id", "entity_type", "entity_id", "variant"}
         if not isinstance(data, dict) or not needed <= data.keys() <= names:

@@ -45,26 +45,13 @@ _OF_BATCHES = {
 
 @cache
 def of_models() -> dict[str, PurgeRule]:
-    """``schema.table`` → what of it goes, of all tables that outlive a build.
-
-    A mart that is a view may still be the table of an earlier version; one of the
-    memory benchmark, as its name says, has the run's id as that of the task.
-    """
-    nodes = plan.load().nodes
-    of_task, of_run = ("task_id", _OF_TASKS), ("run_id", _OF_TASKS)
-    once_tables = {
-        f"{node.schema}.{node.name}": PurgeRule(
-            (of_run if "_memory_" in node.name else of_task,)
-        )
-        for node in nodes
-        if node.kind == "view" and node.schema == "marts"
-    }
-    return once_tables | {
+    """``schema.table`` → the rows that a purge deletes."""
+    return {
         f"{node.schema}.{node.name}": PurgeRule(
             owners=((node.key, _OF_BATCHES[node.batch, node.key]),),
             mentions=tuple((column, _OF_TASKS) for column in node.mentions),
         )
-        for node in nodes
+        for node in plan.load().nodes
         if node.key is not None and node.batch is not None
     }
 

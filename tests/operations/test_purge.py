@@ -48,28 +48,6 @@ def test_a_purged_text_is_in_no_byte_of_the_folder_and_in_no_row(run, warehouse)
     assert [p.name for p in db.parent.iterdir()] == ["w.duckdb"]
 
 
-def test_a_table_of_an_earlier_version_loses_its_rows_too(warehouse):
-    """What is a view now was a table then, and no build has been there since."""
-    with warehouse.writable() as con:
-        con.execute("drop view marts.fct_assertions; drop view marts.fct_check_results")
-        con.execute(
-            "create table marts.fct_check_results as"
-            " select unnest([$1, $2]) as task_id, 'text' as actual",
-            [DOOMED, LONE],
-        )
-        con.execute("drop view marts.fct_memory_answers")
-        con.execute(
-            "create table marts.fct_memory_answers as"
-            " select unnest([$1, 'another']) as run_id, 'a' as task_id",
-            [DOOMED_RUN],
-        )
-    found = purge(warehouse, tasks=[DOOMED, DOOMED_RUN])
-    assert found.unknown == []
-    after = contents(warehouse.settings.db)
-    assert after["marts.fct_check_results"] == [(LONE, "text")]
-    assert after["marts.fct_memory_answers"] == [("another", "a")]
-
-
 def test_a_purge_keeps_every_row_of_the_others(warehouse):
     db = warehouse.settings.db
     before = contents(db)

@@ -296,10 +296,6 @@ def add_an_input_format(checkout: Checkout) -> None:
         (f"SCHEMA_VERSION = {SCHEMA_VERSION}", f"SCHEMA_VERSION = {SCHEMA_VERSION + 1}"),
         ("RAW_TABLES = (\n", GLOSSARY_LINE),
     )  # fmt: skip
-    recipe.edit(
-        "ingest/raw/upgrades.py",
-        ("    4: (),\n", f"    4: (),\n    {SCHEMA_VERSION + 1}: (),\n"),
-    )
     staging = "dbt_project/models/staging"
     recipe.append(
         f"{staging}/_raw__sources.yml",

@@ -72,7 +72,7 @@ Promise.all([375, 768, 1280].map(width => new Promise(done => {
   f.onload = () => {
     const d = f.contentDocument, boxes = [], range = d.createRange();
     const words = d.createTreeWalker(d.body, NodeFilter.SHOW_TEXT);
-    const seen = e => e.checkVisibility() && !e.closest('.sr, .skip, svg, select, script, .numbers thead');
+    const seen = e => e.checkVisibility() && !e.closest('.sr, .skip, svg, select, script, .numbers thead, .drawn-rows thead');
     const add = (owner, rect) => {
       const inset = rect.height / 4;
       if (rect.width > 2 && rect.height > 4)

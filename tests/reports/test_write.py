@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from email import message_from_bytes
 from email.policy import default
+from urllib.parse import unquote
 
 import pytest
 
@@ -32,7 +33,8 @@ def test_a_task_gets_its_folder_and_all_an_index(write, tmp_path):
         f"{TASK_ID}/junit.xml",
         f"{TASK_ID}/cases.csv",
     ]
-    assert names[5:] == ["index.html"]
+    assert [name.split("/")[-1] for name in names[5:]] == ["report.html", "index.html"]
+    assert names[5].startswith("titles/")
     assert all(file.stat().st_size > 0 for file in files)
 
 
@@ -64,7 +66,7 @@ def test_the_index_links_to_the_reports_that_are_there(write, tmp_path):
     index = (tmp_path / "out" / "index.html").read_text("utf-8")
     assert f'href="{TASK_ID}/report.html"' in index
     for link in [part.split('"')[0] for part in index.split('href="')[1:]]:
-        file = link.partition("#")[0]
+        file = unquote(link.partition("#")[0])
         assert not file or (tmp_path / "out" / file).is_file()
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from promptlab.ingest.foreign.copies import repeated_header
 from promptlab.ingest.foreign.table.cells import with_point
 from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
@@ -131,7 +132,7 @@ def decoded(data: bytes) -> tuple[str, list[int]]:
     except UnicodeDecodeError:
         pass
     lines, odd = [], []
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(data.removeprefix(BOM).split(b"\n"), 1):
         try:
             lines.append(line.decode())
         except UnicodeDecodeError:

@@ -12,12 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptlab.errors import InputError, UsageError
-from promptlab.evaluator.json_values import (
-    JsonText,
-    compact_text,
-    copy_json,
-    parse_json,
-)
+from promptlab.json_text.reading import JsonText, copy_json, parse_as_duckdb
+from promptlab.json_text.writing import compact_as_duckdb
 
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
 JSON = st.recursive(
@@ -76,36 +72,36 @@ def duckdb_text():
     ],
 )
 def test_text_is_written_as_duckdb_writes_it(duckdb_text, text, written):
-    assert compact_text(parse_json(text)) == written == duckdb_text(text)
+    assert compact_as_duckdb(parse_as_duckdb(text)) == written == duckdb_text(text)
 
 
 @given(st.lists(DOUBLES, min_size=1, max_size=50))
 def test_doubles_are_written_as_duckdb_writes_them(duckdb_text, doubles):
     text = json.dumps(doubles)
-    assert compact_text(parse_json(text)) == duckdb_text(text)
+    assert compact_as_duckdb(parse_as_duckdb(text)) == duckdb_text(text)
 
 
 @given(JSON)
 def test_documents_are_written_as_duckdb_writes_them(duckdb_text, value):
     text = json.dumps(value)
-    assert compact_text(value) == duckdb_text(text)
+    assert compact_as_duckdb(value) == duckdb_text(text)
 
 
 @given(JSON)
 def test_what_is_written_is_read_back(value):
-    read = parse_json(compact_text(value))
+    read = parse_as_duckdb(compact_as_duckdb(value))
     assert read == value
-    assert compact_text(read) == compact_text(value)
+    assert compact_as_duckdb(read) == compact_as_duckdb(value)
 
 
 def test_integers_and_doubles_stay_what_they_are():
-    value = parse_json('[1, 1.0, 1e0, 12345678901234567890123, "9"]')
+    value = parse_as_duckdb('[1, 1.0, 1e0, 12345678901234567890123, "9"]')
     assert [type(each) for each in value] == [int, float, float, int, str]
     assert value[3] == 12345678901234567890123
 
 
 def test_of_equal_keys_the_first_counts():
-    value = parse_json('{"a": {"x": 1}, "b": 2, "a": 3}')
+    value = parse_as_duckdb('{"a": {"x": 1}, "b": 2, "a": 3}')
     assert value == {"a": {"x": 1}, "b": 2}
     assert list(value) == ["a", "b"]
 
@@ -116,17 +112,17 @@ def test_of_equal_keys_the_first_counts():
         ("{", "line 1, column 2"),
         ("[1,]", "line 1, column 4"),
         ('{"a": 1}\n x', "line 2, column 2"),
-        ("NaN", "NaN is no JSON number"),
-        ("[-Infinity]", "-Infinity is no JSON number"),
+        ("NaN", "NaN is not a JSON value"),
+        ("[-Infinity]", "-Infinity is not a JSON value"),
         ('"\\ud800"', "half of a surrogate pair"),
         ('{"\\udc00": 1}', "half of a surrogate pair"),
-        ("[" * 3000 + "]" * 3000, "nested too deeply"),
+        ("[" * 3000 + "]" * 3000, "more than 800 objects and lists"),
         ("", "line 1, column 1"),
     ],
 )
 def test_what_is_no_json_is_refused_with_its_place(text, message):
     with pytest.raises(InputError, match=message):
-        parse_json(text)
+        parse_as_duckdb(text)
 
 
 def test_a_copy_shares_nothing_with_its_source():
@@ -150,12 +146,12 @@ def test_a_copy_is_made_of_plain_types():
 def test_json_text_is_read_wherever_it_stands():
     copied = copy_json({"a": JsonText('{"n": 1e2, "n": 5}'), "b": "[1]"})
     assert copied == {"a": {"n": 100.0}, "b": "[1]"}
-    assert compact_text(copied["a"]) == '{"n":100.0,"n":5}'
+    assert compact_as_duckdb(copied["a"]) == '{"n":100.0,"n":5}'
 
 
 def test_a_copy_of_equal_keys_still_has_both():
-    value = parse_json('{"a": {"b": 1, "b": 2}, "a": 3}')
-    assert compact_text(copy_json(value)) == '{"a":{"b":1,"b":2},"a":3}'
+    value = parse_as_duckdb('{"a": {"b": 1, "b": 2}, "a": 3}')
+    assert compact_as_duckdb(copy_json(value)) == '{"a":{"b":1,"b":2},"a":3}'
 
 
 class Endless(list):
@@ -169,16 +165,16 @@ class Endless(list):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ({"a": [{1, 2}]}, "^outputs/a/0: set is no JSON value; pass dict, list"),
-        ({"a/b": object()}, "^outputs/a~1b: object is no JSON value"),
-        ({"t": datetime.date(2024, 1, 1)}, "^outputs/t: date is no JSON value"),
-        ({"x": float("nan")}, "^outputs/x: nan is no JSON number; use None"),
-        ([float("-inf")], "^outputs/0: -inf is no JSON number"),
+        ({"a": [{1, 2}]}, "^outputs/a/0: set is not a JSON value; pass dict, list"),
+        ({"a/b": object()}, "^outputs/a~1b: object is not a JSON value"),
+        ({"t": datetime.date(2024, 1, 1)}, "^outputs/t: date is not a JSON value"),
+        ({"x": float("nan")}, "^outputs/x: nan is not a JSON number; use None"),
+        ([float("-inf")], "^outputs/0: -inf is not a JSON number"),
         ({5: "five"}, "^outputs: key 5 is int, JSON keys are text; write '5'"),
         ({"a": "\ud800"}, "^outputs/a: character 0 is half of a surrogate pair"),
         ({"\udfff": 1}, "^outputs: character 0 is half of a surrogate pair"),
         ({"a": JsonText("{")}, "^outputs/a: not JSON: line 1, column 2"),
-        (Endless(), "^outputs: nested deeper than 2000 levels, or a value that"),
+        (Endless(), "^outputs: nested deeper than 800 levels, or a value that"),
     ],
 )
 def test_what_is_no_json_value_is_pointed_at(value, message):

@@ -1,15 +1,16 @@
-"""The road of a record: decoded fast into a struct, else judged by its contract.
+"""Records of a file: decoded fast into structs, and judged by their contract if not.
 
-Records come from JSONL, from a JSON list, or from a list inside a document. Where one
-stands is found out only when something is said of it.
+Records come from JSONL, from a JSON list, or from a list inside a document. The place
+of a record is found only when there is a problem to report.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from json import JSONDecodeError
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -20,31 +21,27 @@ from pydantic import BaseModel
 
 from promptlab.ingest.files.blocks import Block
 from promptlab.ingest.reading.checked_columns import Doubtful
-from promptlab.ingest.reading.contract_faults import Fault, judge, text_member
-from promptlab.ingest.reading.json_places import (
-    Key,
-    Span,
-    SpanIndex,
-    after_space,
-    line_column,
-    spans,
-)
-from promptlab.ingest.reading.json_syntax import syntax_problem
+from promptlab.ingest.reading.contract_faults import judge
 from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.notes import kept, problem_at
-from promptlab.ingest.reading.problems import Problem, Severity
-from promptlab.ingest.reading.record_places import RecordPlace, list_places
+from promptlab.ingest.reading.problems import (
+    CountedProblems,
+    Problem,
+    Severity,
+    kept,
+    problem_at,
+)
 from promptlab.ingest.reading.structs import (
     Members,
     UnknownKey,
     struct_of,
     unknown_keys,
 )
+from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space, spans
+from promptlab.json_text.reading import Fault, read_exactly
+from promptlab.json_text.writing import shown
 
 Table = dict[str, pl.Series]
-
-_BOM = b"\xef\xbb\xbf"
 
 BATCH_CHARACTERS = 8 << 20
 """Size of a batch of records that are read one by one: about that of a block."""
@@ -52,6 +49,58 @@ BATCH_CHARACTERS = 8 << 20
 T = TypeVar("T")
 
 _MEMBERS = msgspec.json.Decoder(Members)
+
+
+class RecordPlace(NamedTuple):
+    """The place and the text of a record."""
+
+    line: int
+    """Its first line, from 1."""
+    column: int
+    """Its first column in that line, from 1, in characters."""
+    document: str
+    """The text that contains it; of JSONL the record alone."""
+    start: int = 0
+    end: int | None = None
+    way: tuple[Key, ...] = ()
+    """The path to it in a JSON document, its position last; empty for JSONL."""
+
+    @property
+    def text(self) -> str:
+        """The record as written."""
+        return self.document[self.start : self.end]
+
+    def in_file(self, line: int, column: int) -> tuple[int, int]:
+        """Return line and column in the file of a place in the record."""
+        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
+
+
+def list_places(
+    text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
+) -> Iterator[RecordPlace]:
+    """Yield the place of each record of a list.
+
+    Args:
+        text: The document.
+        found: The records, in their order.
+        way: The path to the list.
+    """
+    line, line_start, before = 1, 0, 0
+    for span in found:
+        breaks = text.count("\n", before, span.start)
+        if breaks:
+            line += breaks
+            line_start = text.rindex("\n", before, span.start) + 1
+        before = span.start
+        column = before - line_start + 1
+        yield RecordPlace(line, column, text, before, span.end, (*way, span.key))
+
+
+def broken_document(text: str) -> Problem:
+    """Return the reject of a file that is one JSON document, but not valid JSON."""
+    fault = read_exactly(text, strict=False, keep=False).faults[-1]
+    message = f"{fault.message} Nothing of the file was loaded."
+    return Problem(fault.code, message, line=fault.line, column=fault.column)
 
 
 def record_batches(
@@ -74,43 +123,44 @@ def record_batches(
     """
     blocks = iter(data)
     block: Block | None = next(blocks, b"")
+    new_batch = partial(StructRecords, model, id_field, limits)
     if isinstance(block, bytes):
-        block = block.removeprefix(_BOM)
+        block = block.removeprefix(BOM)
         if block.lstrip()[:1] == b"[":
-            batch = StructRecords(model, id_field, limits)
+            batch = new_batch()
             parts = (part for part in blocks if isinstance(part, bytes))
             batch.read_list(b"".join([block, *parts]))
             yield batch
             return
     line = 1
     while isinstance(block, bytes):
-        batch = StructRecords(model, id_field, limits)
+        batch = new_batch()
         if not batch.read_at_once(block, line):
             break
         line += block.count(b"\n")
         block = next(blocks, None)
         batch.is_last = block is None
         yield batch
-    if block is not None:
-        rest = itertools.chain([block], blocks)
-        yield from _one_by_one(StructRecords(model, id_field, limits), rest, line)
-
-
-def _one_by_one(
-    batch: StructRecords, blocks: Iterable[Block], line: int
-) -> Iterator[StructRecords]:
-    size = 0
-    for record in batch.records(blocks, line):
+    if block is None:
+        return
+    batch, size = new_batch(), 0
+    for record in read_records(
+        itertools.chain([block], blocks),
+        parse=batch.parse,
+        strict=False,
+        limits=limits,
+        first_line=line,
+    ):
         if size > BATCH_CHARACTERS:
             batch.is_last = False
             yield batch
-            batch, size = batch.next_one(), 0
+            batch, size = new_batch(), 0
         size += batch.add(record)
     yield batch
 
 
 class StructRecords:
-    """A batch of a file's records; those that turn out to be bad can be refused.
+    """A batch of a file's records; any that turn out to be bad can still be rejected.
 
     Args:
         model: The contract of every record.
@@ -126,37 +176,21 @@ class StructRecords:
         self._limits = limits
         self._closed = msgspec.json.Decoder(struct_of(model, closed=True))
         self._open = msgspec.json.Decoder(struct_of(model))
-        # Of each struct; or the number from which its place is found.
+        # Of each struct: its place, or the number from which it is found.
         self._places: list[RecordPlace | int] = []
         self._find: Callable[[int], RecordPlace]
         self.structs: list[Any] = []
         """The good records."""
-        self._is_open: list[bool] = []  # of each struct: it has keys that are unknown
+        self._is_open: list[bool] = []  # of each struct: it has unknown keys
         self.problems: list[Problem] = []
         self.refused = 0
         self.broken = False
         """The file as a whole is not JSON."""
         self.is_last = True
-        """No batch of the file follows."""
-
-    def next_one(self) -> StructRecords:
-        """Return an empty batch of the same file."""
-        return StructRecords(self._model, self._id_field, self._limits)
-
-    def records(
-        self, blocks: Iterable[Block], line: int
-    ) -> Iterator[Record | Rejected]:
-        """Read JSONL one by one, from the line of that number on."""
-        return read_records(
-            blocks,
-            parse=self._parse,
-            strict=False,
-            limits=self._limits,
-            first_line=line,
-        )
+        """This is the last batch of the file."""
 
     def add(self, record: Record | Rejected) -> int:
-        """Take one record of `records`; return how many characters it has."""
+        """Add one record of `read_records`; return how many characters it has."""
         if isinstance(record, Rejected):
             self.problems += record.problems
             self.refused += 1
@@ -165,18 +199,23 @@ class StructRecords:
         if isinstance(record.value, _Parsed):
             self._keep(place, record.value)
         else:
-            self._take(place)
+            self._read(place)
         return len(record.text)
 
     def read_at_once(self, data: bytes, line: int) -> bool:
-        """Decode a block of one good record in each line; say whether it is one."""
+        """Decode a block of one good record per line; return False if it is not one."""
         data = data.rstrip(b"\n")
         lines = data.count(b"\n") + 1
         # Inside a record a line that ends with } is never followed by one with {.
         if not data.startswith(b"{") or data.count(b"}\n{") + 1 != lines:
             return False
-        if not self._is_within_limits(data):
-            return False
+        limits = self._limits
+        for each in data.split(b"\n"):
+            if len(each) > limits.harmless and (
+                len(each) > limits.max_record
+                or limits.fault(each.decode("utf-8", "surrogateescape"))
+            ):
+                return False
         try:
             structs = self._closed.decode_lines(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -201,12 +240,12 @@ class StructRecords:
         *,
         is_open: bool = False,
     ) -> None:
-        """Take records that were decoded in one go.
+        """Add records that were decoded in one go.
 
         Args:
             structs: All good.
             numbers: One for each: its line in JSONL, its position in a list.
-            find: Says of a number where its record stands.
+            find: Given a number, returns the place of its record.
             is_open: Some may have keys that their contract does not know.
         """
         self.structs = structs
@@ -214,25 +253,15 @@ class StructRecords:
         self._places = list(numbers)
         self._find = find
 
-    def _is_within_limits(self, data: bytes) -> bool:
-        limits = self._limits
-        long = [line for line in data.split(b"\n") if len(line) > limits.harmless]
-        return not any(
-            len(line) > limits.max_record
-            or limits.excess(line.decode("utf-8", "surrogateescape"))
-            for line in long
-        )
-
     def read_list(self, data: bytes) -> None:
         """Read a JSON list of records."""
         text = data.decode("utf-8", "surrogateescape")
         try:
             found, end = spans(text, after_space(text, 0))
-            end = after_space(text, end)
-            if end < len(text):
+            if after_space(text, end) < len(text):
                 raise JSONDecodeError("Extra data", text, end)
-        except JSONDecodeError as error:
-            self.problems.append(syntax_problem(error, text))
+        except JSONDecodeError:
+            self.problems.append(broken_document(text))
             self.broken = True
             return
         self.take_list(text, found)
@@ -244,19 +273,19 @@ class StructRecords:
 
         Args:
             text: The document.
-            found: Where each stands in it.
-            way: The way to the list.
+            found: The place of each in it.
+            way: The path to the list.
         """
         for place in list_places(text, found, way):
-            self._take(place)
+            self._read(place)
 
-    def _take(self, place: RecordPlace) -> None:
+    def _read(self, place: RecordPlace) -> None:
         text = place.text
-        if self._limits.excess(text):
+        if self._limits.fault(text):
             self._refuse(place, "")
             return
         try:
-            self._keep(place, self._parse(text))
+            self._keep(place, self.parse(text))
         except (ValueError, RecursionError) as error:
             self._refuse(place, str(error))
 
@@ -265,11 +294,16 @@ class StructRecords:
         self.structs.append(parsed.struct)
         self._is_open.append(parsed.is_open)
 
-    def _parse(self, text: str) -> _Parsed:
+    def parse(self, text: str) -> Any:
+        """Decode one record.
+
+        Raises:
+            ValueError: It is not valid JSON, or not what the contract accepts.
+        """
         try:
             return _Parsed(self._closed.decode(text), is_open=False)
         except msgspec.ValidationError:
-            pass  # perhaps only for a key that the contract does not know
+            pass  # perhaps only because of an unknown key
         except msgspec.DecodeError as error:
             raise ValueError(str(error)) from error
         try:
@@ -278,7 +312,7 @@ class StructRecords:
             raise ValueError(str(error)) from error
 
     def unknown(self) -> Iterator[tuple[int, list[UnknownKey]]]:
-        """Yield the good records with keys that their contract does not know."""
+        """Yield the good records that have keys their contract does not know."""
         for row, is_open in enumerate(self._is_open):
             if is_open:
                 members = _MEMBERS.decode(self._place(row).text)
@@ -287,21 +321,15 @@ class StructRecords:
                     yield row, found
 
     def _refuse(self, place: RecordPlace, reason: str) -> None:
-        """Name every fault of a record; *reason* is the last resort."""
+        """Report every error of a record; *reason* is used if none is found."""
         self.refused += 1
-        text = place.text
-        excess = self._limits.excess(text)
-        if excess is not None:
-            fault = Fault((), excess.code, excess.message)
-            line, column = place.in_file(*line_column(text, excess.place))
-            problem = self._problems(place, [fault], "reject")[0]
-            self.problems.append(replace(problem, line=line, column=column))
-            return
-        found = judge(self._model, text) or [Fault((), "unreadable", reason)]
+        too_large = self._limits.fault(place.text)
+        found = [too_large] if too_large else judge(self._model, place.text)
+        found = found or [Fault((), "unreadable", reason)]
         self.problems += self._problems(place, found, "reject")
 
     def judge_all(self) -> None:
-        """Ask the contract about every good record; refuse those that it refuses."""
+        """Check every good record against the contract; reject those that fail."""
         refused = [
             row
             for row in range(len(self.structs))
@@ -335,7 +363,7 @@ class StructRecords:
         return self._problems(self._place(row), [fault], severity)[0]
 
     def leave_out(self, faults: Mapping[int, Fault]) -> None:
-        """Reject good records for what only the whole file shows."""
+        """Reject good records because of the rest of the file."""
         for row, fault in faults.items():
             self.note(row, fault, "reject")
         self.refused += len(faults)
@@ -350,21 +378,29 @@ class StructRecords:
     ) -> list[Problem]:
         index = SpanIndex(at.text)
         raw_text = kept(at.text) if severity == "reject" else None
-        record_id = text_member(index, self._id_field)
-        return [
-            problem_at(
-                lambda keys: at.in_file(*index.line_column(index.find(keys))),
-                fault,
-                severity,
-                record_id=record_id,
-                way=at.way,
-                raw_text=raw_text,
+        try:
+            record_id = index.text_member(self._id_field)
+        except JSONDecodeError:
+            record_id = None
+        problems = []
+        for fault in faults:
+            if fault.line is not None and fault.column is not None:
+                line, column = at.in_file(fault.line, fault.column)
+                fault = replace(fault, line=line, column=column)
+            problems.append(
+                problem_at(
+                    lambda keys: at.in_file(*index.line_column(index.find(keys))),
+                    fault,
+                    severity,
+                    record_id=record_id,
+                    way=at.way,
+                    raw_text=raw_text,
+                )
             )
-            for fault in faults
-        ]
+        return problems
 
     def drop(self, rows: Iterable[int]) -> None:
-        """Leave out good records; why is noted elsewhere."""
+        """Leave out good records; the caller reports why."""
         left_out = set(rows)
         kept = [row for row in range(len(self.structs)) if row not in left_out]
         self._places = [self._places[row] for row in kept]
@@ -372,10 +408,10 @@ class StructRecords:
         self._is_open = [self._is_open[row] for row in kept]
 
     def build(self, columns: Callable[[StructRecords], T]) -> T:
-        """Build columns of the good records, refusing those that do not fit.
+        """Build columns of the good records; reject records that do not fit.
 
         Args:
-            columns: Raises `Doubtful` with the places of records in question.
+            columns: Raises `Doubtful` with the rows of records in question.
         """
         while True:
             try:
@@ -396,3 +432,67 @@ class _Parsed(NamedTuple):
     struct: Any
     is_open: bool
     """It has keys that its contract does not know."""
+
+
+Advice = Callable[[type[BaseModel], str, Any], str]
+"""Given the contract that does not know a key, the key and its record, returns where
+the key belongs or which one was meant; empty: not worth a warning."""
+
+
+class UnknownKeys:
+    """Counts keys that the contracts of a file do not know; one warning for each."""
+
+    def __init__(self, advice: Advice) -> None:
+        self._advice = advice
+        self._found = CountedProblems(_unknown_key)
+        self.problems = self._found.problems
+        """A warning for each key, at its first place, with how often it is used."""
+
+    def count(self, records: StructRecords) -> None:
+        """Count those of a batch of records."""
+        for row, unknown in records.unknown():
+            for way, model, _ in unknown:
+                place = partial(records.problem, row, Fault(way, "unknown_key", ""))
+                self.add(model, str(way[-1]), place, records.structs[row])
+
+    def add(
+        self,
+        model: type[BaseModel],
+        key: str,
+        place: Callable[[], Problem],
+        record: Any = None,
+    ) -> None:
+        """Count one key; *place* is called for the first of a kind."""
+        advice = self._advice(model, key, record)
+        if advice:
+            self._found.add((model, key, advice), place)
+
+
+def _unknown_key(
+    kind: tuple[type[BaseModel], str, str], _first: Problem, count: int
+) -> str:
+    _, key, advice = kind
+    often = "" if count == 1 else f" (here and in {count - 1} more)"
+    return f"unknown key {shown(key)}{often} {advice}"
+
+
+Id = tuple[str, ...]
+
+
+class SeenIds:
+    """Ids of a file so far, at about 80 bytes each, to find records that repeat one."""
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def add(self, each: Id) -> None:
+        """Remember an id."""
+        self._digests.add(self._digest(each))
+
+    def __contains__(self, each: Id) -> bool:
+        return bool(self._digests) and self._digest(each) in self._digests
+
+    @staticmethod
+    def _digest(each: Sequence[str]) -> bytes:
+        written = repr(each).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(written, digest_size=12).digest()
