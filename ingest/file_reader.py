@@ -368,11 +368,12 @@ class _Attempt:
 
 def _tell(reading: Reading, given: Mapping[str, object]) -> None:
     """Write what the call says of a file into its tasks."""
-    tasks = reading.rows.get("tasks")
-    if tasks is not None and given:
-        n = len(tasks["task_id"])
-        told = {name: [value] * n for name, value in given.items()}
-        reading.rows["tasks"] = {**tasks, **told}
+    for table in ("tasks", "memory_runs"):
+        tasks = reading.rows.get(table)
+        if tasks is not None and given:
+            n = len(tasks["task_id"])
+            told = {name: [value] * n for name, value in given.items()}
+            reading.rows[table] = {**tasks, **told}
 
 
 def _sha256(file: InputFile, source: Source) -> str:

@@ -188,13 +188,12 @@ class Warehouse(WarehouseFile):
         out: Path,
         *,
         formats: Sequence[str] = ("json", "html"),
-        memory_runs: Sequence[str] | None = None,
         lang: str | None = None,
         templates: Path | None = None,
         generated_at: datetime | None = None,
         on_report: Callable[[str], None] = lambda _name: None,
     ) -> list[Path]:
-        """Write the reports of stored tasks and memory runs, and the index.
+        """Write the reports of stored tasks, and the index.
 
         Nothing is run again: everything is read from the marts.
 
@@ -202,11 +201,10 @@ class Warehouse(WarehouseFile):
             task_ids: whole ids.
             out: folder to write below; nothing is written anywhere else.
             formats: names of ``reports.FORMATS``.
-            memory_runs: whole ids; every memory run by default.
             lang: ``zh`` or ``en``.
             templates: folder of templates that replace built-in ones.
             generated_at: the time that the reports carry; now, when not given.
-            on_report: called before each task and memory run with its id.
+            on_report: called before each task with its id.
 
         Returns:
             Every file written, the index last.
@@ -221,7 +219,6 @@ class Warehouse(WarehouseFile):
                 out,
                 edition,
                 formats=formats,
-                memory_runs=memory_runs,
                 on_report=on_report,
             )
 
@@ -424,17 +421,14 @@ class Warehouse(WarehouseFile):
             rows, schema=columns, orient="row", infer_schema_length=None
         )
 
-    def to_report(self, *, everything: bool = False) -> tuple[list[str], list[str]]:
-        """Tasks and memory runs that were built since the last ``run`` reported.
+    def to_report(self, *, everything: bool = False) -> list[str]:
+        """Tasks that were built since the last ``run`` reported, the oldest first.
 
         A task is built again when its own numbers change, or its baseline's, or when it
         has another baseline: its report compares.
 
         Args:
             everything: all that there is, whenever it was built.
-
-        Returns:
-            Ids of tasks, the oldest first; ids of memory runs, the newest first.
         """
         from promptlab.history.reported import to_report
 

@@ -69,7 +69,7 @@ class RawTable:
 
 
 _BY_TASK = (("task_id", "purged_tasks"),)
-_BY_RUN = (("run_id", "purged_runs"),)
+_BY_RUN = (("run_id", "purged_tasks"),)
 
 _TESTSET = RawObject("testset", ("testset_id",))
 _PIPELINE = RawObject("pipeline", ("pipeline_id",))
@@ -130,7 +130,6 @@ RAW_TABLES = (
         on_purge=(("candidate_task_id", "tasks_to_compare"),),
         by_build=True,
     ),
-    RawTable("memory_builds", on_purge=(("run_id", "runs_to_compare"),), by_build=True),
     RawTable("reported_runs", by_build=True),
 )
 

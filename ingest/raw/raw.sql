@@ -445,7 +445,15 @@ create table if not exists raw.memory_runs (
     total_tests bigint,
     test_segments bigint,
     test_threshold varchar,
-    extras json not null                -- what this version of the format does not understand
+    extras json not null,               -- what this version of the format does not understand
+    created_at timestamptz,             -- --time, else started_at, else the time of the load
+    title varchar,                      -- --title; null: the data set
+    variant varchar,                    -- --variant; null: the memory system
+    run_name varchar,                   -- --run-name: runs of one name are judged together
+    branch varchar,                     -- branch that was evaluated
+    base_branch varchar,                -- branch that it is compared with
+    commit_sha varchar,                 -- commit that was evaluated
+    revision_source varchar             -- option, sources, or the CI system that said branch and commit
 );
 
 -- One round of questions.
@@ -520,7 +528,7 @@ create table if not exists raw.builds (
     invocation_id varchar not null      -- dbt's own
 );
 
--- What each task, comparison and memory run was built from: the next build takes those
+-- What each task and comparison was built from: the next build takes those
 -- whose fingerprint has changed, and deletes those that are gone.
 create table if not exists raw.task_builds (
     task_id varchar not null,
@@ -531,12 +539,6 @@ create table if not exists raw.task_builds (
 create table if not exists raw.comparison_builds (
     candidate_task_id varchar not null, -- the task that was compared
     fingerprint varchar not null,       -- hash of its own and of those it was compared with
-    built_at timestamptz not null       -- when that was, UTC
-);
-
-create table if not exists raw.memory_builds (
-    run_id varchar not null,
-    fingerprint varchar not null,       -- hash of the loads of its files, and of those it was compared with
     built_at timestamptz not null       -- when that was, UTC
 );
 
