@@ -64,7 +64,8 @@ def _scores(source: Source) -> Iterable[Reading]:
 
 
 def _labels(source: Source) -> Iterable[Reading]:
-    from promptlab.ingest.labels import LabelOptions, read_labels
+    from promptlab.contracts.labels import LabelOptions
+    from promptlab.ingest.labels import read_labels
 
     return [read_labels(source, source.labels or LabelOptions())]
 

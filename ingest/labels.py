@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from promptlab.contracts.labels import LabelOptions
 from promptlab.ingest.raw.rows import Reading, columns_of
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
@@ -84,25 +85,6 @@ _NO_PERSON = frozenset(
         "model", "annotation_id", "lead_time", "tags", "context", "slice",
     }
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class LabelOptions:
-    """What a call says of its labels.
-
-    Attributes:
-        policy: Version of the instruction that the labelers followed.
-        labeler: Who labelled, where the file does not say.
-        dimension: What was judged, where the file does not say; ``None``: the verdict.
-        scale: Best grade; ``None``: the smallest of 1, 5, 10, 100 that holds all.
-        words: More words and what they mean, ``{"good": "pass"}``.
-    """
-
-    policy: str | None = None
-    labeler: str | None = None
-    dimension: str | None = None
-    scale: float | None = None
-    words: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
     from promptlab.contracts.gate import GateResult
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
-    from promptlab.ingest.labels import LabelOptions
     from promptlab.reports.edition import Edition
     from promptlab.reports.write import TitleDecision
 

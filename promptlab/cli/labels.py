@@ -160,7 +160,7 @@ def labels_in(
     same file again changes nothing; a changed file replaces its labels.
     """
     from promptlab.cli.problems import print_problems
-    from promptlab.ingest.labels import LabelOptions
+    from promptlab.contracts.labels import LabelOptions
 
     options = LabelOptions(**said, words=tuple(_word(word) for word in words))
     warehouse = call.warehouse()

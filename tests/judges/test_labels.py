@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from promptlab.cli import run_cli
+from promptlab.contracts.labels import LabelOptions
 from promptlab.errors import NothingToDo
-from promptlab.ingest.labels import LabelOptions, read_labels
+from promptlab.ingest.labels import read_labels
 from promptlab.ingest.reading.source import Source
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, judged
