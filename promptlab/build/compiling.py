@@ -16,7 +16,7 @@ import duckdb
 
 from promptlab.build.dbt import invoke
 from promptlab.build.descriptions import read_descriptions
-from promptlab.build.plan import FORMAT, Node, Plan, sources_hash
+from promptlab.build.plan import Node, Plan, sources_hash
 from promptlab.database.connection import open_duckdb
 from promptlab.settings import Settings
 
@@ -48,7 +48,6 @@ def compile_plan(project: Path) -> Plan:
         words = json.loads(_unqualified(nodes["analysis.promptlab.plan"].compiled_code))
         nodes = {k: node for k, node in nodes.items() if node.resource_type in _RUN}
         return Plan(
-            format=FORMAT,
             sources_hash=sources_hash(project),
             project_hash=words["project_hash"],
             batches=sorted(words["batches"].values()),
