@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from promptlab.contracts.base import Contract, Severity, Share, Status
+from promptlab.contracts.base import Contract, Severity, Share, Status, html_table
 
 COMPARISON_FORMAT_VERSION = "1.1"
 # 1.0  first version
@@ -206,3 +206,22 @@ class Comparison(Contract):
     version: str
     """Version of this format; its history stands beside
     ``COMPARISON_FORMAT_VERSION``."""
+
+    def _repr_html_(self) -> str:
+        """Return how a notebook shows this: the conclusion and the scores."""
+        return html_table(
+            self.conclusion,
+            ("", "baseline", "candidate", "difference", "low", "high", "verdict"),
+            [
+                (
+                    score.name or score.subject,
+                    score.baseline_score,
+                    score.candidate_score,
+                    score.delta,
+                    score.ci_low,
+                    score.ci_high,
+                    score.verdict,
+                )
+                for score in (self.overall, *self.dimensions, *self.tags)
+            ],
+        )
