@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.files.blocks import BLOCK_BYTES, Block
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.files.input_file import ChangedWhileRead, InputFile
+from promptlab.ingest.files.input_file import (
+    BLOCK_BYTES,
+    Block,
+    ChangedWhileRead,
+    InputFile,
+)
 from promptlab.ingest.files.redaction import Redactor
-from promptlab.ingest.foreign.copies import (
+from promptlab.ingest.foreign.identity import (
     copy_problem,
     older_problem,
     replaced_problems,
 )
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.formats import LINE_KINDS, read_batches
+from promptlab.ingest.given import Given
 from promptlab.ingest.ingested import FileLoad
 from promptlab.ingest.raw.batch import ReadBatch
 from promptlab.ingest.raw.load_log import (
@@ -45,7 +50,7 @@ OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
 
 _ATTEMPTS = 3
-"""How often a file that changes while it is read is read from its start."""
+"""Attempts to read a file that changes while it is read."""
 
 _NO_RUN = Problem(
     "no_run",
@@ -81,7 +86,7 @@ class FileReader:
         self.limits = limits
         self.redact = redact
         self.next_start: Callable[[], datetime] = LoadOrder(known.last_start).next
-        """When the load of a file begins, later than every load before."""
+        """Return the start of the next load, later than every load before."""
 
     def read_all(
         self,
@@ -219,7 +224,7 @@ class _Attempt:
                     load.records_loaded = load.records_rejected = 0
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
-            _tell(reading, self._found.given.columns())
+            reading = _tell(reading, self._found.given)
             moment = self._reader.known.undated.get(self._sha256, self._started_at)
             self._undated += date_runs(reading, moment)
             if is_last and self._undated and not reading.rejected and reading.rows:
@@ -302,7 +307,7 @@ class _Attempt:
         return True
 
     def _before(self, source: Source) -> Outcome | None:
-        """What came of these bytes when they were read, if that still holds.
+        """Return the outcome of an earlier load of these bytes, if it is still valid.
 
         A run of another tool may have been replaced by another version of it: then
         only the file that stayed where it was is known, not a copy of its bytes.
@@ -335,12 +340,12 @@ class _Attempt:
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
-        mapping = self._found.mapping
+        mapping, given = self._found.mapping, self._found.given
         return read_with(
             self._reader.redact,
             self._reader.limits if exceeds else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            self._found.given.identity,
+            repr(self._found.labels) if self._found.labels else given.identity,
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
@@ -355,19 +360,36 @@ class _Attempt:
             form=self._found.form,
             companions=self._found.companions,
             mapping=self._found.mapping,
+            labels=self._found.labels,
             prompt_vars=self._found.given.prompt_vars,
             tag_keys=self._found.given.tag_keys,
             redact=self._redactor.redact,
         )
 
 
-def _tell(reading: Reading, given: Mapping[str, object]) -> None:
-    """Write what the call says of a file into its tasks."""
-    tasks = reading.rows.get("tasks")
-    if tasks is not None and given:
-        n = len(tasks["task_id"])
-        told = {name: [value] * n for name, value in given.items()}
-        reading.rows["tasks"] = {**tasks, **told}
+def _tell(reading: Reading, given: Given) -> Reading:
+    """Write what the call says of a file into its tasks.
+
+    A re-check must not replace the task that it asks again: such a file is rejected.
+    """
+    table = "memory_runs" if "memory_runs" in reading.rows else "tasks"
+    tasks, said = reading.rows.get(table), given.columns()
+    if table == "memory_runs":
+        said.pop("recheck_of", None)
+    if tasks is None or not said:
+        return reading
+    if given.recheck_of in list(tasks["task_id"]):
+        problem = Problem(
+            "recheck_of_itself",
+            f"{given.recheck_of}: the file has the id of the task that it re-checks;"
+            " give the new rounds an id of their own",
+            record_id=given.recheck_of,
+        )
+        return Reading(rows={}, rejected=True, problems=[problem])
+    n = len(tasks["task_id"])
+    told = {name: [value] * n for name, value in said.items()}
+    reading.rows[table] = {**tasks, **told}
+    return reading
 
 
 def _sha256(file: InputFile, source: Source) -> str:

@@ -14,7 +14,6 @@ from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.pages.render import environment, render, script_hash
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.history import drifts
-from promptlab.reports.queries.memory import MemoryLine, memory_lines
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts.catalogue import catalogue
 from promptlab.reports.views.headline import headline_view
@@ -53,6 +52,7 @@ with tasks as (
         row_number() over in_variant as recency_in_variant,
         max(created_at) over (partition by title) as latest_at
     from marts.dim_tasks
+    where role = 'full'
     window
         in_title as (partition by title order by run_number desc, task_id desc),
         in_variant as (
@@ -165,13 +165,11 @@ class Index:
     is_long: bool
     models: Sequence[str]
     tags: Sequence[str]
-    memory: Sequence[MemoryLine]
 
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
     task: Href,
-    memory: Href,
     title: Href = lambda _: None,
     *,
     lang: str = "en",
@@ -182,7 +180,6 @@ def read_index(
     Args:
         con: An open connection to a built warehouse.
         task: Gives the link of a task's report.
-        memory: Gives the link of a memory run's report.
         title: Gives the link of a title's page.
         lang: Language of the decisions, ``zh`` or ``en``.
         policy: What the gate asks for; the built-in policy by default.
@@ -235,7 +232,6 @@ def read_index(
         is_long=is_long,
         models=models,
         tags=tags,
-        memory=memory_lines(con, memory),
     )
 
 

@@ -179,7 +179,8 @@ create table if not exists raw.tasks (
     branch varchar,                     -- branch that was evaluated
     base_branch varchar,                -- branch that it is compared with
     commit_sha varchar,                 -- commit that was evaluated
-    revision_source varchar             -- option, sources, or the CI system that said branch and commit; null: the file
+    revision_source varchar,            -- option, sources, or the CI system that said branch and commit; null: the file
+    recheck_of varchar                  -- --recheck-of: the task or run whose cases were asked again; null: a run of its own
 );
 
 create table if not exists raw.cases (
@@ -381,6 +382,27 @@ create table if not exists raw.scores (
     scorer_version varchar
 );
 
+-- What a person said of one answer: pass or fail, or a grade.
+create table if not exists raw.labels (
+    load_id bigint not null,
+    "line" bigint not null,             -- Row of the file, from 1
+    task_id varchar,                    -- null: any task with this output
+    case_id varchar,                    -- null: any case with this output
+    round_id varchar,                   -- null: every round with this output
+    output_hash varchar,                -- MD5 of the answer; null: the round is named
+    dimension_id varchar,               -- what was judged; null: the verdict of the round
+    labeler varchar not null,           -- Who labelled
+    label varchar,                      -- pass, fail; null: only a grade
+    grade double,                       -- Grade on its own scale; null: only pass or fail
+    scale double,                       -- Best grade there is
+    policy varchar,                     -- version of the instruction that the labeler followed
+    "split" varchar,                    -- train, dev, test; null: not split
+    draw varchar,                       -- how the round was drawn: random, verdict, disagree; null: not known
+    weight double,                      -- rounds that it stands for; null: all the same
+    "comment" varchar,                  -- Comment of the labeler
+    labeled_at timestamptz              -- When it was labelled, UTC
+);
+
 -- A baseline that a person set; the newest row of a title and testset counts.
 create table if not exists raw.named_baselines (
     title varchar not null,             -- Title whose tasks are compared with it
@@ -394,6 +416,15 @@ create table if not exists raw.requested_comparisons (
     baseline_task_id varchar not null,  -- The task to compare with
     candidate_task_id varchar not null, -- The task that is compared
     requested_at timestamptz not null   -- When it was asked for, UTC
+);
+
+-- What the gate decided about a task. Rows are only added, and never computed again: which
+-- runs are references of later ones depends on them.
+create table if not exists raw.decisions (
+    task_id varchar not null,           -- Task that was judged
+    policy_hash varchar not null,       -- hash of the rules in force, without those at their default
+    decision varchar not null,          -- ship, do_not_ship, run_again, cannot_tell, first_run
+    decided_at timestamptz not null     -- When it was decided, UTC
 );
 
 -- What the config said of titles, variants and prices at the last build that read it.
@@ -424,7 +455,15 @@ create table if not exists raw.memory_runs (
     total_tests bigint,
     test_segments bigint,
     test_threshold varchar,
-    extras json not null                -- what this version of the format does not understand
+    extras json not null,               -- what this version of the format does not understand
+    created_at timestamptz,             -- --time, else started_at, else the time of the load
+    title varchar,                      -- --title; null: the data set
+    variant varchar,                    -- --variant; null: the memory system
+    run_name varchar,                   -- --run-name: runs of one name are judged together
+    branch varchar,                     -- branch that was evaluated
+    base_branch varchar,                -- branch that it is compared with
+    commit_sha varchar,                 -- commit that was evaluated
+    revision_source varchar             -- option, sources, or the CI system that said branch and commit
 );
 
 -- One round of questions.
@@ -499,7 +538,7 @@ create table if not exists raw.builds (
     invocation_id varchar not null      -- dbt's own
 );
 
--- What each task, comparison and memory run was built from: the next build takes those
+-- What each task and comparison was built from: the next build takes those
 -- whose fingerprint has changed, and deletes those that are gone.
 create table if not exists raw.task_builds (
     task_id varchar not null,
@@ -510,12 +549,6 @@ create table if not exists raw.task_builds (
 create table if not exists raw.comparison_builds (
     candidate_task_id varchar not null, -- the task that was compared
     fingerprint varchar not null,       -- hash of its own and of those it was compared with
-    built_at timestamptz not null       -- when that was, UTC
-);
-
-create table if not exists raw.memory_builds (
-    run_id varchar not null,
-    fingerprint varchar not null,       -- hash of the loads of its files, and of those it was compared with
     built_at timestamptz not null       -- when that was, UTC
 );
 

@@ -28,6 +28,7 @@ KIND_CHOICES = (
     "analysis",
     "results",
     "scores",
+    "labels",
     "memory",
     *TOOLS,
 )
@@ -69,6 +70,11 @@ def given_options(command: F) -> F:
             click.option("--branch", help="Branch that was evaluated."),
             click.option("--commit", help="Commit that was evaluated."),
             click.option("--run-name", help="Name of runs that are judged together."),
+            click.option(
+                "--recheck-of",
+                metavar="RUN",
+                help="Task or run whose cases were asked again (`promptlab recheck`).",
+            ),
         )
     ):
         command = option(command)
@@ -149,7 +155,7 @@ def ingest_with_progress(
     purged_too: bool = False,
     sink: str = "duckdb",
     workers: str = "1",
-    given: Mapping[str, str | None] = MappingProxyType({}),
+    given: Mapping[str, Any] = MappingProxyType({}),
 ) -> Ingested:
     """Ingest as a phase of a bar; problems go to stderr, line by line."""
     from promptlab.cli.problems import print_problems

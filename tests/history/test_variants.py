@@ -724,7 +724,8 @@ def test_a_matrix_needs_titles_with_several_variants(warehouse, capsys):
 def test_the_page_of_a_run_draws_quality_against_cost(warehouse, tmp_path):
     def priced(document: Document) -> None:
         for row in rows_of(document):
-            row["cost"] = 0.002 if row["provider"]["id"] == "large" else 0.001
+            prices = {"small": 0.001, "large": 0.002, "large2": 0.003}
+            row["cost"] = prices[row["provider"]["id"]]
 
     load_changed(
         warehouse, priced, providers=("small", "large", "large2"),

@@ -4,7 +4,8 @@ with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
 cases as (select * from {{ ref('int_case_contents') }} where {{ in_this_build() }}),
-dimensions as (select * from {{ ref('int_dimension_contents') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 reported_judges as (select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}),
 
 expectations as (
@@ -34,13 +35,22 @@ judges as (
 
     union all
 
+    select distinct
+        task_id,
+        dimension_id as judged_name,
+        concat_ws(' ', scorer, scorer_version) as judge
+
+    from scores
+
+    union all
+
     select
         task_id,
         dimension_id as judged_name,
-        concat_ws(' ', judges, parameters_text) as judge
+        {{ canonical_json('parameters') }} as judge
 
     from dimensions
-    where judges is not null
+    where coalesce({{ json_text('parameters', 'scorer') }}, dimension_id) = 'judge'
 
 ),
 

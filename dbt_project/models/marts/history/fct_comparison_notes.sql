@@ -11,7 +11,12 @@ dimensions as (
 unscored_cases as (select * from {{ ref('int_cases_compared') }} where reason like 'no%'),
 kinds as (select * from {{ ref('comparison_notes') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
-contents as (select * from {{ ref('int_task_contents') }}),
+contents as (
+    select * from {{ ref('int_task_contents') }}
+    where
+        task_id in (select task_pairs.baseline_task_id from task_pairs)
+        or task_id in (select task_pairs.candidate_task_id from task_pairs)
+),
 
 unscored as (
 

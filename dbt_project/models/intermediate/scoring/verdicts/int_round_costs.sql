@@ -3,7 +3,7 @@
 with
 
 rounds as (select * from {{ ref('int_rounds_prepared') }}),
-round_scores as (select * from {{ ref('int_round_scores') }}),
+measures as (select * from {{ ref('int_measures_scored') }}),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }} where scorer = 'cost'),
 prices as (select * from {{ ref('int_task_prices') }} where {{ in_this_build() }}),
 
@@ -21,8 +21,8 @@ cost_dimensions as (
 
 scored as (
 
-    select round_scores.*
-    from round_scores
+    select measures.*
+    from measures
     inner join cost_dimensions using (task_id, dimension_id)
 
 ),
