@@ -148,7 +148,7 @@ def fill(
         gone = {"suite": suite, "run": run}  # noqa: F841  (DuckDB reads it by its name)
         con.execute(
             """
-            update intermediate.int_task_variants set is_base_branch = false
+            update intermediate.int_task_variants set is_accepted = false
             where task_id in (select suite || '-' || run from gone);
 
             update intermediate.int_task_baselines as baselines set baseline_task_id = (
@@ -156,7 +156,7 @@ def fill(
                 from intermediate.int_task_variants as runs
                 where
                     runs.title = tasks.title
-                    and runs.is_base_branch
+                    and runs.is_accepted
                     and runs.run_number < tasks.run_number
             )
             from intermediate.int_task_variants as tasks
