@@ -118,6 +118,7 @@ results as (
         rounds.latency_ms,
         rounds.input_tokens,
         rounds.output_tokens,
+        coalesce(must_haves.n_must_haves, 0) as n_must_haves,
 
         ---------- booleans
         must_haves.must_have_pass,
