@@ -103,6 +103,9 @@ class Gate:
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
             before, left = gap["n_before"], gap["n_now"]
+            is_said = self.policy.min_coverage and not self.numbers.measures["coverage"]
+            if gap["gap"] == "dimension_unscored" and is_said:
+                continue
             limit = self.policy.regression.min_coverage
             is_tolerated = (
                 gap["gap"] in _IN_PARTS and limit is not None and left / before >= limit
