@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 ICEBERG := .venv-iceberg
 
-.PHONY: setup demo test parity parity-cluster faults check check-python check-sql format golden plan schemas docs bench simulate lock dist clean
+.PHONY: setup demo test parity parity-cluster faults check check-python check-sql format golden schemas docs bench simulate lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -74,10 +74,6 @@ format: setup
 ## Accept what the renderers write now as the golden files; read the diff.
 golden: setup
 	$(BIN)/pytest --update-golden
-
-## Have dbt compile the project into the plan that builds run.
-plan: setup
-	$(BIN)/python -m promptlab.build.plan
 
 ## Write the JSON Schemas of the contracts.
 schemas: setup

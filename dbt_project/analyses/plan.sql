@@ -1,5 +1,5 @@
-{#- What `make plan` asks of dbt beside the compiled SQL of each node, as JSON: the words of
-    a build that stand in no model. The names after `$` are parameters of whoever runs it. -#}
+{#- What a plan needs besides the compiled SQL of each node, as JSON: statements of a build
+    that are in no model. Names after `$` are parameters of the program that runs it. -#}
 {%- if execute -%}
     {%- set batches_of_models, replaced = {}, {} -%}
     {%- for name, batch in batches().items() -%}

@@ -16,7 +16,7 @@ import duckdb
 
 from promptlab.build.dbt import invoke
 from promptlab.build.descriptions import read_descriptions
-from promptlab.build.plan import FORMAT, Node, Plan, sources_hash
+from promptlab.build.plan import Node, Plan, sources_hash
 from promptlab.database.connection import open_duckdb
 from promptlab.settings import Settings
 
@@ -48,7 +48,6 @@ def compile_plan(project: Path) -> Plan:
         words = json.loads(_unqualified(nodes["analysis.promptlab.plan"].compiled_code))
         nodes = {k: node for k, node in nodes.items() if node.resource_type in _RUN}
         return Plan(
-            format=FORMAT,
             sources_hash=sources_hash(project),
             project_hash=words["project_hash"],
             batches=sorted(words["batches"].values()),
@@ -120,8 +119,14 @@ class _Graph:
         return key in self._tables or bool(self._own_batches(key))
 
     def _own_batches(self, key: str) -> set[str]:
+        if any(self._runs_always(each) for each in self.ancestors(key)):
+            return set()
         before = self.ancestors(key) - {key}
         return {table for k, table in self._tables.items() if k in before}
+
+    def _runs_always(self, key: str) -> bool:
+        """Return whether a model reads raw rows that belong to no batch."""
+        return bool((getattr(self.nodes[key], "meta", None) or {}).get("every_build"))
 
 
 def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:

@@ -1,25 +1,33 @@
-"""The plan: everything that a build runs, as dbt compiled it.
+"""The plan: everything that a build runs, compiled by dbt for DuckDB.
 
-``make plan`` has dbt compile the project once, for DuckDB, into one file that travels
-with it. Whoever runs the file resolves, templates and orders nothing: that was dbt's.
+dbt has resolved the names, rendered the templates and ordered the nodes; running a plan
+does none of that.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import hashlib
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from promptlab.build.descriptions import Descriptions
-from promptlab.paths import dbt_project
+from promptlab.paths import cache, dbt_project
 
-FORMAT = 2
-# 1  first version
-# 2  descriptions
+SHIPPED = "plan.json"
+"""The plan's file in the project folder of an installed wheel."""
+
+CACHED = 10
+"""Plans kept in the user's cache folder."""
 
 _SOURCES = ("analyses", "macros", "models", "seeds", "tests")
+_SUFFIXES = {".csv", ".md", ".sql", ".yml"}
+_CODE = ("compiling", "descriptions", "plan")
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,9 +70,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
 class Plan(msgspec.Struct, frozen=True):
     """A build of the bundled project."""
 
-    format: int
     sources_hash: str
-    """Of the files that dbt compiled."""
+    """Of the files that the plan was compiled from."""
     project_hash: str
     """Of the logic, as every build records it (``raw.builds``)."""
     batches: list[str]
@@ -78,56 +85,73 @@ class Plan(msgspec.Struct, frozen=True):
     descriptions: Descriptions = Descriptions()
 
 
-def file() -> Path:
-    """Where the plan of the bundled project lies."""
-    return dbt_project() / "plan.json"
-
-
 def load() -> Plan:
-    """The plan that was made of the project as it is now.
+    """Return the plan of the dbt project as it is now.
 
-    Who works on the models builds what they say now: a plan of other files is compiled
-    anew, which takes dbt some seconds, and is not kept.
+    The wheel contains it. In a checkout dbt compiles the project after each change,
+    and the plan is kept in the user's cache folder.
     """
-    stored = file()
-    if stored.exists():
-        plan = msgspec.json.decode(stored.read_bytes(), type=Plan)
-        if plan.format == FORMAT and plan.sources_hash == sources_hash(dbt_project()):
+    project = dbt_project()
+    digest = sources_hash(project)
+    cached = cache("plans") / f"{digest[:32]}.json"
+    for path in (project / SHIPPED, cached):
+        if plan := _read(path, digest):
             return plan
-    from promptlab.build.compiling import compile_plan
-    from promptlab.messages import say
+    with _lock(cached.parent):
+        if plan := _read(cached, digest):
+            return plan
+        from promptlab.build.compiling import compile_plan
+        from promptlab.messages import say
 
-    say(
-        "the dbt project has changed since its plan was made; dbt compiles it"
-        " (`make plan` keeps that) …",
-        "plan_is_old",
-    )
-    return compile_plan(dbt_project())
+        say("dbt compiles the models (once after each change of them) …", "compiling")
+        plan = compile_plan(project)
+        with contextlib.suppress(OSError):
+            _keep(plan, cached)
+    return plan
+
+
+def _read(path: Path, digest: str) -> Plan | None:
+    """Return the plan in a file; ``None`` if it is missing or of other sources."""
+    try:
+        plan = msgspec.json.decode(path.read_bytes(), type=Plan)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return plan if plan.sources_hash == digest else None
+
+
+def _keep(plan: Plan, path: Path) -> None:
+    """Write a cached plan and delete all but the newest ``CACHED``."""
+    partial = path.with_suffix(f".{os.getpid()}")
+    partial.write_bytes(encode(plan))
+    partial.replace(path)
+    plans = sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)
+    for old in plans[:-CACHED]:
+        old.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """Let one process at a time compile; the others wait for its plan."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            lock = stack.enter_context((folder / "lock").open("w"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def encode(plan: Plan) -> bytes:
-    """The plan as the text of its file: indented, a line of SQL a line."""
+    """Return the text of a plan's file: indented, with one line per line of SQL."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=1) + b"\n"
 
 
 def sources_hash(project: Path) -> str:
-    """A hash of the files that dbt compiles: their names and bytes."""
-    digest = hashlib.sha256()
-    files = [project / "dbt_project.yml"]
-    for folder in _SOURCES:
-        files += sorted(f for f in (project / folder).rglob("*") if f.is_file())
-    for path in files:
-        digest.update(path.relative_to(project).as_posix().encode() + b"\0")
+    """Return a hash of dbt's files and of the code that compiles them."""
+    found = (file for folder in _SOURCES for file in (project / folder).rglob("*.*"))
+    files = [file.relative_to(project) for file in found if file.suffix in _SUFFIXES]
+    code = Path(__file__).parent
+    paths = [project / "dbt_project.yml", *(code / f"{name}.py" for name in _CODE)]
+    paths += [project / file for file in sorted(files)]
+    digest = hashlib.sha256("\n".join(f.as_posix() for f in sorted(files)).encode())
+    for path in paths:
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def main() -> None:
-    """Write the plan of the project as it is now: ``make plan``."""
-    from promptlab.build.compiling import compile_plan
-
-    file().write_bytes(encode(compile_plan(dbt_project())))
-
-
-if __name__ == "__main__":
-    main()

@@ -59,25 +59,6 @@ class Lineage:
         """The marts that have a table among their sources."""
         return sorted(each for each, found in self._sources.items() if name in found)
 
-    def graphs(self) -> list[dict[str, list[str]]]:
-        """The marts and raw tables as graphs that share no table, the largest first.
-
-        Each is name → sources, policies left out.
-        """
-        parents: dict[str, list[str]] = {}
-        for name in self._sources:
-            parents[name] = [n for n in self.sources(name) if not _is_policy(n)]
-        for name in sorted(set().union(*parents.values())):
-            parents.setdefault(name, [])
-        groups: list[set[str]] = []
-        for name, above in parents.items():
-            linked = {name, *above}
-            touching = [group for group in groups if group & linked]
-            groups = [group for group in groups if group not in touching]
-            groups.append(linked.union(*touching))
-        graphs = [{n: parents[n] for n in parents if n in group} for group in groups]
-        return sorted(graphs, key=len, reverse=True)
-
     @cached_property
     def _sources(self) -> dict[str, set[str]]:
         marts = [name for name in self.reads if name.startswith("marts.")]
@@ -121,7 +102,3 @@ class Lineage:
 
 def _is_shown(name: str) -> bool:
     return name.startswith(tuple(f"{schema}." for schema in _SHOWN))
-
-
-def _is_policy(name: str) -> bool:
-    return name.startswith("policy.")

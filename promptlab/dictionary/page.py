@@ -10,13 +10,8 @@ from markupsafe import Markup, escape
 from promptlab.build.descriptions import Exposure
 from promptlab.build.plan import Plan
 from promptlab.dictionary import tables
-from promptlab.dictionary.drawing import BOX_HEIGHT, draw
 from promptlab.dictionary.lineage import Lineage
 from promptlab.version import __version__
-
-_CHARACTER = 7
-"""Width of a character in a box, in pixels, and the room at its sides."""
-_PADDING = 14
 
 
 def page(plan: Plan) -> str:
@@ -35,21 +30,8 @@ def page(plan: Plan) -> str:
             readers=_readers(told.readers),
             lineage=lineage,
             known=known,
-            drawings=[Markup(each) for each in drawings(lineage)],
         )
     )
-
-
-def drawings(lineage: Lineage) -> list[str]:
-    """The graphs of a lineage as SVG, the largest first.
-
-    A box is a link to ``#schema.table``.
-    """
-    template = _environment().get_template("drawing.svg.j2")
-    return [
-        template.render(drawing=draw(graph, _box_width), box_height=BOX_HEIGHT)
-        for graph in lineage.graphs()
-    ]
 
 
 def _environment() -> Environment:
@@ -74,12 +56,8 @@ def _readers(readers: list[Exposure]) -> dict[str, list[str]]:
 
 
 def _short(name: str) -> str:
-    """A table's name as a box says it: a mart's without its schema."""
+    """Return the name to show: a mart's without its schema."""
     return name.removeprefix("marts.")
-
-
-def _box_width(name: str) -> int:
-    return len(_short(name)) * _CHARACTER + _PADDING
 
 
 def _code(text: str) -> Markup:

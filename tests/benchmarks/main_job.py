@@ -61,7 +61,6 @@ def whole_run(folder: Path) -> Ratio:
         return run(
             [*PROMPTLAB, "run", str(ROOT / "examples"), "--db", str(db), "--quiet",
              "--out", str(folder / "out")],
-            XDG_CACHE_HOME=str(folder / "cache"),
         )  # fmt: skip
 
     def peer() -> Sample:

@@ -96,5 +96,4 @@ def _environment(folder: Path) -> dict[str, str]:
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
         "LC_ALL": "C.UTF-8",
         "NO_COLOR": "1",
-        "XDG_CACHE_HOME": str(folder / ".cache"),
     }

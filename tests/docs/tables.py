@@ -1,4 +1,4 @@
-"""docs/tables.md and its pictures: the data dictionary as a page of the documentation.
+"""docs/tables.md: the data dictionary as a page of the documentation.
 
 ``pytest --update-golden`` writes them; a test fails when they are stale.
 """
@@ -12,15 +12,8 @@ from promptlab.build import plan
 from promptlab.build.descriptions import DescribedTable
 from promptlab.dictionary import tables
 from promptlab.dictionary.lineage import Lineage
-from promptlab.dictionary.page import drawings
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def pictures() -> dict[str, str]:
-    """Path → text of the pictures of the lineage."""
-    found = enumerate(drawings(Lineage.of(plan.load())), 1)
-    return {f"docs/images/lineage-{n}.svg": svg for n, svg in found}
 
 
 def page() -> str:
@@ -28,13 +21,7 @@ def page() -> str:
     built = plan.load()
     told, lineage = built.descriptions, Lineage.of(built)
     groups = tables.mart_groups(built)
-    images = [
-        f"[![Lineage, part {number}]({name})]({name})\n"
-        for number, name in enumerate(
-            (path.removeprefix("docs/") for path in pictures()), 1
-        )
-    ]
-    lines = [_HEAD, f"## Lineage\n\n{_LINEAGE}\n", *images, f"## Marts\n\n{_MARTS}\n"]
+    lines = [_HEAD, f"## Marts\n\n{_MARTS}\n"]
     lines += _overview([mart for found in groups.values() for mart in found])
     for heading, found in groups.items():
         lines.append(f"### {heading}\n")
@@ -106,13 +93,10 @@ and facts; `promptlab sentences` writes them out. What the numbers mean is in
 [numbers.md](numbers.md).
 """
 
-_LINEAGE = """\
-From the raw tables (dashed) to the marts, left to right. Marts show what intermediate models
-computed, so one stands behind another where it is made of all that the other is made of. A
-line that a longer way implies is left out, and so are policies, which each table below names.
-A picture opens in full size."""
-
-_MARTS = "Built by `promptlab run` or `promptlab build`; the reports read nothing else."
+_MARTS = """\
+Built by `promptlab run` or `promptlab build`; the reports read nothing else. Each table names
+the tables it is made of; a mart that is made of all that another mart is made of names that
+mart. [dbt's documentation](dbt.md#lineage) draws every model."""
 
 _POLICY = """\
 What is decided, not measured: the seeds of the dbt project (`dbt_project/seeds/` of a

@@ -41,8 +41,6 @@ def seed(name: str) -> list[dict[str, str]]:
 
 def test_the_page_of_tables_says_what_the_project_says(page):
     page("docs/tables.md", tables.page())
-    for path, text in tables.pictures().items():
-        page(path, text)
 
 
 def test_every_column_is_described():

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from promptlab.cli import run_cli
-from promptlab.contracts.gate import GateResult
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.warehouse import Warehouse
 

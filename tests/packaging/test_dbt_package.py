@@ -58,6 +58,12 @@ def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(tmp_path):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
+    for name in (
+        "grades",
+        "dim_tasks",
+        "int_case_results",
+    ):  # ours are called that, too
+        (tmp_path / "models" / f"{name}.sql").write_text("select 1 as mine", "utf-8")
     db = tmp_path / "promptlab.duckdb"
     warehouse = Warehouse(db)
     warehouse.ingest(EXAMPLES / "sentiment_pipeline")
@@ -75,7 +81,9 @@ def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(tmp_path):
             "select promptlab_version is null from raw.builds order by built_at"
         ).fetchall()
         theirs = con.execute("select count(*) from main.passing_tasks").fetchall()
+        same = con.execute("select mine from main.dim_tasks").fetchall()
         ours = con.execute("select count(*) from marts.fct_task_summaries").fetchall()
     assert len(hashes) == 1
     assert builders == [(False,), (True,), (False,), (True,)]
+    assert same == [(1,)]
     assert (theirs, ours) == ([(0,)], [(4,)])

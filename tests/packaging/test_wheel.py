@@ -9,7 +9,10 @@ import venv
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from promptlab.build import plan
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,6 +35,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         capture_output=True,
     )
     return next(folder.glob("*.whl"))
+
+
+def test_the_wheel_contains_the_plan_of_its_models(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    project = tmp_path / "promptlab/_dbt_project"
+    shipped = msgspec.json.decode((project / plan.SHIPPED).read_bytes(), type=plan.Plan)
+    assert shipped.sources_hash == plan.sources_hash(project)
+    assert len(shipped.nodes) > 200
 
 
 def test_the_wheel_holds_the_packages_the_models_and_the_examples(wheel):
@@ -95,5 +106,6 @@ def test_an_installed_wheel_does_the_main_job_in_another_folder(wheel, tmp_path)
     assert "index.html" in out
     assert (work / "out" / "index.html").is_file()
     assert "Customer service regression" in run("runs")
+    assert not list((tmp_path / "home").rglob("plans/*.json"))  # nothing was compiled
     # nothing was written into the package
     assert not list((packages / "promptlab" / "_dbt_project").rglob("target"))

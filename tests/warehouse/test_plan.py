@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import re
 import shutil
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -24,13 +26,12 @@ from tests.ingest.test_load import task, write
 from tests.warehouse.test_incremental import differences
 
 
-def test_the_plan_is_what_dbt_compiles_today():
-    """``make plan`` writes it."""
-    assert plan.file().read_bytes() == plan.encode(compile_plan(dbt_project()))
+def test_dbt_compiles_the_same_plan_every_time():
+    assert plan.encode(plan.load()) == plan.encode(compile_plan(dbt_project()))
 
 
-def test_nothing_of_a_machine_stands_in_the_plan():
-    text = plan.file().read_text("utf-8")
+def test_a_plan_names_nothing_of_the_machine_that_compiled_it():
+    text = plan.encode(plan.load()).decode()
     assert str(ROOT) not in text
     assert str(Path.home()) not in text
     assert "promptlab_compiles_its_plan" not in text
@@ -129,6 +130,20 @@ def contracts(db: Path) -> list[tuple]:
             " select table_name, constraint_index, constraint_text, constraint_type"
             " from duckdb_constraints() where schema_name = 'marts' order by all"
         ).fetchall()
+
+
+@pytest.mark.slow
+def test_a_part_of_a_new_warehouse_can_be_built(tmp_path):
+    """The tests of models that were not selected do not run."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(EXAMPLES / "sentiment_pipeline")
+    warehouse.build(["--select", "+fct_check_results"])
+    with warehouse.reading() as con:
+        assert con.execute(
+            "select count(*) > 0 from marts.fct_check_results"
+        ).fetchall() == [(True,)]
+        tables = "select count(*) from duckdb_tables() where schema_name = 'marts'"
+        assert con.execute(tables).fetchall() == [(1,)]
 
 
 # ---------- what fails leaves everything as it was
@@ -250,19 +265,84 @@ def test_a_request_that_cannot_be_answered_is_not_kept(writable_example_db):
     assert state(writable_example_db) == before
 
 
-# ---------- a plan that is old
+# ---------- compiling once
 
 
-def test_who_works_on_the_models_builds_what_they_say_now(tmp_path, monkeypatch):
-    """Without ``make plan``: the project is compiled anew."""
+@pytest.fixture
+def compiled(tmp_path, monkeypatch) -> list[Path]:
+    """The projects that were compiled; the cache is empty and the project a copy."""
     project = Path(shutil.copytree(dbt_project(), tmp_path / "dbt_project"))
+    monkeypatch.setattr("promptlab.build.plan.dbt_project", lambda: project)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = []
+
+    def compiling(folder: Path) -> plan.Plan:
+        found.append(folder)
+        return plan.Plan(plan.sources_hash(folder), "", [], [], [], [])
+
+    monkeypatch.setattr("promptlab.build.compiling.compile_plan", compiling)
+    return found
+
+
+def change_a_model(project: Path) -> None:
     model = project / "models/marts/core/dim_tasks.sql"
-    model.write_text(model.read_text("utf-8") + "\n-- a word more\n", "utf-8")
-    for module in ("plan", "dbt"):
-        monkeypatch.setattr(f"promptlab.build.{module}.dbt_project", lambda: project)
-    stored = plan.file().read_bytes()
-    compiled = plan.load()
-    assert "-- a word more" in "\n".join(
-        node.query for node in compiled.nodes if node.name == "dim_tasks"
-    )
-    assert plan.file().read_bytes() == stored
+    model.write_text(model.read_text("utf-8") + "\n-- one more comment\n", "utf-8")
+
+
+def test_a_changed_model_is_compiled_once(compiled):
+    first = plan.load()
+    assert (len(compiled), plan.load()) == (1, first)
+    change_a_model(compiled[0])
+    second = plan.load()
+    assert second.sources_hash != first.sources_hash
+    assert (len(compiled), plan.load()) == (2, second)
+
+
+def test_the_plan_of_an_earlier_state_is_still_cached(compiled):
+    first = plan.load()
+    model = compiled[0] / "models/marts/core/dim_tasks.sql"
+    before = model.read_bytes()
+    change_a_model(compiled[0])
+    plan.load()
+    model.write_bytes(before)
+    assert (plan.load(), len(compiled)) == (first, 2)
+
+
+def test_old_plans_leave_the_cache(compiled, tmp_path):
+    for _ in range(plan.CACHED + 3):
+        plan.load()
+        change_a_model(compiled[0])
+    assert len(list(tmp_path.glob("cache/promptlab/plans/*.json"))) == plan.CACHED
+
+
+def test_an_installed_plan_is_not_compiled(compiled, tmp_path):
+    shipped = plan.load()
+    (compiled[0] / plan.SHIPPED).write_bytes(plan.encode(shipped))
+    shutil.rmtree(tmp_path / "cache")
+    assert (plan.load(), len(compiled)) == (shipped, 1)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"sources_hash": "of other files"}'])
+def test_a_damaged_plan_is_compiled_again(compiled, tmp_path, text):
+    first = plan.load()
+    [cached] = tmp_path.glob("cache/promptlab/plans/*.json")
+    cached.write_text(text, "utf-8")
+    assert (plan.load(), len(compiled)) == (first, 2)
+
+
+def test_processes_that_start_at_once_compile_once(compiled):
+    with ThreadPoolExecutor(4) as pool:
+        plans = list(pool.map(lambda _: plan.load(), range(4)))
+    assert (len(compiled), plans) == (1, [plans[0]] * 4)
+
+
+def test_a_cache_that_cannot_be_written_costs_a_compilation_and_no_error(
+    compiled, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(plan, "_keep", _full_disk)
+    assert plan.load() == plan.load()
+    assert len(compiled) == 2
+
+
+def _full_disk(*_: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device")
