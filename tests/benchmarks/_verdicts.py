@@ -94,6 +94,7 @@ def fill(
     variants: int = 1,
     changed: int = 0,
     cluster_size: int = 0,
+    refused: npt.NDArray[np.bool_] | None = None,
 ) -> None:
     """Put suites into the inputs, in the place of those that are there.
 
@@ -104,6 +105,7 @@ def fill(
         variants: how many suites in a row are the variants of one run.
         changed: how many of these have a new prompt in the last run.
         cluster_size: how many cases in a row are one cluster; 0: there are none.
+        refused: which runs of which suites are no reference, (suite, run).
     """
     n_suites, _, n_runs = suites.rounds.shape
     for table in (
@@ -141,6 +143,26 @@ def fill(
         " select suite || '-' || (? - 1), suite || '-' || (? - 2) from range(?) as t (suite)",
         [n_runs, n_runs, n_suites],
     )
+    if refused is not None:
+        suite, run = np.nonzero(refused)
+        gone = {"suite": suite, "run": run}  # noqa: F841  (DuckDB reads it by its name)
+        con.execute(
+            """
+            update intermediate.int_task_variants set is_accepted = false
+            where task_id in (select suite || '-' || run from gone);
+
+            update intermediate.int_task_baselines as baselines set baseline_task_id = (
+                select max_by(runs.task_id, runs.run_number)
+                from intermediate.int_task_variants as runs
+                where
+                    runs.title = tasks.title
+                    and runs.is_accepted
+                    and runs.run_number < tasks.run_number
+            )
+            from intermediate.int_task_variants as tasks
+            where baselines.task_id = tasks.task_id
+            """
+        )
     con.execute(
         "insert into intermediate.int_comparisons_to_build"
         " select task_id from intermediate.int_task_baselines"
@@ -177,11 +199,19 @@ def fill(
     )
 
 
-def run(con: duckdb.DuckDBPyConnection) -> None:
-    """Run the models over what is filled in, each into the table that the next one reads."""
+def run(con: duckdb.DuckDBPyConnection, *, drift: bool = False) -> None:
+    """Run the models over what is filled in, each into the table that the next one reads.
+
+    Args:
+        con: of :func:`warehouse`.
+        drift: whether the falls over all runs are looked for, too.
+    """
     for node in _nodes():
         if node.name in MODELS:
-            con.execute(f"create or replace table {node.relation} as {node.query}")
+            query = node.query
+            if node.name == "int_drift_runs" and not drift:
+                query = f"from ({query}) limit 0"
+            con.execute(f"create or replace table {node.relation} as {query}")
 
 
 @functools.cache

@@ -2,7 +2,8 @@
 
 Suites of which the truth is known are judged by the models that a build runs. A case is
 stable (it always passes; one in eight always fails) or flaky (it passes in 50 to 95 %); a
-broken case passes in 5 %. All tables are Markdown: those of ``docs/verdict-method.md``.
+broken case passes in 5 %. All tables are Markdown: those of ``docs/verdict-method.md``. The
+last line counts the rows in which nothing is broken.
 """
 
 from __future__ import annotations
@@ -66,11 +67,30 @@ class Rates:
     """Share in which a run counted one round per case."""
 
 
+def truth(rng: np.random.Generator, shape: tuple[int, ...], flaky: float) -> Floats:
+    """Return how often each case passes."""
+    stable = np.where(rng.random(shape) < 0.125, 0.0, 1.0)
+    return np.where(rng.random(shape) < flaky, rng.uniform(0.5, 0.95, shape), stable)
+
+
+def broken(rng: np.random.Generator, p: Floats, n: int) -> Floats:
+    """Return the same with so many broken cases in each suite."""
+    found = p.copy()
+    for suite in found:
+        suite[rng.choice(np.flatnonzero(suite == 1.0), n, replace=False)] = 0.05
+    return found
+
+
+def asked(rng: np.random.Generator, p: Floats, rounds: int) -> sql.Suites:
+    """Ask every case of every run so often."""
+    passed = rng.random((*p.shape, rounds)) < p[..., None]
+    judged = np.full(p.shape, rounds)
+    return sql.Suites(judged, passed.sum(-1), passed[..., 0], np.zeros_like(judged))
+
+
 def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
     """Counts of ``SUITES`` suites."""
-    shape = (SUITES, row.cases)
-    stable = np.where(rng.random(shape) < 0.125, 0.0, 1.0)
-    p = np.where(rng.random(shape) < row.flaky, rng.uniform(0.5, 0.95, shape), stable)
+    p = truth(rng, (SUITES, row.cases), row.flaky)
     p = np.repeat(p[:, :, None], row.history + 2, axis=2)
     for suite in p:
         for run in range(row.history) if row.edits else ():
@@ -138,6 +158,9 @@ def _settings(*settings: tuple[int, int], **others: object) -> Iterator[Row]:
 
 
 GRID = [(k, h) for k in (1, 3, 5) for h in (0, 5, 10)]
+NULL_ROWS: list[tuple[float, bool]] = []
+"""Alarms of every row in which nothing is broken, and whether the data could show what
+is not taken for granted."""
 PARTS: dict[str, tuple[str, list[Row], dict[str, Row]]] = {}
 """Name → title, rows, and what is changed in each of them, by column."""
 
@@ -149,14 +172,15 @@ def _part(name: str, title: str, rows: list[Row], **columns: dict[str, object]) 
 BREAKS: dict[str, dict[str, object]] = {
     "nothing": {}, "one": {"broken": 1}, "three": {"broken": 3},
 }  # fmt: skip
+for _n in (15, 40, 200, 1000):
+    _part(
+        f"cases-{_n}", f"{_n:,} cases: rounds, history, share of flaky cases",
+        [r for flaky in (0.0, 0.15, 0.4) for r in _settings(*GRID, flaky=flaky, cases=_n)],
+        **BREAKS,
+    )  # fmt: skip
 _part(
-    "rounds", "40 cases: rounds, history, share of flaky cases",
-    [r for flaky in (0.0, 0.15, 0.4) for r in _settings(*GRID, flaky=flaky)],
-    **BREAKS,
-)  # fmt: skip
-_part(
-    "sizes", "Sizes of suites, 15 % flaky",
-    [r for n in (15, 40, 200, 1000) for r in _settings((1, 0), (1, 10), (3, 0), (3, 5), cases=n)],
+    "decline", "Every case passes a little less often, 15 % flaky",
+    [r for n in (40, 200) for r in _settings((1, 0), (1, 10), (3, 0), (3, 5), cases=n)],
     **BREAKS, decline={"decline": True},
 )  # fmt: skip
 _part(
@@ -193,6 +217,209 @@ _part(
 )  # fmt: skip
 
 
+def _share(
+    con: duckdb.DuckDBPyConnection, condition: str, column: str = "task_id"
+) -> float:
+    """Return how many of the suites, in percent, have a verdict like that."""
+    [(n,)] = con.execute(
+        f"select count(distinct {column}) from marts.fct_verdicts where {condition}"
+    ).fetchall()
+    return float(n) / SUITES * 100
+
+
+def rechecked(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> float:
+    """Return the alarms after new rounds of both sides for what newly fails."""
+    rng = np.random.default_rng(seed)
+    p = truth(rng, (SUITES, row.cases), row.flaky)
+    now = broken(rng, p, row.broken)
+    before, after = rng.binomial(row.rounds, p), rng.binomial(row.rounds, now)
+    fails = (before == row.rounds) & (after < row.rounds)
+    fails &= np.cumsum(fails, 1) <= 20
+    rounds = np.where(fails.sum(1, keepdims=True) <= 3, 10, 5) * fails
+    asked_twice = np.repeat(rounds[..., None], 2, 2)
+    passes = rng.binomial(asked_twice, np.stack([p, now], -1))
+    nothing = np.zeros_like(passes)
+    sql.fill(con, sql.Suites(asked_twice, passes, passes > 0, nothing))
+    sql.run(con)
+    return _share(con, f"p <= {LIMIT}")
+
+
+def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
+    """Return the alarms of four nights after a break; refused runs are no reference."""
+    rng = np.random.default_rng(seed)
+    p = truth(rng, (SUITES, row.cases), row.flaky)
+    now = broken(rng, p, row.broken)
+    runs = [p] * row.history + [now] * 4
+    all_runs = asked(rng, np.stack(runs, -1), row.rounds)
+    accepted = np.ones((SUITES, row.history + 4), bool)
+    found = []
+    for night in range(row.history, row.history + 4):
+        until = (a[:, :, : night + 1] for a in vars(all_runs).values())
+        sql.fill(con, sql.Suites(*until), refused=~accepted[:, : night + 1])
+        sql.run(con)
+        rows = con.execute(
+            "select split_part(task_id, '-', 1)::int from marts.fct_verdicts"
+            f" where p <= {LIMIT}"
+        ).fetchall()
+        accepted[[suite for (suite,) in rows], night] = False
+        found.append(len(rows) / SUITES * 100)
+    return found
+
+
+def variants(
+    con: duckdb.DuckDBPyConnection, row: Row, n: int, where: str, seed: int
+) -> float:
+    """Return the alarms of runs with so many variants; one case breaks in one or all."""
+    rng = np.random.default_rng(seed)
+    p = truth(rng, (SUITES, n, row.cases), row.flaky)
+    if where == "all":
+        p[:, :, 0] = 1.0
+    now = p.copy()
+    if where == "all":
+        now[:, :, 0] = 0.05
+    if where == "one":
+        now[:, 0] = broken(rng, p[:, 0], 1)
+    runs = np.stack([p] * (row.history + 1) + [now], -1)
+    sql.fill(
+        con, asked(rng, runs.reshape(SUITES * n, row.cases, -1), row.rounds), variants=n
+    )
+    sql.run(con)
+    return _share(con, f"p_run <= {LIMIT}", f"split_part(task_id, '-', 1)::int // {n}")
+
+
+def clusters(
+    con: duckdb.DuckDBPyConnection, history: int, sd: float, drop: float, seed: int
+) -> tuple[float, float]:
+    """Return the alarms of ten conversations of 20 questions, by cluster and by case."""
+    rng = np.random.default_rng(seed)
+    p = np.clip(rng.beta(3, 2, (SUITES, 200, 1)), 0.02, 0.98)
+    shift = np.repeat(rng.normal(0, sd, (SUITES, 10, history + 2)), 20, 1)
+    shift[:, :, -1] -= drop
+    runs = _shifted(np.repeat(p, history + 2, 2), shift)
+    sql.fill(con, asked(rng, runs, 1), cluster_size=20)
+    sql.run(con)
+    return _share(con, f"p <= {LIMIT}"), _share(con, f"p_uncalibrated <= {LIMIT}")
+
+
+FALLS = {
+    "nothing": 0, "nothing, runs differ (sd 0.5)": 0, "1.5 % of stable cases fail more per run": 0,
+    "three cases broke four runs ago": 3, "one case broke four runs ago": 1,
+}  # fmt: skip
+
+
+def drift(
+    con: duckdb.DuckDBPyConnection, rounds: int, fall: str, seed: int
+) -> tuple[float, ...]:
+    """Return how often a fall over eleven runs is found, by order and by step, and dated."""
+    rng = np.random.default_rng(seed)
+    first = truth(rng, (SUITES, 40), 0.15)
+    p = np.repeat(first[:, :, None], 11, 2)
+    if "differ" in fall:
+        p = _shifted(p, rng.normal(0, 0.5, (SUITES, 1, 11)))
+    if "per run" in fall:
+        p = np.where(p == 1, 1 - 0.015 * np.arange(11), p)
+    p[:, :, 7:] = np.where(
+        (broken(rng, first, FALLS[fall]) != first)[:, :, None], 0.05, p[:, :, 7:]
+    )
+    sql.fill(con, asked(rng, p, rounds))
+    sql.run(con, drift=True)
+    [found] = con.execute(
+        f"""
+        select
+            100 * avg((p_decline <= {LIMIT})::int), 100 * avg((coalesce(p_step, 1) <= {LIMIT})::int),
+            100 * avg(is_step::int),
+            100 * avg((abs(split_part(step_task_id, '-', 2)::int - 7) <= 1)::int)
+        from marts.fct_drift where measure = 'pass_rate'
+        """
+    ).fetchall()
+    return tuple(map(float, found))
+
+
+def _null(alarms: float, is_seen: bool = True) -> str:
+    NULL_ROWS.append((alarms, is_seen))
+    return f"{alarms:.1f}"
+
+
+def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Print one of the tables of which each row is a procedure of its own."""
+    if name == "recheck":
+        head = ["suite", "nothing", "one", "three"]
+        lines = [
+            [
+                _name(row),
+                _null(rechecked(con, row, 10 * n)),
+                *(
+                    f"{rechecked(con, replace(row, broken=b), 10 * n + b):.1f}"
+                    for b in (1, 3)
+                ),
+            ]
+            for n, row in enumerate(
+                r
+                for flaky in (0.15, 0.4)
+                for r in _settings((1, 0), (3, 0), (5, 0), flaky=flaky)
+            )
+        ]
+    elif name == "nights":
+        head = ["suite", "night 1", "night 2", "night 3", "night 4"]
+        lines = []
+        for b in (0, 1, 3):
+            found = nights(con, Row(history=10, broken=b), b)
+            cells = [_null(a) if not b else f"{a:.1f}" for a in found]
+            lines.append([f"40 cases, 3 × 9, {b} broken", *cells])
+    elif name == "variants":
+        head = ["suite", "nothing", "one case in one variant", "one case in all"]
+        lines = [
+            [
+                f"{n} variants, {k} × {h}",
+                _null(variants(con, Row(rounds=k, history=h), n, "none", 1)),
+                *(f"{variants(con, Row(rounds=k, history=h), n, w, 2):.1f}" for w in ("one", "all")),
+            ]
+            for n in (4, 10) for k, h in ((1, 0), (3, 0), (3, 5))
+        ]  # fmt: skip
+    elif name == "clusters":
+        head = ["suite", "nothing", "lower by 0.6", "nothing, cases tested instead"]
+        lines = []
+        for sd in (0.0, 0.5, 1.0):
+            for h in (0, 5):
+                none, cases = clusters(con, h, sd, 0.0, 1)
+                cells = [
+                    _null(none),
+                    f"{clusters(con, h, sd, 0.6, 2)[0]:.1f}",
+                    f"{cases:.1f}",
+                ]
+                lines.append([f"10 × 20 cases, 1 × {h}, sd {sd:g}", *cells])
+    else:
+        head = [
+            "history",
+            "Mann–Kendall",
+            "step",
+            "step, newest run below",
+            "dated within a run",
+        ]
+        lines = []
+        for k in (1, 3):
+            for fall, b in FALLS.items():
+                found = drift(con, k, fall, k)
+                dated = f"{found[3]:.0f}" if b else "–"
+                is_null = fall.startswith("nothing")
+                cells = [
+                    _null(a) if is_null and n < 2 else f"{a:.1f}"
+                    for n, a in enumerate(found[:3])
+                ]
+                lines.append([f"11 runs, {k} rounds: {fall}", *cells, dated])
+    _print(f"\n### {SPECIAL[name]}\n", _line(head), "|" + " --- |" * len(head))
+    _print(*map(_line, lines))
+
+
+SPECIAL = {
+    "recheck": "Re-check: new rounds on both sides for what newly fails",
+    "nights": "A break that stays, against accepted runs only",
+    "variants": "Runs of several variants, 40 cases",
+    "clusters": "Ten conversations of 20 questions that share an effect per run",
+    "drift": "A fall over eleven runs, 40 cases, 15 % flaky",
+}
+
+
 def main(wanted: list[str]) -> None:
     """Print the tables of these parts, or of all."""
     started = time.process_time()
@@ -200,6 +427,18 @@ def main(wanted: list[str]) -> None:
         for name, (title, rows, columns) in PARTS.items():
             if not wanted or name in wanted:
                 _table(con, name, title, rows, columns)  # type: ignore[arg-type]
+        con.execute("update policy.verdict_policy set max_tier = 1")
+        for name in SPECIAL:
+            if not wanted or name in wanted:
+                _special(con, name)
+    seen = [alarms for alarms, is_seen in NULL_ROWS if is_seen]
+    every = [alarms for alarms, _ in NULL_ROWS]
+    if seen:
+        _print(
+            f"\n{len(every)} rows with nothing broken: mean {np.mean(every):.2f}, largest"
+            f" {max(every):.1f}; the {len(seen)} of them in which the data can show what is"
+            f" assumed: mean {np.mean(seen):.2f}, largest {max(seen):.1f}"
+        )
     print(f"{time.process_time() - started:.0f} s of CPU")  # noqa: T201
 
 
@@ -220,6 +459,8 @@ def _table(
             for nth, (column, changed) in enumerate(columns.items())
         }
         none, one = found["nothing"], found["one"]
+        if row.max_tier == 1:
+            _null(none.both if row.errors else none.alarms, _is_seen(row))
         cells = [_name(row), *(f"{r.alarms:.1f}" for r in found.values())]
         cells += [
             f"{none.listed:.1f} / {one.listed:.0f}",
@@ -230,6 +471,13 @@ def _table(
             cells += [" / ".join(f"{r.both:.1f}" for r in found.values())]
             cells += [f"{none.one_round:.0f}"]
         _print(_line(cells))
+
+
+def _is_seen(row: Row) -> bool:
+    """Whether there are earlier runs enough to see copies and runs that differ."""
+    if row.copies:
+        return row.history >= 2
+    return not row.run_effect or row.history >= 4
 
 
 def _name(row: Row) -> str:

@@ -5,6 +5,7 @@ What stands here is slow and plain: fractions, every sum that is possible, one c
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import random
@@ -476,3 +477,115 @@ def test_the_order_of_the_rows_changes_no_digit(con):
             con.executemany(f"insert into intermediate.{table} values ({marks})", rows)
         sql.run(con)
         assert dictionaries(con, "from marts.fct_verdicts") == [first]
+
+
+# ---------- several variants, clusters, falls over time
+
+
+def of_runs(passes: Any, rounds: int) -> sql.Suites:
+    """Return suites of which every case was asked so often in every run."""
+    return sql.Suites(
+        np.full_like(passes, rounds), passes, passes > 0, np.zeros_like(passes)
+    )
+
+
+def doubled(cases: list[Counts]) -> float:
+    smaller = min(mid_p(cases, points_few), mid_p(cases, points_broad))
+    return min(1, n_tests_of(cases) * smaller)
+
+
+def test_the_variants_of_a_run_are_tested_together_and_each_by_itself(con):
+    rng = np.random.default_rng(21)
+    p = np.where(rng.random((3, 15, 1)) < 0.4, 0.7, 1.0)
+    passes = rng.binomial(3, np.repeat(p, 3, 2))
+    passes[:2, 0, -1] = 0
+    sql.fill(con, of_runs(passes, 3), variants=3, changed=1)
+    sql.run(con)
+    verdicts = dictionaries(con, "from marts.fct_verdicts order by task_id")
+    cases = [[(9, int(s.sum()), 3, int(s[-1])) for s in variant] for variant in passes]
+    own = [doubled(variant) for variant in cases]
+
+    def of_run(tested: list[int]) -> float:
+        pooled = doubled([case for v in tested for case in cases[v]])
+        ordered = sorted(own[v] for v in tested)
+        simes = min(p * len(tested) / n for n, p in enumerate(ordered, 1))
+        return min(1, 2 * min(pooled, simes))
+
+    assert [v["p"] for v in verdicts] == pytest.approx(own, abs=2e-9)
+    for verdict in verdicts:
+        assert verdict["p_run"] == pytest.approx(of_run([0, 1, 2]), abs=2e-9)
+        assert verdict["p_unchanged"] == pytest.approx(of_run([1, 2]), abs=2e-9)
+    assert min(v["p_in_run"] for v in verdicts) == verdicts[0]["p_run"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clusters_have_the_share_of_all_signs_that_sum_to_so_little(con, seed):
+    rng = np.random.default_rng(seed)
+    passes = rng.binomial(1, rng.uniform(0.3, 0.9, (1, 32, 1)), (1, 32, 2))
+    passes[0, :10, -1] = 0
+    sql.fill(con, of_runs(passes, 1), cluster_size=4)
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    sums = (passes[0, :, 1] - passes[0, :, 0]).reshape(8, 4).sum(1)
+    signs = np.array(list(itertools.product((1, -1), repeat=8)))
+    expected = (signs @ sums <= sums.sum()).mean()
+    assert verdict["n_clusters"] == 8
+    assert verdict["p_clusters"] == pytest.approx(expected, abs=2e-9)
+    assert verdict["p"] == verdict["p_clusters"]
+
+
+def test_five_clusters_are_too_few_and_the_verdict_says_so(con):
+    passes = np.random.default_rng(1).binomial(1, 0.6, (1, 20, 2))
+    sql.fill(con, of_runs(passes, 1), cluster_size=4)
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    assert verdict["n_clusters"] == 5
+    assert verdict["p"] == verdict["p_uncalibrated"]
+    assert "cases_independent" in json.loads(verdict["assumptions"])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_decline_has_the_share_of_all_orders_with_so_many_falls(con, seed):
+    """Few cases, so that some runs are equal."""
+    rng = np.random.default_rng(seed)
+    passes = rng.binomial(1, np.linspace(0.9, 0.4, 6), (1, 4, 6))
+    sql.fill(con, of_runs(passes, 1))
+    sql.run(con, drift=True)
+    [fall] = dictionaries(con, "from marts.fct_drift where measure = 'pass_rate'")
+
+    def falls(totals: Any) -> int:
+        return sum(a > b for a, b in itertools.combinations(totals, 2))
+
+    totals = passes[0].sum(0).tolist()
+    orders = [falls(order) for order in itertools.permutations(totals)]
+    expected = sum(n >= falls(totals) for n in orders) / len(orders)
+    assert fall["p_decline"] == pytest.approx(expected, abs=2e-9)
+    rises = falls(totals[::-1])
+    assert fall["tau"] == pytest.approx((rises - falls(totals)) / 15, abs=1e-6)
+
+
+def test_a_step_is_dated_by_the_likeliest_split_and_pays_for_all_of_them(con):
+    rng = np.random.default_rng(4)
+    p = np.where(rng.random((30, 1)) < 0.3, 0.7, 1.0) * np.ones((30, 9))
+    p[:2, 5:] = 0.3
+    passes = rng.binomial(2, p)[None]
+    sql.fill(con, of_runs(passes, 2))
+    sql.run(con, drift=True)
+    [fall] = dictionaries(con, "from marts.fct_drift where measure = 'pass_rate'")
+    splits = {
+        first: [
+            (18, int(s.sum()), 2 * (9 - first), int(s[first:].sum())) for s in passes[0]
+        ]
+        for first in range(2, 8)
+    }
+    likeliest = max(
+        splits, key=lambda first: distribution(splits[first], points_few)[0]
+    )
+    assert fall["step_task_id"] == f"0-{likeliest}"
+    assert fall["p_step"] == pytest.approx(
+        min(1, 6 * doubled(splits[likeliest])), abs=2e-8
+    )
+    shares = passes[0].mean(0) / 2
+    assert fall["value_before"] == pytest.approx(shares[:likeliest].mean(), abs=1e-6)
+    assert fall["value_after"] == pytest.approx(shares[likeliest:].mean(), abs=1e-6)
+    assert fall["is_step"]

@@ -137,7 +137,10 @@ cluster_tests as (
 
         ---------- numerics
         totals.n_clusters,
-        coalesce({{ rounded('least(1e0, greatest(0e0, tests.p))', 9) }}, 1e0) as p
+        case
+            when tests.p is null then 1e0
+            else {{ rounded('least(1e0, greatest(0e0, tests.p))', 9) }}
+        end as p
 
     from totals
     left join tests using (task_id, treatment)
