@@ -167,6 +167,8 @@ class Gate:
             p=self.filters.p_value(chance["p"]),
             expected=self.filters.number(chance["n_newly_failing_by_chance"], 1),
         )
+        if chance["p_unchanged"] is not None and chance["p_unchanged"] <= limit:
+            note += self.texts.text("gate_note.unchanged_fail_too")
         return _rule(rule, chance["p"], limit, "fail", note)
 
     def _check(self, changes: Changes) -> Iterator[GateRule]:

@@ -240,42 +240,11 @@ with asked as (
         unnest($candidates) as candidate_task_id,
         unnest($baselines) as baseline_task_id
 
-),
-
--- the variants of a run share its false alarms: Simes, by Benjamini-Hochberg steps
-stepped as (
-
-    select
-        verdicts.task_id, tasks.run_id, verdicts.p,
-        verdicts.p * count(*) over (partition by tasks.run_id)
-        / row_number() over (partition by tasks.run_id order by verdicts.p, task_id)
-            as p_stepped
-    from marts.fct_verdicts as verdicts
-    inner join marts.dim_tasks as tasks using (task_id)
-    where
-        verdicts.n_cases > 0
-        and tasks.run_id in (
-            select own.run_id
-            from marts.dim_tasks as own
-            where own.task_id in (select asked.candidate_task_id from asked)
-        )
-
-),
-
-adjusted as (
-
-    select
-        task_id,
-        min(p_stepped) over (
-            partition by run_id order by p, task_id
-            rows between current row and unbounded following
-        ) as p
-    from stepped
-
 )
 
 select
-    verdicts.task_id, adjusted.p, verdicts.p_errors_as_passes, verdicts.attained_level,
+    verdicts.task_id, verdicts.p_in_run as p, verdicts.p_unchanged,
+    verdicts.p_errors_as_passes, verdicts.attained_level,
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
     verdicts.assumptions,
@@ -296,7 +265,7 @@ inner join asked
     on
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
-inner join adjusted on verdicts.task_id = adjusted.task_id
+where verdicts.n_cases > 0
 """
 
 

@@ -17,26 +17,32 @@ import numpy.typing as npt
 from promptlab.build import plan
 
 MODELS = (
-    "int_reference_runs", "int_verdict_rounds", "int_round_correlations",
-    "int_rounds_counted", "int_verdict_cases", "int_test_strata", "int_test_evidence",
+    "int_reference_runs", "int_drift_runs", "int_verdict_rounds", "int_round_correlations",
+    "int_rounds_counted", "int_verdict_cases", "int_run_tests", "int_drift_contents", "int_drift_cases", "int_drift_strata",
+    "int_drift_trends", "int_test_strata", "int_test_evidence",
     "int_test_sums", "int_test_waves", "int_exact_tests", "int_test_levels",
-    "int_run_shifts", "int_verdict_p_values", "int_verdict_cases_tested",
-    "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts",
+    "int_run_shifts", "int_cluster_sums", "int_cluster_tests", "int_verdict_p_values", "int_run_p_values", "int_verdict_cases_tested",
+    "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts", "fct_drift",
 )  # fmt: skip
 
 _INPUTS = """
 create schema staging;
 create schema intermediate;
+create table staging.stg_tasks__cases (task_id varchar, case_id varchar, cluster varchar);
 create schema marts;
 create schema policy;
 create table intermediate.int_task_variants (
-    task_id varchar, title varchar, variant varchar, prompt_hash varchar, run_number bigint,
-    is_whole boolean, is_base_branch boolean
+    task_id varchar, title varchar, variant varchar, run_id varchar, prompt_hash varchar,
+    run_number bigint,
+    is_whole boolean, is_base_branch boolean, created_at timestamptz
 );
 create table intermediate.int_task_baselines (task_id varchar, baseline_task_id varchar);
 create table intermediate.int_case_rounds (
     task_id varchar, case_id varchar, n_rounds bigint, n_passed bigint, n_errors bigint,
     is_first_passed boolean, has_copies boolean
+);
+create table intermediate.int_case_results (
+    task_id varchar, case_id varchar, aggregated_score double
 );
 create table intermediate.int_case_contents (
     task_id varchar, case_id varchar, contents_hash varchar
@@ -74,7 +80,12 @@ def warehouse() -> duckdb.DuckDBPyConnection:
 
 
 def fill(
-    con: duckdb.DuckDBPyConnection, suites: Suites, versions: Sequence[int] = ()
+    con: duckdb.DuckDBPyConnection,
+    suites: Suites,
+    versions: Sequence[int] = (),
+    variants: int = 1,
+    changed: int = 0,
+    cluster_size: int = 0,
 ) -> None:
     """Put suites into the inputs, in the place of those that are there.
 
@@ -82,11 +93,15 @@ def fill(
         con: of :func:`warehouse`.
         suites: what their rounds gave; task ids are ``<suite>-<run>``.
         versions: number of the prompt version of each run; all the same by default.
+        variants: how many suites in a row are the variants of one run.
+        changed: how many of these have a new prompt in the last run.
+        cluster_size: how many cases in a row are one cluster; 0: there are none.
     """
     n_suites, _, n_runs = suites.rounds.shape
     for table in (
         "intermediate.int_task_variants", "intermediate.int_task_baselines",
         "intermediate.int_case_rounds", "intermediate.int_case_contents",
+        "intermediate.int_case_results", "staging.stg_tasks__cases",
         "intermediate.int_comparisons_to_build",
     ):  # fmt: skip
         con.execute(f"truncate table {table}")
@@ -94,11 +109,24 @@ def fill(
         """
         insert into intermediate.int_task_variants
         select
-            suite || '-' || run, 'suite ' || suite, 'm',
-            'v' || list_extract(?::bigint[], run + 1), run + 1, true, true
-        from range(?) as suites (suite), range(?) as runs (run)
+            suite || '-' || run, 'suite ' || suite // $variants, 'm' || suite % $variants,
+            suite // $variants || '-' || run,
+            'v' || list_extract($versions::bigint[], run + 1)
+            || case
+                when run = $runs - 1 and suite % $variants < $changed then ' changed'
+                else ''
+            end,
+            run + 1, true, true,
+            '2026-01-01'::timestamptz + to_days(run::integer)
+        from range($suites) as suites (suite), range($runs) as runs (run)
         """,
-        [list(versions) or [1] * n_runs, n_suites, n_runs],
+        {
+            "versions": list(versions) or [1] * n_runs,
+            "suites": n_suites,
+            "runs": n_runs,
+            "variants": variants,
+            "changed": changed,
+        },
     )
     con.execute(
         "insert into intermediate.int_task_baselines"
@@ -128,6 +156,13 @@ def fill(
         where n_rounds + n_errors > 0
         """
     )
+    if cluster_size:
+        con.execute(
+            "insert into staging.stg_tasks__cases"
+            " select task_id, case_id, substr(case_id, 2)::bigint // ?"
+            " from intermediate.int_case_rounds",
+            [cluster_size],
+        )
     con.execute(
         "insert into intermediate.int_case_contents"
         " select task_id, case_id, 'same' from intermediate.int_case_rounds"

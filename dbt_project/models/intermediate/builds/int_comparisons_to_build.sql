@@ -3,6 +3,8 @@ with
 versions as (select * from {{ ref('int_task_versions') }}),
 pairs as (select * from {{ ref('int_task_pairs') }}),
 reference_runs as (select * from {{ ref('int_reference_runs') }}),
+variants as (select * from {{ ref('int_task_variants') }}),
+drift_runs as (select * from {{ ref('int_drift_runs') }}),
 built as (select * from {{ ref('stg_builds__comparison_builds') }}),
 
 described as (
@@ -35,6 +37,15 @@ described as (
     from reference_runs
     inner join versions on reference_runs.reference_task_id = versions.task_id
 
+    union all
+
+    select
+        drift_runs.task_id as candidate_task_id,
+        concat_ws(' ', 'drift', drift_runs.number, versions.fingerprint) as description
+
+    from drift_runs
+    inner join versions on drift_runs.run_task_id = versions.task_id
+
 ),
 
 described_together as (
@@ -59,11 +70,37 @@ compared as (
 
 ),
 
+-- variants of one run are tested together
+of_runs as (
+
+    select
+        variants.run_id,
+        md5({{ joined('compared.fingerprint', "' '", 'compared.fingerprint') }}) as fingerprint
+
+    from compared
+    inner join variants on compared.candidate_task_id = variants.task_id
+    group by variants.run_id
+    having count(*) > 1
+
+),
+
+compared_together as (
+
+    select
+        compared.candidate_task_id,
+        coalesce(of_runs.fingerprint, compared.fingerprint) as fingerprint
+
+    from compared
+    left join variants on compared.candidate_task_id = variants.task_id
+    left join of_runs on variants.run_id = of_runs.run_id
+
+),
+
 new_or_changed as (
 
     select compared.*
 
-    from compared
+    from compared_together as compared
     left join built
         on
             compared.candidate_task_id = built.candidate_task_id

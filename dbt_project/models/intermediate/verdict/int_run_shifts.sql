@@ -2,6 +2,8 @@ with
 
 rounds as (select * from {{ ref('int_rounds_counted') }} where place > 0 and k > 0),
 policy as (select * from {{ ref('verdict_policy') }}),
+run_tests as (select * from {{ ref('int_run_tests') }}),
+tasks as (select * from {{ ref('int_task_variants') }}),
 
 -- each reference run against all others of its prompt version
 compared as (
@@ -37,6 +39,27 @@ summed as (
 
 ),
 
+-- variants of one run are compared with whole runs, too
+summed_by_run as (
+
+    select * from summed
+
+    union all
+
+    select
+        run_tests.test_id as task_id,
+        tasks.run_id as run_task_id,
+        '' as prompt_version,
+        sum(summed.shift) as shift,
+        sum(summed.variance) as variance
+
+    from summed
+    inner join run_tests using (task_id)
+    inner join tasks on summed.run_task_id = tasks.task_id
+    group by run_tests.test_id, tasks.run_id
+
+),
+
 spread as (
 
     select
@@ -47,7 +70,7 @@ spread as (
             'case when variance > 0 then shift * shift / variance else 0 end'
         ) }} as chi_square
 
-    from summed
+    from summed_by_run
     group by task_id
 
 ),

@@ -1,6 +1,8 @@
 with
 
 cases as (select * from {{ ref('int_verdict_cases') }}),
+drift as (select * from {{ ref('int_drift_strata') }}),
+run_tests as (select * from {{ ref('int_run_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
 
 -- errors are no answers; where there are many, what if each had been a pass?
@@ -45,6 +47,33 @@ treated as (
 
     from cases
     where task_id in (select in_error.task_id from in_error)
+
+    union all
+
+    -- variants of one run, all of their cases together
+    select
+        run_tests.test_id as task_id,
+        run_tests.treatment,
+        cases.n,
+        cases.s,
+        cases.k,
+        cases.x
+
+    from cases
+    inner join run_tests using (task_id)
+
+    union all
+
+    -- all runs from one on against those before
+    select
+        task_id,
+        'since_' || cast(first_run as string) as treatment,
+        n,
+        s,
+        k,
+        x
+
+    from drift
 
 ),
 

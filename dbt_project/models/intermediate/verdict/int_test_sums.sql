@@ -65,6 +65,28 @@ sized as (
 
 ),
 
+-- of all places where a step may be, the likeliest: `few` is the logarithm of a likelihood
+ranked as (
+
+    select
+        *,
+        row_number() over (
+            partition by task_id, statistic, treatment like 'since_%'
+            order by observed_few desc, treatment asc
+        ) as place
+
+    from (
+        select
+            *,
+            max(case when statistic = 'few' then observed end) over (
+                partition by task_id, treatment
+            ) as observed_few
+
+        from sized
+    ) as sums
+
+),
+
 placed as (
 
     select
@@ -76,8 +98,9 @@ placed as (
             else sized.mean_points - cast(sized.window_length / 2 as bigint)
         end as window_start
 
-    from sized
+    from ranked as sized
     inner join tests using (task_id, treatment)
+    where sized.treatment not like 'since_%' or sized.place = 1
 
 )
 

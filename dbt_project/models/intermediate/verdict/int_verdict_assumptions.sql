@@ -8,6 +8,10 @@ policy as (select * from {{ ref('verdict_policy') }}),
 rounds as (select * from {{ ref('int_rounds_counted') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
+clusters as (
+    select * from {{ ref('int_cluster_tests') }}
+    where treatment = 'errors_left_out'
+),
 
 of_versions as (
 
@@ -47,9 +51,26 @@ of_runs as (
 
 ),
 
+-- too few clusters to test them instead of the cases
+of_cases as (
+
+    select
+        clusters.task_id,
+        'cases_independent' as assumption
+
+    from clusters
+    cross join policy
+    where clusters.n_clusters < policy.min_clusters
+
+),
+
 all_assumptions as (
 
     select * from of_versions
+
+    union all
+
+    select * from of_cases
 
     union all
 

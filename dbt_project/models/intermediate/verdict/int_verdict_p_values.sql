@@ -2,6 +2,8 @@ with
 
 tests as (select * from {{ ref('int_exact_tests') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
+clusters as (select * from {{ ref('int_cluster_tests') }}),
+policy as (select * from {{ ref('verdict_policy') }}),
 
 -- p as a z, narrower by as much as whole runs differ
 scaled as (
@@ -18,29 +20,49 @@ scaled as (
 
 ),
 
+widened as (
+
+    select
+        *,
+        case
+            when not is_calibrated or t <= 0 then {{ rounded('p', 9) }}
+            else {{ rounded('greatest(p, ' ~ t_p_value('t', 'df') ~ ' / 2)', 9) }}
+        end as p_widened
+
+    from scaled
+
+),
+
+-- where cases are not independent only their clusters decide
 p_values as (
 
     select
 
         ---------- ids
-        task_id,
+        widened.task_id,
 
         ---------- strings
-        treatment,
+        widened.treatment,
 
         ---------- numerics
-        {{ rounded('p_few', 9) }} as p_few,
-        {{ rounded('p_broad', 9) }} as p_broad,
-        {{ rounded('p', 9) }} as p_uncalibrated,
+        {{ rounded('widened.p_few', 9) }} as p_few,
+        {{ rounded('widened.p_broad', 9) }} as p_broad,
+        {{ rounded('widened.p', 9) }} as p_uncalibrated,
+        clusters.p as p_clusters,
+        clusters.n_clusters,
         case
-            when not is_calibrated or t <= 0 then {{ rounded('p', 9) }}
-            else {{ rounded('greatest(p, ' ~ t_p_value('t', 'df') ~ ' / 2)', 9) }}
+            when clusters.n_clusters >= policy.min_clusters then clusters.p
+            else widened.p_widened
         end as p,
 
         ---------- booleans
-        is_calibrated
+        widened.is_calibrated
+        and coalesce(clusters.n_clusters < policy.min_clusters, true) as is_calibrated
 
-    from scaled
+    from widened
+    cross join policy
+    left join clusters
+        on widened.task_id = clusters.task_id and widened.treatment = clusters.treatment
 
 )
 

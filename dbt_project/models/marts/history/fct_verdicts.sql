@@ -12,6 +12,7 @@ policy as (select * from {{ ref('verdict_policy') }}),
 cases as (select * from {{ ref('int_verdict_cases') }}),
 tested as (select * from {{ ref('int_verdict_cases_tested') }}),
 p_values as (select * from {{ ref('int_verdict_p_values') }}),
+run_p_values as (select * from {{ ref('int_run_p_values') }}),
 levels as (select * from {{ ref('int_test_levels') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
@@ -104,7 +105,15 @@ final as (
         case when counted.n_cases > 0 then coalesce(p_values.p_uncalibrated, 1e0) end
             as p_uncalibrated,
         case when counted.n_cases > 0 then coalesce(p_values.p, 1e0) end as p,
+        p_values.p_clusters,
+        p_values.n_clusters,
         of_errors.p as p_errors_as_passes,
+        case when counted.n_cases > 0 then coalesce(run_p_values.n_variants, 1) end as n_variants,
+        case when counted.n_cases > 0 then coalesce(run_p_values.p_run, p_values.p, 1e0) end
+            as p_run,
+        case when counted.n_cases > 0 then coalesce(run_p_values.p_in_run, p_values.p, 1e0) end
+            as p_in_run,
+        run_p_values.p_unchanged,
         case when counted.n_cases > 0 then coalesce({{ rounded('levels.level') }}, 0e0) end
             as attained_level,
         correlations.correlation as round_correlation,
@@ -122,6 +131,7 @@ final as (
         on runs.task_id = p_values.task_id and p_values.treatment = 'errors_left_out'
     left join p_values as of_errors
         on runs.task_id = of_errors.task_id and of_errors.treatment = 'errors_as_passes'
+    left join run_p_values on runs.task_id = run_p_values.task_id
     left join levels on runs.task_id = levels.task_id
     left join correlations on runs.task_id = correlations.task_id
     left join shifts on runs.task_id = shifts.task_id

@@ -1,0 +1,79 @@
+with
+
+cases as (select * from {{ ref('int_verdict_cases') }} where k > 0 and k < n),
+run_tests as (select * from {{ ref('int_run_tests') }}),
+clusters as (
+    select * from {{ ref('stg_tasks__cases') }}
+    where cluster is not null and task_id in (select cases.task_id from cases)
+),
+
+-- a case that belongs to none is one by itself
+differences as (
+
+    select
+        cases.task_id,
+        coalesce('of ' || clusters.cluster, 'case ' || cases.case_id) as cluster,
+        cases.x / cast(cases.k as double)
+        - (cases.s - cases.x) / cast(cases.n - cases.k as double) as difference
+
+    from cases
+    left join clusters using (task_id, case_id)
+
+),
+
+-- clusters of one case each are the cases
+clustered as (
+
+    select task_id
+
+    from differences
+    group by task_id
+    having count(distinct cluster) < count(*)
+
+),
+
+tested as (
+
+    select
+        task_id,
+        'errors_left_out' as treatment,
+        cluster,
+        difference
+
+    from differences
+    where task_id in (select clustered.task_id from clustered)
+
+    union all
+
+    select
+        run_tests.test_id as task_id,
+        run_tests.treatment,
+        differences.cluster,
+        differences.difference
+
+    from differences
+    inner join run_tests using (task_id)
+    where differences.task_id in (select clustered.task_id from clustered)
+
+),
+
+sums as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- strings
+        treatment,
+        cluster,
+
+        ---------- numerics
+        {{ exact_sum('difference') }} as difference
+
+    from tested
+    group by task_id, treatment, cluster
+
+)
+
+select * from sums

@@ -1,0 +1,106 @@
+with
+
+contents as (select * from {{ ref('int_drift_contents') }}),
+case_rounds as (
+    select * from {{ ref('int_case_rounds') }}
+    where task_id in (select contents.run_task_id from contents)
+),
+case_results as (
+    select * from {{ ref('int_case_results') }}
+    where task_id in (select contents.run_task_id from contents)
+),
+correlations as (select * from {{ ref('int_round_correlations') }}),
+
+joined as (
+
+    select
+        contents.*,
+        case_rounds.n_rounds,
+        case_rounds.n_passed,
+        case_rounds.is_first_passed,
+        coalesce(case_rounds.has_copies or correlations.is_correlated, false) as is_one_round,
+        case_results.aggregated_score
+
+    from contents
+    left join case_rounds
+        on
+            contents.run_task_id = case_rounds.task_id
+            and contents.case_id = case_rounds.case_id
+    left join case_results
+        on
+            contents.run_task_id = case_results.task_id
+            and contents.case_id = case_results.case_id
+    left join correlations on contents.task_id = correlations.task_id
+
+),
+
+measured as (
+
+    select
+        *,
+        'pass_rate' as measure,
+        case when is_one_round then 1 else n_rounds end as k,
+        case
+            when not is_one_round then n_passed
+            when is_first_passed then 1
+            else 0
+        end as x,
+        case
+            when not is_one_round then n_passed / cast(n_rounds as double)
+            when is_first_passed then 1e0
+            else 0e0
+        end as value
+
+    from joined
+    where n_rounds > 0
+
+    union all
+
+    select
+        *,
+        'overall_score' as measure,
+        cast(null as bigint) as k,
+        cast(null as bigint) as x,
+        aggregated_score as value
+
+    from joined
+    where aggregated_score is not null
+
+),
+
+-- a case that some run lacks would move its value
+complete as (
+
+    select
+        *,
+        count(*) over (partition by task_id, measure, case_id) as n_runs_of_case
+
+    from measured
+
+),
+
+cases as (
+
+    select
+
+        ---------- ids
+        task_id,
+        run_task_id,
+        case_id,
+
+        ---------- strings
+        measure,
+
+        ---------- numerics
+        run_number,
+        n_runs,
+        k,
+        x,
+        value
+
+    from complete
+    where n_runs_of_case = n_runs
+
+)
+
+select * from cases

@@ -1,0 +1,83 @@
+with
+
+runs as (
+    select * from {{ ref('int_drift_runs') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
+policy as (select * from {{ ref('verdict_policy') }}),
+contents as (
+    select * from {{ ref('int_case_contents') }}
+    where task_id in (select runs.run_task_id from runs)
+),
+
+-- the same case: asked the same, and judged by the same
+shared as (
+
+    select
+        runs.task_id,
+        runs.run_task_id,
+        runs.number,
+        own_contents.case_id
+
+    from runs
+    inner join contents as own_contents on runs.task_id = own_contents.task_id
+    inner join contents as run_contents
+        on
+            runs.run_task_id = run_contents.task_id
+            and own_contents.case_id = run_contents.case_id
+            and own_contents.contents_hash = run_contents.contents_hash
+
+),
+
+-- a run of other cases is no earlier state of this suite
+counted as (
+
+    select
+        task_id,
+        run_task_id,
+        number,
+        count(*) as n_cases,
+        max(count(*)) over (partition by task_id) as n_cases_newest
+
+    from shared
+    group by task_id, run_task_id, number
+
+),
+
+kept as (
+
+    select
+        counted.task_id,
+        counted.run_task_id,
+        row_number() over (
+            partition by counted.task_id order by counted.number
+        ) as run_number,
+        count(*) over (partition by counted.task_id) as n_runs,
+        policy.min_runs_drift
+
+    from counted
+    cross join policy
+    where counted.n_cases >= policy.min_share_drift * counted.n_cases_newest
+
+),
+
+shared_by_kept as (
+
+    select
+
+        ---------- ids
+        kept.task_id,
+        kept.run_task_id,
+        shared.case_id,
+
+        ---------- numerics
+        kept.run_number,
+        kept.n_runs
+
+    from kept
+    inner join shared using (task_id, run_task_id)
+    where kept.n_runs >= kept.min_runs_drift
+
+)
+
+select * from shared_by_kept

@@ -1,0 +1,112 @@
+{{ config(
+    unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['step_task_id']}
+) }}
+
+with
+
+trends as (select * from {{ ref('int_drift_trends') }}),
+cases as (select * from {{ ref('int_drift_cases') }}),
+p_values as (
+    select * from {{ ref('int_verdict_p_values') }}
+    where treatment like 'since_%'
+),
+tasks as (select * from {{ ref('int_task_variants') }}),
+policy as (select * from {{ ref('verdict_policy') }}),
+
+steps as (
+
+    select
+        task_id,
+        cast(replace(treatment, 'since_', '') as bigint) as first_run,
+        p_uncalibrated as p
+
+    from p_values
+
+),
+
+sides as (
+
+    select
+        cases.task_id,
+        cases.measure,
+        steps.first_run,
+        steps.p,
+        count(distinct cases.case_id) as n_cases,
+        max(case when cases.run_number = steps.first_run then cases.run_task_id end)
+            as step_task_id,
+        {{ exact_mean(
+            'case when cases.run_number < steps.first_run then cases.value end'
+        ) }} as value_before,
+        {{ exact_mean(
+            'case when cases.run_number >= steps.first_run then cases.value end'
+        ) }} as value_after
+
+    from cases
+    left join steps on cases.task_id = steps.task_id
+    group by cases.task_id, cases.measure, steps.first_run, steps.p
+
+),
+
+joined as (
+
+    select
+        trends.*,
+        tasks.title,
+        tasks.variant,
+        sides.n_cases,
+        sides.step_task_id,
+        sides.value_before,
+        sides.value_after,
+        step_tasks.created_at as step_at,
+        -- as many tests as there are places for a step
+        case when sides.p is not null then least(1e0, (trends.n_runs - 3) * sides.p) end as p_step,
+        policy.false_alarm
+
+    from trends
+    inner join sides using (task_id, measure)
+    inner join tasks on trends.task_id = tasks.task_id
+    left join tasks as step_tasks on sides.step_task_id = step_tasks.task_id
+    cross join policy
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        step_task_id,
+
+        ---------- strings
+        title,
+        variant,
+        measure,
+
+        ---------- numerics
+        n_runs,
+        n_cases,
+        {{ rounded('(n_rises - n_falls) / (n_runs * (n_runs - 1) / 2e0)') }} as tau,
+        p_decline,
+        {{ rounded('p_step', 9) }} as p_step,
+        {{ rounded('value') }} as value,
+        {{ rounded('value_before') }} as value_before,
+        {{ rounded('value_after') }} as value_after,
+        {{ rounded('value_after - value_before') }} as change,
+
+        ---------- booleans
+        p_decline <= false_alarm as is_declining,
+        coalesce(
+            {{ rounded('p_step', 9) }} <= false_alarm
+            and {{ rounded('value') }} < {{ rounded('value_before') }},
+            false
+        ) as is_step,
+
+        ---------- timestamps
+        step_at
+
+    from joined
+
+)
+
+select * from final
