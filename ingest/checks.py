@@ -18,14 +18,17 @@ where one of them is on the way, ``path`` is the JSON Pointer instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from promptlab.contracts.golden import golden_alternatives
 from promptlab.contracts.testset import TestCase
-from promptlab.ingest.reading.json_text import dump
+from promptlab.json_text.places import escape_pointer
+from promptlab.json_text.reading import parse_all
+from promptlab.json_text.writing import compact
 from promptlab.patterns import mistyped_prefix, text_check, translate
 
-#: Characters of an expected object or list that a check repeats; a longer one stands in
+#: Characters of an expected object or list that a check repeats; a longer one is in
 #: the case itself, and its check says so in a sentence.
 LONGEST_EXPECTED = 10_000
 
@@ -77,7 +80,7 @@ class Flattener:
         self._left = limit
 
     def flatten(self, case: TestCase) -> tuple[list[ExpectationCheck], list[Remark]]:
-        """Return the case's checks in the order of its fields, and what to tell.
+        """Return the case's checks in the order of its fields, and the remarks.
 
         Scopes come as intermediate, aggregation, final; only those that the case's
         ``evaluation_config`` leaves on and that expect something. ``{}`` expected of a
@@ -152,12 +155,12 @@ class _CaseChecks:
         self, expected: Any, scope: str, step_id: str | None, field: str | None
     ) -> None:
         """Add the checks below one step's, the aggregation's or one field's value."""
-        base = "" if field is None else "/" + _escaped(field)
+        base = "" if field is None else "/" + escape_pointer(field)
         long_ones = _long_ones(expected)
         # Every check repeats these: the pointer, the field and the step.
         repeated = self._id_size + 2 * len(base) + len(step_id or "")
         self._spend(repeated)
-        # value, path, pointer below base, whether a pointer must stand in for the path
+        # value, path, pointer below base, whether a pointer must replace the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
         while stack:
             value, path, pointer, odd = stack.pop()
@@ -168,7 +171,7 @@ class _CaseChecks:
                 for key in reversed(value):
                     if key in self._ignored:
                         continue
-                    below = f"{pointer}/{_escaped(key)}"
+                    below = f"{pointer}/{escape_pointer(key)}"
                     if odd or key in ("", "*"):
                         stack.append((value[key], below, below, True))
                     else:
@@ -195,7 +198,7 @@ class _CaseChecks:
             text = "true" if value else "false"
             self.checks.append(ExpectationCheck(*place, "bool", text, text))
         else:
-            text = dump(value)
+            text = compact(value)
             number = _double(value)
             # a number beyond a double, which no testset has, is near no other
             is_beyond = number in (math.inf, -math.inf)
@@ -205,13 +208,14 @@ class _CaseChecks:
             )
 
     def _add_text(self, value: str, place: _Place) -> None:
-        written = dump(value)
+        written = compact(value)
         matcher, operand = text_check(value)
         mistyped = mistyped_prefix(value)
         if mistyped is not None:
             message = (
-                f"{dump(mistyped.written)} is no prefix, so the whole text is compared;"
-                f" did you mean {dump(mistyped.meant)}? If not, put literal: in front."
+                f"{compact(mistyped.written)} is not a prefix, so the whole text is"
+                f" compared; did you mean {compact(mistyped.meant)}? If not, put"
+                " literal: in front."
             )
             self._remark(place, "doubtful_prefix", message)
         if matcher == "regex":
@@ -245,20 +249,20 @@ class _CaseChecks:
         self.checks.append(ExpectationCheck(*place, "object", text, allowed=allowed))
 
     def _allowed(self, keys: Iterable[str]) -> str:
-        text = dump([*keys, *self._ignored_names])
+        text = compact([*keys, *self._ignored_names])
         self._spend(len(text))
         return text
 
     def _text_of(self, value: Any, long_ones: frozenset[int]) -> str:
         """Write an expected container, or a sentence about one that is too long."""
         if id(value) not in long_ones:
-            text = dump(value)
+            text = compact(value)
         else:
             kind, parts = ("a list", "elements")
             if isinstance(value, dict):
                 kind, parts = ("an object", "keys")
             size = f"{kind} of {len(value)} {parts}"
-            text = dump(f"{size}, too long to repeat here: see the test case")
+            text = compact(f"{size}, too long to repeat here: see the test case")
         self._spend(len(text))
         return text
 
@@ -277,15 +281,8 @@ class _CaseChecks:
         self.remarks.append(Remark(scope, step_id, pointer, code, message))
 
 
-def _escaped(key: str) -> str:
-    """Write a key as a part of a JSON Pointer."""
-    if "~" in key or "/" in key:
-        return key.replace("~", "~0").replace("/", "~1")
-    return key
-
-
 def _quoted(key: str) -> str:
-    """Write a key as it stands between the quotes of a JSONPath."""
+    """Write a key as it is between the quotes of a JSONPath."""
     if '"' in key or "\\" in key:
         return key.replace("\\", "\\\\").replace('"', '\\"')
     return key
@@ -303,7 +300,7 @@ _NONE: frozenset[int] = frozenset()
 
 def _long_ones(root: Any) -> frozenset[int]:
     """Return the ids of the containers below *root* whose text would be too long."""
-    if not isinstance(root, (dict, list)) or len(dump(root)) <= LONGEST_EXPECTED:
+    if not isinstance(root, (dict, list)) or len(compact(root)) <= LONGEST_EXPECTED:
         return _NONE
     order = [root]
     for container in order:  # grows while it is walked: parents before children
@@ -322,3 +319,66 @@ def _long_ones(root: Any) -> frozenset[int]:
 
 def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return container.values() if isinstance(container, dict) else container
+
+
+MATCH_RULE = "json"
+"""Value of ``parameters.match_rule`` for which answers are flattened."""
+
+_LEAST_ROOM = 64 << 20
+_ROOM_PER_CHARACTER = 50
+
+
+class GoldenAnswer(NamedTuple):
+    """One ``golden_answer`` baseline."""
+
+    case_id: str
+    baseline_id: str
+    payload: str
+    """A JSON object, as text."""
+
+
+def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
+    """Flatten the golden answers of one task.
+
+    Args:
+        baselines: In the order of the file, those of a case together.
+
+    Returns:
+        The columns of ``raw.golden_checks`` next to ``load_id`` and ``task_id``, a row
+        per leaf and per container.
+
+    Raises:
+        ExpectationTooLargeError: Flat, they would be many times their size.
+    """
+    size = sum(len(each.payload) for each in baselines)
+    flattener = Flattener(_LEAST_ROOM + _ROOM_PER_CHARACTER * size)
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    rows = columns.values()
+    numbers: dict[str, int] = {}
+    for case_id, baseline_id, payload in baselines:
+        for answer in golden_alternatives(parse_all(payload)[0]):
+            golden_no = numbers[case_id] = numbers.get(case_id, 0) + 1
+            for check_no, check in enumerate(flattener.flatten_value(answer)):
+                row = (
+                    *(case_id, baseline_id, golden_no, check_no, check.path),
+                    *(check.pointer, check.matcher, check.operand),
+                    *(check.operand_ascii, check.number, check.length),
+                )
+                for column, value in zip(rows, row, strict=True):
+                    column.append(value)
+    return columns
+
+
+_COLUMNS = (
+    "case_id",
+    "baseline_id",
+    "golden_no",
+    "check_no",
+    "path",
+    "pointer",
+    "matcher",
+    "operand",
+    "operand_ascii",
+    "number",
+    "length",
+)

@@ -9,11 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.files.blocks import BLOCK_BYTES, Block
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.files.input_file import ChangedWhileRead, InputFile
+from promptlab.ingest.files.input_file import (
+    BLOCK_BYTES,
+    Block,
+    ChangedWhileRead,
+    InputFile,
+)
 from promptlab.ingest.files.redaction import Redactor
-from promptlab.ingest.foreign.copies import (
+from promptlab.ingest.foreign.identity import (
     copy_problem,
     older_problem,
     replaced_problems,
@@ -35,6 +39,7 @@ from promptlab.ingest.reading.limits import LIMIT_CODES, Limits
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
 from promptlab.ingest.undated import LoadOrder, date_runs, undated_problem
+from promptlab.json_text.places import BOM
 
 if TYPE_CHECKING:
     from promptlab.contracts.pipeline import Pipeline
@@ -44,7 +49,7 @@ OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
 
 _ATTEMPTS = 3
-"""How often a file that changes while it is read is read from its start."""
+"""Attempts to read a file that changes while it is read."""
 
 _NO_RUN = Problem(
     "no_run",
@@ -80,7 +85,7 @@ class FileReader:
         self.limits = limits
         self.redact = redact
         self.next_start: Callable[[], datetime] = LoadOrder(known.last_start).next
-        """When the load of a file begins, later than every load before."""
+        """Return the start of the next load, later than every load before."""
 
     def read_all(
         self,
@@ -190,7 +195,7 @@ class _Attempt:
         if self._kind == "testset":
             return False
         # a JSON list has no lines to go by
-        return file.head().removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"["
+        return file.head().removeprefix(BOM).lstrip()[:1] == b"["
 
     def _redacted(self, blocks: Iterable[Block]) -> Iterator[Block]:
         for block in blocks:
@@ -301,7 +306,7 @@ class _Attempt:
         return True
 
     def _before(self, source: Source) -> Outcome | None:
-        """What came of these bytes when they were read, if that still holds.
+        """Return the outcome of an earlier load of these bytes, if it is still valid.
 
         A run of another tool may have been replaced by another version of it: then
         only the file that stayed where it was is known, not a copy of its bytes.
@@ -314,39 +319,32 @@ class _Attempt:
         if self._kind not in TOOLS:
             return known.find(*versions)
         at_path = known.find(*versions[1::2])
-        if at_path is not None and not self._is_copy_of_nothing(at_path, source):
+        if at_path is not None and not self._is_copy_of_nothing(at_path):
             return at_path
         before = known.find(*versions[::2])
         if before is None or before.status in {"rejected", "purged"}:
             return before
         if before.status == "skipped" and not before.runs:
-            return None if self._is_copy_of_nothing(before, source) else before
+            return before
         return before if known.are_live(before.runs) else None
 
-    def _is_copy_of_nothing(self, before: Outcome, source: Source) -> bool:
-        """Whether it was left out for another file's version of a run that has gone."""
-        if before.status != "skipped":
+    def _is_copy_of_nothing(self, before: Outcome) -> bool:
+        """Return whether it was skipped as a copy of runs that are gone since."""
+        if before.status != "skipped" or not before.runs:
             return False
-        runs = self._reader.known.runs
-        if before.runs:
-            return runs.keys().isdisjoint(before.runs)
-        # loads of earlier versions do not say which runs they left out
-        told = {p.message for p in before.problems if p.code == "copy_of_run"}
-        uri = before.uri or source.uri
-        there = {copy_problem(uri, run.uri).message for run in runs.values()}
-        return bool(told) and told.isdisjoint(there)
+        return self._reader.known.runs.keys().isdisjoint(before.runs)
 
     def _versions(self, source: Source, settings: str) -> tuple[Version, Version]:
         testset = self._reader.testset
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
-        mapping = self._found.mapping
+        mapping, given = self._found.mapping, self._found.given
         return read_with(
             self._reader.redact,
             self._reader.limits if exceeds else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            self._found.given.identity,
+            repr(self._found.labels) if self._found.labels else given.identity,
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
@@ -361,17 +359,21 @@ class _Attempt:
             form=self._found.form,
             companions=self._found.companions,
             mapping=self._found.mapping,
+            labels=self._found.labels,
+            prompt_vars=self._found.given.prompt_vars,
+            tag_keys=self._found.given.tag_keys,
             redact=self._redactor.redact,
         )
 
 
 def _tell(reading: Reading, given: Mapping[str, object]) -> None:
     """Write what the call says of a file into its tasks."""
-    tasks = reading.rows.get("tasks")
-    if tasks is not None and given:
-        n = len(tasks["task_id"])
-        told = {name: [value] * n for name, value in given.items()}
-        reading.rows["tasks"] = {**tasks, **told}
+    for table in ("tasks", "memory_runs"):
+        tasks = reading.rows.get(table)
+        if tasks is not None and given:
+            n = len(tasks["task_id"])
+            told = {name: [value] * n for name, value in given.items()}
+            reading.rows[table] = {**tasks, **told}
 
 
 def _sha256(file: InputFile, source: Source) -> str:

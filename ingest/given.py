@@ -1,4 +1,4 @@
-"""What the call says of its files: their title and variant, branch and commit.
+"""Title, variant, branch and commit that a call gives its files.
 
 Options win over ``[[sources]]`` of the config, these over the variables of a CI system;
 what a call says wins over what a file says.
@@ -55,7 +55,7 @@ CI_VARIABLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a call says of a file; columns of ``raw.tasks``."""
+    """What a call gives a file: columns of ``raw.tasks``."""
 
     title: str | None = None
     variant: str | None = None
@@ -66,16 +66,26 @@ class Given:
     commit_sha: str | None = None
     revision_source: str | None = None
     """``option``, ``sources``, or the CI system whose variables were read."""
+    prompt_vars: tuple[str, ...] = ()
+    """Variables of promptfoo tests that are a part of the prompt; no column."""
+    tag_keys: tuple[str, ...] | None = None
+    """Keys of metadata whose values become tags; no column."""
 
     def columns(self) -> dict[str, object]:
         """Return what it says, by column."""
-        said = {each.name: getattr(self, each.name) for each in fields(self)}
+        said = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if each.name not in {"prompt_vars", "tag_keys"}
+        }
         return {name: value for name, value in said.items() if value is not None}
 
     @property
     def identity(self) -> str | None:
-        """What makes a file another one that is read again; ``None``: nothing."""
-        said = (self.title, self.variant, self.created_at)
+        """Return what makes a file another one that is read again."""
+        said: list[object] = [self.title, self.variant, self.created_at]
+        if self.prompt_vars or self.tag_keys is not None:
+            said += [",".join(self.prompt_vars), ",".join(self.tag_keys or ())]
         return None if not any(said) else "|".join(str(each or "") for each in said)
 
 

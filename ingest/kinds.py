@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from promptlab.ingest.json_tokens import members
+from promptlab.json_text.places import BOM, members
 
 HEAD_BYTES = 1 << 20
 """As much of a file as is looked at."""
@@ -21,7 +21,7 @@ def recognise(head: bytes) -> str | None:
     Args:
         head: the first ``HEAD_BYTES`` bytes, or the whole of a smaller file.
     """
-    head = head.removeprefix(b"\xef\xbb\xbf")
+    head = head.removeprefix(BOM)
     if b"\0" in head[:4096]:
         return None
     start = _NOT_A_RECORD.match(head).end()  # type: ignore[union-attr]  # may match nothing

@@ -9,19 +9,18 @@ from typing import Any
 from pydantic import ValidationError
 
 from promptlab.contracts.pipeline import Pipeline
-from promptlab.errors import InputError
+from promptlab.errors import InputError, nearest
 from promptlab.ingest.raw.rows import Reading, Rows, columns_of
-from promptlab.ingest.reading.contract_faults import Fault, faults
-from promptlab.ingest.reading.json_messages import nearest, shown
-from promptlab.ingest.reading.json_places import Keys
-from promptlab.ingest.reading.json_text import dump
-from promptlab.ingest.reading.notes import problem_at
-from promptlab.ingest.reading.problems import Problem, Severity
+from promptlab.ingest.reading.contract_faults import faults
+from promptlab.ingest.reading.problems import Problem, Severity, problem_at
 from promptlab.ingest.reading.yaml_text import YamlText, read_yaml
+from promptlab.json_text.places import Keys
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import compact, shown
 from promptlab.paths import check_regular
 
 FOLDERS = (".", "pipelines", "data/pipelines")
-"""Where ``load_pipeline_config`` looks for a pipeline by its id."""
+"""Folders in which ``load_pipeline_config`` looks for a pipeline by its id."""
 
 _SUFFIXES = (".yaml", ".yml")
 _TEXTS = ("id", "name", "evaluation_target", "default_testset")
@@ -44,7 +43,7 @@ def read_pipeline(data: bytes, name: str) -> Reading:
     if pipeline is None:
         return Reading({}, problems, records_rejected=1, rejected=True)
     return Reading(
-        _rows(pipeline, dump(text.value)),
+        _rows(pipeline, compact(text.value)),
         problems,
         records_loaded=1,
         keys=[("pipeline", pipeline.id)],

@@ -10,7 +10,8 @@ import polars as pl
 from pydantic import BaseModel
 
 from promptlab.contracts.scores import ScoreRecord
-from promptlab.ingest.files.blocks import Block
+from promptlab.errors import nearest
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
@@ -20,13 +21,18 @@ from promptlab.ingest.reading.checked_columns import (
     names,
     texts,
 )
-from promptlab.ingest.reading.contract_faults import Fault
 from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.json_messages import nearest, shown
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.seen_ids import Id, SeenIds
-from promptlab.ingest.reading.struct_records import StructRecords, Table, record_batches
-from promptlab.ingest.reading.unknown_keys import UnknownKeys
+from promptlab.ingest.reading.records import (
+    Id,
+    SeenIds,
+    StructRecords,
+    Table,
+    UnknownKeys,
+    record_batches,
+)
+from promptlab.json_text.reading import Fault
+from promptlab.json_text.writing import shown
 
 _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
 
@@ -34,7 +40,7 @@ _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
 def score_batches(
     blocks: Iterable[Block], name: str, *, limits: Limits = DEFAULT
 ) -> Iterator[Reading]:
-    """Read a file of scores; each line stands for itself.
+    """Read a file of scores; each line is independent.
 
     Args:
         blocks: The file in blocks of whole lines: JSONL (a JSON list will do), UTF-8.
@@ -95,7 +101,7 @@ def _columns(records: StructRecords) -> Table:
 
 
 def _twins(table: Table, seen: SeenIds) -> list[int]:
-    """Return the rows whose round, dimension and scorer stood before."""
+    """Return the rows whose round, dimension and scorer were seen before."""
     frame = pl.DataFrame([table[key].alias(key) for key in _KEY])
     twins = [row for row, each in enumerate(_ids(table)) if each in seen]
     if frame.n_unique() < frame.height:

@@ -18,9 +18,10 @@ A message is for the person at the terminal: what was found, what was expected, 
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -119,3 +120,9 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
     folded = {name.casefold(): name for name in known}
     near = get_close_matches(wrong.casefold(), folded, n=1)
     return f"; did you mean `{folded[near[0]]}`?" if near else ""
+
+
+def nearest(word: str, words: Sequence[str], *, cutoff: float = 0.6) -> str:
+    """Return a question that names the nearest of *words*; empty if none is near."""
+    near = get_close_matches(word, words, n=1, cutoff=cutoff)
+    return f"; did you mean {json.dumps(near[0], ensure_ascii=False)}?" if near else ""

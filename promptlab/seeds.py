@@ -18,8 +18,17 @@ def default_dimensions() -> list[str]:
     return _column("default_dimensions", "dimension_id")
 
 
-@cache
+def scorer(name: str) -> dict[str, str] | None:
+    """The row of a built-in scorer: its unit, and whether its metric is a share."""
+    return next((row for row in _rows("scorers") if row["scorer"] == name), None)
+
+
 def _column(seed: str, name: str) -> list[str]:
+    return [row[name] for row in _rows(seed)]
+
+
+@cache
+def _rows(seed: str) -> list[dict[str, str]]:
     file = dbt_project() / "seeds" / "scoring" / f"{seed}.csv"
     with file.open(encoding="utf-8", newline="") as rows:
-        return [row[name] for row in csv.DictReader(rows)]
+        return list(csv.DictReader(rows))

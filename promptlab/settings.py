@@ -21,8 +21,8 @@ from promptlab.errors import SettingsError, did_you_mean
 from promptlab.languages import languages
 
 ENV_PREFIX = "PROMPTLAB_"
-ONLY_IN_FILES = frozenset({"tables", "sources"})
-"""Settings that no environment variable can say."""
+ONLY_IN_FILES = frozenset({"tables", "sources", "titles", "variants", "prices"})
+"""Settings that environment variables cannot set."""
 
 
 def language_of(environ: Mapping[str, str]) -> str:
@@ -30,6 +30,34 @@ def language_of(environ: Mapping[str, str]) -> str:
     names = ("LC_ALL", "LC_MESSAGES", "LANG")
     locale = next((environ[name] for name in names if environ.get(name)), "")
     return next((c for c in languages() if locale.lower().startswith(c)), "en")
+
+
+class TitleSettings(BaseModel):
+    """How the results of one title are named and scored: ``[titles."Support"]``."""
+
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
+
+    primary: str | None = None
+    """Dimension that is its score; else the first that the tool lists."""
+
+    alias: tuple[str, ...] = ()
+    """Other titles whose results belong to this one, such as its title before."""
+
+
+class Price(BaseModel):
+    """What a model costs: ``[prices."gpt-4o*"]``."""
+
+    model_config = ConfigDict(
+        defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
+    )
+
+    input: float = Field(ge=0)
+    """Price of a million input tokens."""
+
+    output: float = Field(ge=0)
+    """Price of a million output tokens."""
 
 
 class Settings(BaseModel):
@@ -131,6 +159,26 @@ class Settings(BaseModel):
     """What the paths of files say of them, ``[[sources]]`` each, in a config file
     (``docs/formats.md``)."""
 
+    titles: dict[str, TitleSettings] = {}
+    """The score and the other names of a title, ``[titles."<title>"]`` each, in a
+    config file (``docs/runs.md``)."""
+
+    variants: dict[str, str] = {}
+    """Variants that were renamed, old name = new name, in a config file
+    (``docs/runs.md``)."""
+
+    prices: dict[str, Price] = {}
+    """Prices of models by name, ``*`` for any letters, in a config file
+    (``docs/runs.md``)."""
+
+    prompt_vars: tuple[str, ...] = ()
+    """Variables of promptfoo tests that are a part of the prompt, such as a system
+    prompt."""
+
+    tag_keys: tuple[str, ...] | None = None
+    """Keys of the metadata of samples and tests whose values become tags; keys with few
+    different texts, when not given."""
+
     tables: dict[str, TableMapping] = {}
     """What the columns of tables mean, ``[tables.<name>]`` each, in a config file
     (``docs/tools/table.md``)."""
@@ -166,6 +214,14 @@ _UNITS = {
     **{unit: 1000**n for n, unit in enumerate("kmgt", 1)},
     **{f"{unit}i": 1024**n for n, unit in enumerate("kmgt", 1)},
 }
+
+
+_BELOW: dict[str, type[BaseModel]] = {
+    "sources": SourcePath,
+    "titles": TitleSettings,
+    "prices": Price,
+}
+"""Settings that are tables → the keys of each."""
 
 
 def _memory_of_the_machine() -> float:
@@ -246,7 +302,7 @@ def _explain(error: ValidationError, origin: Mapping[str, str]) -> str:
         top, last = str(fault["loc"][0]), str(fault["loc"][-1])
         where = origin.get(top, "settings")
         if fault["type"] == "extra_forbidden":
-            below = SourcePath if top == "sources" else TableMapping
+            below = _BELOW.get(top, TableMapping)
             fields = Settings if top == name else below
             hint = did_you_mean(last, fields.model_fields)
             lines.append(f"{where}: there is no setting `{name}`{hint}")

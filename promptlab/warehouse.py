@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.errors import NothingToDo
+from promptlab.errors import NothingToDo, PromptlabError
 from promptlab.warehouse_file import WarehouseFile
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from promptlab.build.record import LastBuild
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
+    from promptlab.contracts.gate import GateResult
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
     from promptlab.reports.edition import Edition
@@ -46,6 +48,7 @@ class Warehouse(WarehouseFile):
         branch: str | None = None,
         commit: str | None = None,
         run_name: str | None = None,
+        labels: LabelOptions | None = None,
         sink: str = "duckdb",
         workers: str = "1",
         on_start: Callable[[int, int], None] = lambda _files, _size: None,
@@ -64,6 +67,7 @@ class Warehouse(WarehouseFile):
             branch: branch that was evaluated; else that of the CI system.
             commit: commit that was evaluated; else that of the CI system.
             run_name: name of the runs that are judged together.
+            labels: what the call says of files of the kind ``labels``.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
             workers: who reads for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
@@ -90,19 +94,30 @@ class Warehouse(WarehouseFile):
         planned = plan(named, kind, self.settings.tables)
         if not planned:
             raise NothingToDo(f"no files below {', '.join(map(str, named))}")
-        given = given_by(
-            os.environ,
-            title=title,
-            variant=variant,
-            time=time,
-            run_name=run_name,
-            branch=branch,
-            base_branch=self.settings.base_branch,
-            commit=commit,
+        given = replace(
+            given_by(
+                os.environ,
+                title=title,
+                variant=variant,
+                time=time,
+                run_name=run_name,
+                branch=branch,
+                base_branch=self.settings.base_branch,
+                commit=commit,
+            ),
+            prompt_vars=self.settings.prompt_vars,
+            tag_keys=self.settings.tag_keys,
         )
         sources = self.settings.sources
         planned = [
-            (replace(found, given=of_path(given, found.path, sources)), kind_of_file)
+            (
+                replace(
+                    found,
+                    given=of_path(given, found.path, sources),
+                    labels=labels,
+                ),
+                kind_of_file,
+            )
             for found, kind_of_file in planned
         ]
         size = sum(found.size for found, _ in planned)
@@ -165,7 +180,7 @@ class Warehouse(WarehouseFile):
         with self.examining() as con:
             if raw.schema_version(con) != raw.SCHEMA_VERSION:
                 return None
-            return last_build(con)
+            return last_build(con, self.settings)
 
     def report(
         self,
@@ -173,13 +188,12 @@ class Warehouse(WarehouseFile):
         out: Path,
         *,
         formats: Sequence[str] = ("json", "html"),
-        memory_runs: Sequence[str] | None = None,
         lang: str | None = None,
         templates: Path | None = None,
         generated_at: datetime | None = None,
         on_report: Callable[[str], None] = lambda _name: None,
     ) -> list[Path]:
-        """Write the reports of stored tasks and memory runs, and the index.
+        """Write the reports of stored tasks, and the index.
 
         Nothing is run again: everything is read from the marts.
 
@@ -187,11 +201,10 @@ class Warehouse(WarehouseFile):
             task_ids: whole ids.
             out: folder to write below; nothing is written anywhere else.
             formats: names of ``reports.FORMATS``.
-            memory_runs: whole ids; every memory run by default.
             lang: ``zh`` or ``en``.
             templates: folder of templates that replace built-in ones.
             generated_at: the time that the reports carry; now, when not given.
-            on_report: called before each task and memory run with its id.
+            on_report: called before each task with its id.
 
         Returns:
             Every file written, the index last.
@@ -206,7 +219,6 @@ class Warehouse(WarehouseFile):
                 out,
                 edition,
                 formats=formats,
-                memory_runs=memory_runs,
                 on_report=on_report,
             )
 
@@ -296,6 +308,101 @@ class Warehouse(WarehouseFile):
 
         set_baseline(self, task)
 
+    def runs(self, title: str | None = None) -> pl.DataFrame:
+        """Return the results of the warehouse, the newest first, a row each.
+
+        Args:
+            title: only those of this title.
+        """
+        return self._of_title(
+            "select tasks.*, summaries.* exclude (task_id)"
+            " from marts.dim_tasks as tasks"
+            " inner join marts.fct_task_summaries as summaries using (task_id)",
+            title,
+            "tasks.created_at desc, tasks.task_id desc",
+        )
+
+    def trends(
+        self, title: str | None = None, measure: str = "overall_score"
+    ) -> pl.DataFrame:
+        """Return one number of every result over time (``marts.fct_trends``).
+
+        Args:
+            title: only the results of this title.
+            measure: what to follow, such as ``pass_rate`` or ``cost_total``.
+        """
+        return self._of_title(
+            "from (from marts.fct_trends where measure = $1)",
+            title,
+            "title, variant, subject nulls first, task_number",
+            measure,
+        )
+
+    def leaderboard(self, title: str | None = None) -> pl.DataFrame:
+        """Return models and prompt versions by score (``marts.fct_leaderboard``).
+
+        Args:
+            title: only those of this title.
+        """
+        return self._of_title(
+            "from marts.fct_leaderboard",
+            title,
+            "title, testset_id, score_rank nulls last, variant, prompt_version",
+        )
+
+    def flaky(self, title: str | None = None) -> pl.DataFrame:
+        """Return cases that pass and fail by chance (``marts.fct_flaky_cases``).
+
+        Args:
+            title: only those of this title.
+        """
+        return self._of_title(
+            "from marts.fct_flaky_cases",
+            title,
+            "abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant",
+        )
+
+    def gate(self, run: str = "latest", *, lang: str | None = None) -> list[GateResult]:
+        """Return the gate's decision for each result of a run.
+
+        Args:
+            run: the id of a run or a result, a title, a loaded file, ``previous`` or
+                ``latest``: what was loaded last.
+            lang: language of the sentences, ``zh`` or ``en``.
+        """
+        from promptlab.history.gate import judge
+        from promptlab.reports.gate.policy import load_policy
+
+        policy = load_policy(self.settings.policy)
+        return judge(self, run, policy, lang=lang or self.settings.lang)
+
+    def _of_title(
+        self, query: str, title: str | None, order: str, *parameters: Any
+    ) -> pl.DataFrame:
+        if title is not None:
+            parameters = (*parameters, title)
+            query = f"from ({query}) as found where title = ${len(parameters)}"
+            order = order.replace("tasks.", "")
+        return self.sql(f"{query} order by {order}", parameters)
+
+    def __repr__(self) -> str:
+        """Return the file and what it contains, without opening a missing file."""
+        if not self.settings.db.exists():
+            return f"Warehouse({str(self.settings.db)!r}, empty)"
+        try:
+            with self.built() as con:
+                row = con.execute(
+                    "select count(*), count(distinct title), max(created_at)::date"
+                    " from marts.dim_tasks"
+                ).fetchone()
+        except PromptlabError as error:
+            return f"Warehouse({str(self.settings.db)!r}, {error})"
+        n_results, n_titles, newest = row or (0, 0, None)
+        return (
+            f"Warehouse({str(self.settings.db)!r}, {n_results} results of {n_titles}"
+            f" titles, newest {newest})"
+        )
+
     def sql(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """Run one read-only query over the whole warehouse.
 
@@ -314,17 +421,14 @@ class Warehouse(WarehouseFile):
             rows, schema=columns, orient="row", infer_schema_length=None
         )
 
-    def to_report(self, *, everything: bool = False) -> tuple[list[str], list[str]]:
-        """Tasks and memory runs that were built since the last ``run`` reported.
+    def to_report(self, *, everything: bool = False) -> list[str]:
+        """Tasks that were built since the last ``run`` reported, the oldest first.
 
         A task is built again when its own numbers change, or its baseline's, or when it
         has another baseline: its report compares.
 
         Args:
             everything: all that there is, whenever it was built.
-
-        Returns:
-            Ids of tasks, the oldest first; ids of memory runs, the newest first.
         """
         from promptlab.history.reported import to_report
 

@@ -130,8 +130,7 @@ class WarehouseFile:
     def writable(self, *, expected: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
         """A connection that may write into the raw tables.
 
-        A file of an older schema version, or one that only new clients open, is
-        brought up to date first.
+        A file of an older schema version is upgraded first.
 
         Args:
             expected: bytes that a new file is likely to hold.
@@ -155,34 +154,8 @@ class WarehouseFile:
             file = file_of(con)
             copies = [file, *raw.backups(file)]  # a purge or an upgrade writes them
             shut_in(con, files=[f for copy in copies for f in files_of_copy(copy)])
-            is_rewritten = self._write_for_every_client(con)
-            if not is_rewritten:
-                raw.ensure_schema(con, ingest_version=__version__)
-                yield con
-        if is_rewritten:
-            with self._up_to_date(expected) as con:
-                yield con
-
-    def _write_for_every_client(self, con: duckdb.DuckDBPyConnection) -> bool:
-        """Write a file anew that DuckDB 1 does not open, unless it is not ours."""
-        from promptlab.database.copying import (
-            file_of,
-            only_new_clients_open,
-            write_copy,
-        )
-        from promptlab.ingest import raw
-        from promptlab.messages import say
-
-        if not only_new_clients_open(con) or raw.schema_version(con) is None:
-            return False
-        # so that nothing of the old file is left beside the new one
-        con.execute("checkpoint")
-        write_copy(con, file_of(con))
-        say(
-            f"{self.settings.db} is written anew: any DuckDB since 1.3 opens it now",
-            "storage_rewritten",
-        )
-        return True
+            raw.ensure_schema(con, ingest_version=__version__)
+            yield con
 
     @contextmanager
     def _connect(

@@ -19,7 +19,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 # Names that Windows keeps for devices, with any suffix, and our own beside the tasks.
 _TAKEN = frozenset(
-    {"con", "prn", "aux", "nul", "compare", "memory", "runs", "index.html"}
+    {"con", "prn", "aux", "nul", "compare", "memory", "runs", "titles", "index.html"}
     | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
 )
 

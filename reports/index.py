@@ -1,21 +1,21 @@
-"""The index: every task of the warehouse by its title, with its history."""
+"""The index: every current variant of every title, sorted by where it is going."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 from promptlab.contracts.gate import GateResult
-from promptlab.reports.charts.sparkline import Sparkline, sparkline
+from promptlab.reports.charts.lines import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import gate_results
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.queries.memory import MemoryLine, memory_lines
+from promptlab.reports.pages.render import environment, render, script_hash
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.run import worst
+from promptlab.reports.texts.catalogue import catalogue
 from promptlab.reports.views.headline import headline_view
 from promptlab.reports.views.pieces import CaseRef, HeadlineView
 from promptlab.reports.views.task import case_anchor
@@ -25,109 +25,151 @@ if TYPE_CHECKING:
 
     from promptlab.reports.gate.policy import Policy
 
-MOST_TITLES = 300
+MOST_LINES = 1_200
+"""Variants that are listed, those of the newest titles first."""
 MOST_RUNS = 30
-"""Runs of one title that are drawn and listed, the newest."""
+"""Runs of a variant that are drawn; the page of its title has more."""
+MOST_FACETS = 100
+"""Models, and tags, that the index can be filtered by."""
+MOST_LONG = 200
+"""Of more variants the index draws fewer runs and shortens the decisions."""
+_DRAWN_WHERE_MANY = 15
+_MOVED = 1.25
+"""Latency and cost are named where they moved by a quarter or more."""
 
 Href = Callable[[str], str | None]
-"""Task or run id to the link of its report, relative to the index, if there is one."""
+"""Task id, run id or title to the link of its page, relative to the index."""
 
-_RUNS = f"""
-with runs as (
+Course = Literal["worse", "cannot_tell", "better", "unchanged", "new"]
+"""Where a variant is going, in the order of the page."""
 
-    select
-        tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
-        coalesce(variants.is_current and variants.newest_task_id = tasks.task_id, false)
-            as is_current,
-        epoch_us(tasks.created_at) as created_at,
-        case when tasks.is_partial then tasks.n_rows_held end as n_held,
-        tasks.n_rows_claimed as n_claimed,
-        summaries.overall_score, summaries.grade, summaries.pass_rate,
-        summaries.n_pass, summaries.n_fail, summaries.n_error, summaries.n_cases,
-        row_number() over (
-            partition by tasks.title order by tasks.run_number desc, tasks.task_id desc
-        ) as recency,
-        count(*) over (partition by tasks.title) as n_runs,
-        max(epoch_us(tasks.created_at)) over (partition by tasks.title) as latest_at
-    from marts.dim_tasks as tasks
-    inner join marts.fct_task_summaries as summaries
-        on tasks.task_id = summaries.task_id
-    left join marts.dim_variants as variants
-        on tasks.title = variants.title and tasks.variant = variants.variant
-
-),
-
-ranked as (
+_LINES = f"""
+with tasks as (
 
     select
         *,
-        dense_rank() over (order by latest_at desc, title) as title_rank,
-        count(*) filter (where recency = 1) over () as n_titles
-    from runs
+        row_number() over in_title as recency,
+        row_number() over in_variant as recency_in_variant,
+        max(created_at) over (partition by title) as latest_at
+    from marts.dim_tasks
+    window
+        in_title as (partition by title order by run_number desc, task_id desc),
+        in_variant as (
+            partition by title, variant order by run_number desc, task_id desc
+        )
+
+),
+
+histories as (
+
+    select
+        tasks.title, tasks.variant,
+        list(summaries.overall_score order by tasks.run_number, tasks.task_id)
+            as scores,
+        list(summaries.pass_rate order by tasks.run_number, tasks.task_id)
+            as pass_rates
+    from tasks
+    inner join marts.fct_task_summaries as summaries using (task_id)
+    where tasks.recency_in_variant <= {MOST_RUNS}
+    group by tasks.title, tasks.variant
+
+),
+
+measures as (
+
+    select
+        trends.title, trends.variant,
+        min_by(value, task_number) filter (measure = 'latency_p50') as latency_first,
+        max_by(value, task_number) filter (measure = 'latency_p50') as latency,
+        min_by(value, task_number) filter (measure = 'cost_total') as cost_first,
+        max_by(value, task_number) filter (measure = 'cost_total') as cost
+    from marts.fct_trends as trends
+    inner join tasks using (task_id)
+    where
+        trends.subject is null and tasks.recency_in_variant <= {MOST_RUNS}
+        and trends.measure in ('latency_p50', 'cost_total')
+    group by trends.title, trends.variant
+
+),
+
+tags as (
+
+    select task_id, list(distinct tag order by tag) as tags
+    from marts.dim_case_tags
+    where task_id in (select tasks.task_id from tasks where recency_in_variant = 1)
+    group by task_id
 
 )
 
-select ranked.*
-from ranked
-where ranked.recency <= {MOST_RUNS} and ranked.title_rank <= {MOST_TITLES}
-order by ranked.title_rank, ranked.recency
+select
+    tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
+    epoch_us(tasks.created_at) as created_at,
+    case when tasks.is_partial then tasks.n_rows_held end as n_held,
+    tasks.n_rows_claimed as n_claimed,
+    summaries.overall_score, summaries.pass_rate, summaries.n_pass,
+    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+    histories.scores, histories.pass_rates, coalesce(tags.tags, []) as tags,
+    measures.latency_first, measures.latency, measures.cost_first, measures.cost,
+    coalesce(abs(ln(nullif(measures.latency, 0) / nullif(measures.latency_first, 0)))
+        > ln({_MOVED}), false) as latency_moved,
+    coalesce(abs(ln(nullif(measures.cost, 0) / nullif(measures.cost_first, 0)))
+        > ln({_MOVED}), false) as cost_moved,
+    count(*) over () as n_lines
+from tasks
+inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+inner join histories
+    on tasks.title = histories.title and tasks.variant = histories.variant
+left join marts.dim_variants as variants
+    on tasks.title = variants.title and tasks.variant = variants.variant
+left join measures
+    on tasks.title = measures.title and tasks.variant = measures.variant
+left join tags on tasks.task_id = tags.task_id
+where
+    tasks.recency = 1
+    or (variants.is_current and variants.newest_task_id = tasks.task_id)
+order by tasks.latest_at desc, tasks.title, tasks.recency
+limit {MOST_LINES}
 """
 
 
 @dataclass(frozen=True)
-class RunLine:
-    """One task in the index."""
+class Line:
+    """A current variant of a title."""
 
-    task_id: str
-    variant: str
-    prompt_version: str
-    model: str
-    created_at: datetime
-    overall_score: float | None
-    grade: str
-    pass_rate: float | None
-    n_pass: int
-    n_judged: int
-    n_cases: int
-    n_held: int | None
-    """Rows that its file holds, where it claims more."""
-    n_claimed: int | None
-    href: str | None
-
-
-@dataclass(frozen=True)
-class TitleLine:
-    """The tasks of one title, newest first."""
-
-    title: str
-    href: str | None
-    """Link of the page of its run, else of the report of `latest`."""
-    latest: RunLine
-    """Of the current variants the one with the worst verdict."""
-    n_variants: int
-    """Current ones."""
+    row: Row
+    """Of the query above."""
     headline: HeadlineView
-    """The verdict of `latest`."""
-    previous: Sequence[RunLine]
-    """All others, newest first."""
-    n_more: int
-    trend: Sparkline | None
+    course: Course
+    drift: Row | None
+    """Of :func:`drifts`, where the variant moved by more than chance explains."""
+    href: str | None
+    """Link of the title's page, else of the newest report."""
+    report: str | None
+    """Link of the newest report."""
+    chart: LineChart | None
+    model: int | None
+    """Place of its model in :attr:`Index.models`."""
+    tags: Sequence[int]
+    """Places of its tags in :attr:`Index.tags`."""
 
 
 @dataclass(frozen=True)
 class Index:
     """What the index lists."""
 
-    titles: list[TitleLine]
-    n_titles_more: int
-    memory: list[MemoryLine]
+    groups: Mapping[Course, Sequence[Line]]
+    """The largest change first."""
+    n_lines: int
+    n_more: int
+    is_long: bool
+    models: Sequence[str]
+    tags: Sequence[str]
 
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
     task: Href,
-    memory: Href,
-    run: Href = lambda _: None,
+    title: Href = lambda _: None,
     *,
     lang: str = "en",
     policy: Policy | None = None,
@@ -137,73 +179,113 @@ def read_index(
     Args:
         con: An open connection to a built warehouse.
         task: Gives the link of a task's report.
-        memory: Gives the link of a memory run's report.
-        run: Gives the link of the page of a title's newest run.
-        lang: Language of the verdicts, ``zh`` or ``en``.
+        title: Gives the link of a title's page.
+        lang: Language of the decisions, ``zh`` or ``en``.
         policy: What the gate asks for; the built-in policy by default.
     """
-    found = rows(con, _RUNS)
-    current = [row["task_id"] for row in found if _is_current(row)]
-    gates = gate_results(con, current, policy, lang=lang)
-    titles = [
-        _title(title, list(group), task, run, gates)
-        for title, group in groupby(found, key=lambda row: str(row["title"]))
+    found = rows(con, _LINES)
+    task_ids = [row["task_id"] for row in found]
+    gates = gate_results(con, task_ids, policy, lang=lang)
+    moved = {
+        task_id: drift
+        for task_id, drift in drifts(con, task_ids).items()
+        if drift["course"]
+    }
+    filters = Filters(catalogue(lang))
+    models = list(dict.fromkeys(row["model"] for row in found))[:MOST_FACETS]
+    tags = list(dict.fromkeys(tag for row in found for tag in row["tags"]))[
+        :MOST_FACETS
     ]
-    n_titles = found[0]["n_titles"] if found else 0
-    return Index(titles, n_titles - len(titles), memory_lines(con, memory))
+    model_at = {name: at for at, name in enumerate(models)}
+    tag_at = {name: at for at, name in enumerate(tags)}
+    is_long = len(found) > MOST_LONG
+    lines = []
+    for row in found:
+        gate = gates[row["task_id"]]
+        report = task(row["task_id"])
+        is_scored = row["overall_score"] is not None or not row["n_judged"]
+        values = row["scores"] if is_scored else row["pass_rates"]
+        line = Line(
+            row=row,
+            headline=headline_view(
+                gate, lambda case: CaseRef(case, case_anchor(case)), filters
+            ),
+            course=course_of(gate, moved.get(row["task_id"])),
+            drift=moved.get(row["task_id"]),
+            href=title(row["title"]) or report,
+            report=None if is_long else report,
+            chart=_chart(values[-_DRAWN_WHERE_MANY:] if is_long else values, filters),
+            model=model_at.get(row["model"]),
+            tags=[tag_at[tag] for tag in row["tags"] if tag in tag_at],
+        )
+        lines.append(line)
+    lines.sort(key=lambda line: (_size(line), line.row["title"], line.row["variant"]))
+    return Index(
+        groups={
+            course: of_course
+            for course in get_args(Course)
+            if (of_course := [line for line in lines if line.course == course])
+        },
+        n_lines=len(lines),
+        n_more=found[0]["n_lines"] - len(found) if found else 0,
+        is_long=is_long,
+        models=models,
+        tags=tags,
+    )
 
 
 def to_index_html(
     index: Index, *, lang: str, generated_at: datetime, templates: Path | None = None
 ) -> str:
-    """Return the index as one page without script."""
+    """Return the index as one page; its script only searches and filters."""
     env = environment(lang, templates)
-    return render(env, "index.html.j2", index=index, generated_at=generated_at)
-
-
-def _title(
-    title: str,
-    found: list[Row],
-    href: Href,
-    page: Href,
-    gates: Mapping[str, GateResult],
-) -> TitleLine:
-    runs = [_run(row, href) for row in found]
-    current = [row["task_id"] for row in found if _is_current(row)]
-    of_title = {task_id: gates[task_id] for task_id in current}
-    gate = worst(of_title)
-    latest = next(run for run in runs if run.task_id == gate.task_id)
-    same = [run for run in runs if run.variant == latest.variant]
-    return TitleLine(
-        title=title,
-        href=(page(title) if len(of_title) > 1 else None) or latest.href,
-        latest=latest,
-        n_variants=len(of_title),
-        headline=headline_view(gate, lambda case: CaseRef(case, case_anchor(case))),
-        previous=[run for run in runs if run is not latest],
-        n_more=found[0]["n_runs"] - len(runs),
-        trend=sparkline([run.overall_score for run in reversed(same)]),
+    return render(
+        env,
+        "index.html.j2",
+        index=index,
+        generated_at=generated_at,
+        script=script_hash(env, "index.js"),
     )
 
 
-def _is_current(row: Row) -> bool:
-    return bool(row["is_current"] or row["recency"] == 1)
+def course_of(gate: GateResult, drift: Row | None) -> Course:
+    """Return where a variant is going: a fall counts before a rise."""
+    if (
+        gate.decision == "do_not_ship"
+        or gate.change_verdict == "regressed"
+        or (drift and drift["course"] == "falling")
+    ):
+        return "worse"
+    if gate.change_verdict == "improved" or drift:
+        return "better"
+    if gate.decision == "first_run":
+        return "new"
+    return "unchanged" if gate.decision == "ship" else "cannot_tell"
 
 
-def _run(row: Row, href: Href) -> RunLine:
-    return RunLine(
-        task_id=row["task_id"],
-        variant=row["variant"],
-        prompt_version=row["prompt_version"],
-        model=row["model"],
-        created_at=row["created_at"],
-        overall_score=row["overall_score"],
-        grade=row["grade"],
-        pass_rate=row["pass_rate"],
-        n_pass=row["n_pass"],
-        n_judged=row["n_pass"] + row["n_fail"] + row["n_error"],
-        n_cases=row["n_cases"],
-        n_held=row["n_held"],
-        n_claimed=row["n_claimed"],
-        href=href(row["task_id"]),
+def _size(line: Line) -> float:
+    """Return what to sort by: large falls first, in `better` large rises."""
+    change = line.headline.gate.change or 0.0
+    if line.drift:
+        change = float(line.drift["change"])
+    return -change if line.course == "better" else change
+
+
+def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:
+    """Draw the last values of a variant; nothing below two."""
+    points = [
+        Point(run, value) for run, value in enumerate(values) if value is not None
+    ]
+    if len(points) < 2:
+        return None
+    return line_chart(
+        {"": points},
+        [""] * len(values),
+        form=lambda value: filters.number(value * 100, 0),
+        is_share=True,
+        width=190,
+        height=50,
+        left=28,
+        ticks=1,
+        digits=0,
     )

@@ -24,6 +24,7 @@ from promptlab.contracts.analysis_result import (
     ScorerUsed,
 )
 from promptlab.errors import NothingToDo
+from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.verdict import gate_result
@@ -147,7 +148,7 @@ class _Reader:
     def histograms(self, dimension_ids: Sequence[str]) -> dict[str, list[int]]:
         """Return ten counts for each of these dimensions that has any score."""
         histograms: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
-        pointers = [_pointer(name) for name in dimension_ids]
+        pointers = [pointer([name]) for name in dimension_ids]
         for row in self.all(
             tasks.HISTOGRAMS, dimensions=dimension_ids, pointers=pointers
         ):
@@ -209,11 +210,6 @@ def _evidence(row: Row, speech: Speech) -> EvidenceLink:
         summary=summary,
         payload=payload,
     )
-
-
-def _pointer(key: str) -> str:
-    """The JSON Pointer of a key at the top of an object."""
-    return "/" + key.replace("~", "~0").replace("/", "~1")
 
 
 def _dimension(

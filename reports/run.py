@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptlab.contracts.gate import GateResult
+from promptlab.reports.charts.pareto import Pareto, Priced, pareto
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.pages.render import environment, render
 from promptlab.reports.queries.rows import Row, rows
@@ -48,22 +49,53 @@ with measures as (
     pivot (
         select task_id, measure, value from marts.fct_trends where subject is null
     )
-    on measure in ('latency_p50', 'latency_p95', 'cost_total', 'tokens_total')
+    on measure in (
+        'latency_p50', 'latency_p95', 'cost_total', 'cost_per_pass', 'tokens_total'
+    )
     using first(value)
+
+),
+
+priced as (
+
+    select tasks.task_id, measures.cost_total as cost, summaries.overall_score as score
+    from marts.dim_variants as variants
+    inner join marts.dim_tasks as tasks on variants.newest_task_id = tasks.task_id
+    inner join marts.fct_task_summaries as summaries
+        on tasks.task_id = summaries.task_id
+    inner join measures on tasks.task_id = measures.task_id
+    where
+        variants.title = $title and variants.is_current and not tasks.is_partial
+        and measures.cost_total is not null and summaries.overall_score is not null
+
+),
+
+-- no other variant is as good and cheaper, or as cheap and better
+front as (
+
+    select task_id
+    from priced
+    where not exists (
+        select 1 from priced as others
+        where
+            others.cost <= priced.cost and others.score >= priced.score
+            and (others.cost < priced.cost or others.score > priced.score)
+    )
 
 )
 
 select
     variants.variant, tasks.task_id, tasks.run_id, tasks.model, tasks.prompt_version,
-    tasks.branch, tasks.commit_sha, tasks.is_partial,
+    tasks.branch, tasks.commit_sha, tasks.is_partial, tasks.primary_metric,
     epoch_us(tasks.created_at) as created_at,
     summaries.overall_score, summaries.ci_low, summaries.ci_high, summaries.n_cases,
     summaries.n_pass, summaries.n_error,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
     ranked.pass_rate, ranked.pass_rate_low, ranked.pass_rate_high,
     measures.latency_p50, measures.latency_p95, measures.cost_total,
-    measures.tokens_total,
-    measures.cost_total / nullif(summaries.n_pass, 0) as cost_per_pass,
+    measures.tokens_total, measures.cost_per_pass,
+    variants.newest_task_id in (select task_id from priced) as is_priced,
+    variants.newest_task_id in (select task_id from front) as is_on_front,
     others.leader_task_id is not null as is_compared,
     others.delta, others.ci_low as delta_low, others.ci_high as delta_high,
     others.n_pairs, others.n_only_here, others.n_only_leader, others.p_adjusted,
@@ -181,6 +213,10 @@ class RunView:
     """The leader first."""
     lines: Sequence[CaseLine]
     n_cases: int
+    pareto: Pareto | None
+    """Score against cost; ``None`` under two variants whose cost is known."""
+    primary_metric: str | None
+    """Dimension that is the score of all variants, where there is one."""
 
     def count(self, standing: Standing) -> int:
         """Return how many variants stand so against the leader."""
@@ -218,6 +254,7 @@ def read_run(
     task_ids = [row["task_id"] for row in variants]
     gates = gate_results(con, task_ids, edition.policy, lang=edition.lang)
     links = {task_id: href(task_id) for task_id in task_ids}
+    metrics = {row["primary_metric"] for row in variants}
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
     is_linked = len(cases) * len(task_ids) <= MOST_LINKED_CELLS
@@ -255,6 +292,22 @@ def read_run(
             for row in cases
         ],
         n_cases=cases[0]["n_cases"] if cases else 0,
+        pareto=pareto(
+            [
+                Priced(
+                    number,
+                    row["variant"],
+                    row["cost_total"],
+                    row["overall_score"],
+                    row["ci_low"],
+                    row["ci_high"],
+                    row["is_on_front"],
+                )
+                for number, row in enumerate(variants, 1)
+                if row["is_priced"]
+            ]
+        ),
+        primary_metric=metrics.pop() if len(metrics) == 1 else None,
     )
 
 

@@ -19,14 +19,15 @@ from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.limits import SHOWN, WHOLE
 from promptlab.reports.pages.links import (
     INDEX,
+    MEMORY,
     PAGE,
+    Links,
     links_of_comparison,
-    links_of_memory,
     links_of_task,
 )
 from promptlab.reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from promptlab.reports.queries.history import title_history
-from promptlab.reports.queries.memory import memory_lines, memory_result
+from promptlab.reports.queries.memory import memory_result, memory_runs
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     WORST_FIRST,
@@ -35,6 +36,7 @@ from promptlab.reports.run import (
     to_run_html,
     worst,
 )
+from promptlab.reports.title import read_title, to_title_html
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,11 +56,11 @@ _OF_ONE_PAGE = (
 COMPARISONS = "compare"
 """Folder of the comparisons of any two tasks below the output folder."""
 
+TITLES = "titles"
+"""Folder of the pages of titles below the output folder, one per title."""
+
 RUNS = "runs"
 """Folder of the pages of runs below the output folder, one per title."""
-
-MEMORY = "memory"
-"""Folder of the memory runs below the output folder."""
 
 
 def write_all(
@@ -68,10 +70,9 @@ def write_all(
     edition: Edition,
     *,
     formats: Sequence[str] = ("json", "html"),
-    memory_runs: Iterable[str] | None = None,
     on_report: Callable[[str], None] = lambda _name: None,
 ) -> list[Path]:
-    """Write the reports of these tasks and memory runs, and the index.
+    """Write the reports of these tasks, and the index.
 
     Args:
         con: An open connection to a built warehouse.
@@ -79,8 +80,7 @@ def write_all(
         out: The output folder; made if it is not there.
         edition: When and in which words they are made, and the policy of the gate.
         formats: Names of :data:`promptlab.reports.FORMATS`.
-        memory_runs: Whole ids of memory runs; every run of the warehouse by default.
-        on_report: Called before each task and memory run with its id.
+        on_report: Called before each task with its id.
 
     Returns:
         Every file written, the index last.
@@ -109,8 +109,24 @@ def write_all(
             # an older page would pass for the current one
             remove_file(out, page)
 
+    task_ids = list(task_ids)
+    of_memory = memory_runs(con)
     for task_id in task_ids:
         on_report(task_id)
+        if task_id in of_memory:
+            attempt(
+                task_id,
+                f"{MEMORY}/{folder_name(task_id)}/{PAGE}",
+                partial(
+                    write_memory,
+                    con,
+                    task_id,
+                    out,
+                    edition,
+                    formats=formats,
+                    index=True,
+                ),
+            )
         attempt(
             task_id,
             f"{folder_name(task_id)}/{PAGE}",
@@ -118,14 +134,11 @@ def write_all(
                 write_task, con, task_id, out, edition, formats=formats, index=True
             ),
         )
-    if memory_runs is None:
-        memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
-    for run_id in sorted(memory_runs):  # earlier runs first: later ones link to them
-        on_report(run_id)
+    for title in titles_of(con, task_ids):
         attempt(
-            run_id,
-            f"{MEMORY}/{folder_name(run_id)}/{PAGE}",
-            partial(write_memory, con, run_id, out, edition, index=True),
+            title,
+            f"{TITLES}/{folder_name(title)}/{PAGE}",
+            partial(write_title, con, title, out, edition, index=True),
         )
     for title in titles_with_variants(con):
         attempt(
@@ -164,7 +177,7 @@ def write_task(
     with_history = any(fmt.with_history for fmt in chosen)
     around = Surroundings(
         history=title_history(con, task_id) if with_history else (),
-        links=links_of_task(out, before or None, formats, index=index),
+        links=links_of_task(out, task_id, before or None, formats, index=index),
     )
     folder = folder_name(task_id)
     return [
@@ -228,6 +241,27 @@ def write_run(
     return [write_file(out, folder, PAGE, page.encode())]
 
 
+def write_title(
+    con: duckdb.DuckDBPyConnection,
+    title: str,
+    out: Path,
+    edition: Edition,
+    *,
+    index: bool = False,
+) -> list[Path]:
+    """Write the page of a title to ``out/titles/<title>/``; return it."""
+
+    def link(task_id: str) -> str | None:
+        folder = folder_name(task_id)
+        exists = (out / folder / PAGE).is_file()
+        return f"../../{quote(folder)}/{PAGE}" if exists else None
+
+    view = read_title(con, title, link, edition)
+    page = to_title_html(view, edition, index=f"../../{INDEX}" if index else None)
+    folder = f"{TITLES}/{folder_name(title)}"
+    return [write_file(out, folder, PAGE, page.encode())]
+
+
 @dataclass(frozen=True)
 class TitleDecision:
     """What the gate says of the tasks of one title."""
@@ -272,6 +306,16 @@ def decisions(
     return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
 
 
+def titles_of(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> list[str]:
+    """Return the titles of these tasks, sorted."""
+    found = con.execute(
+        "select distinct title from marts.dim_tasks"
+        " where task_id in (select unnest($tasks)) order by title",
+        {"tasks": list(task_ids)},
+    )
+    return [str(row[0]) for row in found.fetchall()]
+
+
 _NEWEST = """
 select task_id
 from marts.dim_tasks
@@ -289,9 +333,14 @@ def write_memory(
     out: Path,
     edition: Edition,
     *,
+    formats: Sequence[str] = (),
     index: bool = False,
 ) -> list[Path]:
-    """Write the report of a memory run to ``out/memory/<run>/``; return its files."""
+    """Write the figures of a memory run to ``out/memory/<run>/``; return its files.
+
+    Arguments are those of :func:`write_all`; the page links to the report of the run
+    where *formats* have one.
+    """
     result = memory_result(
         con,
         run_id,
@@ -300,7 +349,11 @@ def write_memory(
         package_version=edition.package_version,
     )
     folder = f"{MEMORY}/{folder_name(run_id)}"
-    links = links_of_memory(out / MEMORY, result.run.previous_run_id, index=index)
+    report = f"../../{quote(folder_name(run_id))}/{PAGE}"
+    links = Links(
+        index=f"../../{INDEX}" if index else None,
+        run=report if "html" in formats else None,
+    )
     page = to_memory_html(result, templates=edition.templates, links=links)
     return [
         write_file(out, folder, "memory.json", to_memory_json(result).encode()),
@@ -317,8 +370,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
     index = read_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
-        memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
-        run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
+        title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,
     )

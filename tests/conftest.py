@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from promptlab.warehouse import Warehouse
+from tests import six_titles
 
 os.environ["LC_ALL"] = "C.UTF-8"  # English, wherever the tests run
 
@@ -94,6 +95,19 @@ def chinese_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def english_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same of the English examples, which the documentation shows."""
     return _built(ROOT / "examples", tmp_path_factory.mktemp("english"))
+
+
+@pytest.fixture(scope="session")
+def six_titles_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse of ``tests/six_titles.py``; open it read-only."""
+    folder = tmp_path_factory.mktemp("six_titles")
+    six_titles.write(folder / "days")
+    warehouse = Warehouse(folder / "six.duckdb")
+    # the newest day by itself, so that a variant of before is not current
+    warehouse.ingest(*sorted((folder / "days").glob("[1-4]")))
+    warehouse.ingest(folder / "days" / "5")
+    warehouse.build()
+    return warehouse.settings.db
 
 
 def _built(files: Path, folder: Path) -> Path:

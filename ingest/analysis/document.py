@@ -11,19 +11,17 @@ import msgspec
 
 from promptlab.contracts.analysis_input import AnalysisInput, TestCaseBundle
 from promptlab.ingest.analysis.head import HeadFaults
-from promptlab.ingest.reading.contract_faults import Fault
-from promptlab.ingest.reading.json_places import Key, Span, SpanIndex, after_space
-from promptlab.ingest.reading.notes import kept, problem_at
-from promptlab.ingest.reading.problems import Problem, Severity
-from promptlab.ingest.reading.record_places import RecordPlace, list_places
-from promptlab.ingest.reading.struct_records import StructRecords
+from promptlab.ingest.reading.problems import Problem, Severity, kept, problem_at
+from promptlab.ingest.reading.records import RecordPlace, StructRecords, list_places
 from promptlab.ingest.reading.structs import EMPTY, struct_of
+from promptlab.json_text.places import Key, Span, SpanIndex, after_space
+from promptlab.json_text.reading import Fault
 
 _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class AnalysisDocument:
-    """The text of a file, and where its parts stand in it.
+    """The text of a file, and where its parts are in it.
 
     Args:
         data: The file, without byte order mark.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,10 +10,12 @@ from pydantic import ValidationError
 
 from promptlab.contracts.analysis_input import AnalysisInput
 from promptlab.contracts.times import read_time
+from promptlab.ingest.analysis.dimensions import dimension_rows
 from promptlab.ingest.raw.rows import Columns, Rows
-from promptlab.ingest.reading.contract_faults import Fault, faults
-from promptlab.ingest.reading.json_places import NOT_JSON, SpanIndex, flaws
+from promptlab.ingest.reading.contract_faults import faults
 from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.json_text.reading import Fault, parse_all
+from promptlab.json_text.writing import compact
 
 
 class HeadFaults(Exception):
@@ -28,7 +29,7 @@ class HeadFaults(Exception):
 
 @dataclass(frozen=True)
 class AnalysisHead:
-    """What a file says before its cases."""
+    """The task, dimensions and extras of a file."""
 
     task_id: str
     rows: Rows
@@ -37,13 +38,15 @@ class AnalysisHead:
     """``created_at`` names no zone."""
     contract: AnalysisInput
     """The checked file, without its cases."""
+    warnings: list[Fault]
+    """Parameters and targets that cannot be used."""
 
 
 def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHead:
     """Check the file's head and turn it into rows.
 
     Args:
-        parts: Member of the file → its JSON text. ``cases`` stands for itself: it is
+        parts: Member of the file → its JSON text. ``cases`` is a marker: it is
             ``[]`` where the cases are a list.
         limits: How large each may be.
 
@@ -54,18 +57,17 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
     values: dict[str, Any] = {}
     for key, text in parts.items():
         is_stored = key in AnalysisInput.model_fields
-        excess = limits.excess(text)
-        if excess is not None:
-            found.append(Fault((key,), excess.code, excess.message))
+        too_large = limits.fault(text)
+        if too_large is not None:
+            found.append(Fault((key,), too_large.code, too_large.message))
             continue
-        index = SpanIndex(text)
-        for place, code, message in flaws(text):
-            if is_stored or code in NOT_JSON:
-                found.append(Fault((key, *index.keys_at(place)), code, message))
-        try:
-            values[key] = json.loads(text) if is_stored else None
-        except (RecursionError, ValueError):
-            found.append(Fault((key,), "too_deep", "nested too deeply to be read"))
+        value, errors = parse_all(text)
+        values[key] = value if is_stored else None
+        found += [
+            Fault((key, *each.keys), each.code, each.message)
+            for each in errors
+            if is_stored or each.code != "bad_utf8"
+        ]
     try:
         contract = AnalysisInput.model_validate(values)
     except ValidationError as error:
@@ -78,14 +80,16 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
     if found:
         raise HeadFaults(found, _task_id(values))
     task = contract.task
+    dimensions, warnings = dimension_rows(contract)
     return AnalysisHead(
         task.task_id,
         {
             "tasks": _task_rows(contract, parts.get("extras", "{}")),
-            "dimension_configs": _dimension_rows(contract),
+            "dimension_configs": dimensions,
         },
         zoneless=read_time(values["task"]["created_at"]).tzinfo is None,
         contract=contract,
+        warnings=warnings,
     )
 
 
@@ -98,7 +102,7 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
         "prompt_version": [task.prompt_version],
         "model": [task.model],
         "triggered_by": [task.triggered_by],
-        "env": [_json(task.env)],
+        "env": [compact(task.env)],
         "created_at": [task.created_at],
         "extras": [extras],
         "testset_ref": [
@@ -118,27 +122,9 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
     }
 
 
-def _dimension_rows(contract: AnalysisInput) -> Columns:
-    dimensions = contract.dimensions
-    return {
-        "task_id": [contract.task.task_id] * len(dimensions),
-        "dimension_id": [each.dimension_id for each in dimensions],
-        "position": list(range(len(dimensions))),
-        "name": [each.name for each in dimensions],
-        "weight": [each.weight for each in dimensions],
-        "target": [_json(each.target) for each in dimensions],
-        "parameters": [_json(each.parameters) for each in dimensions],
-        "scoring_mode": [each.scoring_mode for each in dimensions],
-    }
-
-
 def _first_text(*values: Any) -> str | None:
     """Return the first of *values* that is a text with something in it."""
     return next((v for v in values if isinstance(v, str) and v.strip()), None)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _task_id(values: Mapping[str, Any]) -> str | None:

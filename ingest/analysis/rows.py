@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, cast
@@ -11,9 +13,13 @@ import msgspec
 import polars as pl
 
 from promptlab.ingest.analysis.head import AnalysisHead
-from promptlab.ingest.analysis.payload_patterns import spellings
-from promptlab.ingest.checks import ExpectationTooLargeError
-from promptlab.ingest.golden_checks import MATCH_RULE, GoldenAnswer, golden_checks
+from promptlab.ingest.analysis.rules import rule_rows
+from promptlab.ingest.checks import (
+    MATCH_RULE,
+    ExpectationTooLargeError,
+    GoldenAnswer,
+    golden_checks,
+)
 from promptlab.ingest.raw.rows import Columns, Rows, height
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
@@ -26,7 +32,67 @@ from promptlab.ingest.reading.checked_columns import (
     times,
 )
 from promptlab.ingest.reading.limits import Limits
-from promptlab.ingest.reading.struct_records import StructRecords, Table
+from promptlab.ingest.reading.records import StructRecords, Table
+from promptlab.json_text.places import STRINGS
+from promptlab.json_text.reading import Fault
+from promptlab.patterns import translate
+
+# Only an escape or a named group has another spelling; in JSON, too, an escape has a
+# backslash.
+_SUSPECT = r"\\|\(\?<"
+_SUSPECTED = re.compile(_SUSPECT)
+
+
+def spellings(
+    types: pl.Series, payloads: pl.Series, *, are_answers_patterns: bool
+) -> pl.Series:
+    """Return for each baseline the spellings of its patterns, as JSON.
+
+    Args:
+        types: ``golden_answer``, ``rules`` …
+        payloads: JSON objects, as text.
+        are_answers_patterns: Whether golden answers are patterns (``match_rule:
+            regex``); translating long ones that are not patterns would take long.
+
+    Returns:
+        An object ``{"<as written>": {"unicode": "<RE2>", "ascii": "<RE2>"}}``: the
+        pattern for every text, and the cheaper one for texts that are all ASCII. An
+        invalid pattern has null. Null where there would be nothing in the object.
+    """
+    found: list[str | None] = [None] * len(payloads)
+    may_have = types == "golden_answer"
+    if not are_answers_patterns or not may_have.any():
+        return texts(found)
+    for row in (payloads.str.contains(_SUSPECT) & may_have).arg_true():
+        spelled = dict(_spelled(set(_candidates(payloads[row]))))
+        if spelled:
+            found[row] = msgspec.json.encode(spelled).decode()
+    return texts(found)
+
+
+def _spelled(
+    candidates: set[str],
+) -> Iterator[tuple[str, dict[str, str | None] | None]]:
+    """Yield the patterns that have another spelling, and that spelling."""
+    for written in sorted(candidates):
+        pattern = translate(written)
+        if pattern.error is not None:
+            yield written, None
+        elif not written == pattern.translated == pattern.ascii:
+            yield written, {"unicode": pattern.translated, "ascii": pattern.ascii}
+
+
+def _candidates(payload: str) -> Iterator[str]:
+    """Yield the texts that may be patterns, as SQL trims them."""
+    for string in STRINGS.findall(payload):
+        if not _SUSPECTED.search(string):
+            continue
+        try:
+            text = msgspec.json.decode(string, type=str)
+        except msgspec.DecodeError:  # half of a surrogate pair: no text in SQL either
+            continue
+        if _SUSPECTED.search(text):
+            yield text.strip()
 
 
 def task_rows(
@@ -34,6 +100,7 @@ def task_rows(
     cases: StructRecords,
     limits: Limits,
     zoneless: list[tuple[int, int]],
+    slips: list[tuple[int, Fault]],
 ) -> Rows:
     """Turn the cases of a task into columns, without a Python object per row.
 
@@ -41,7 +108,8 @@ def task_rows(
         head: The task, its dimensions, its extras.
         cases: The good cases; their ids are unique, and those of a case's rounds are.
         limits: How large a value may be.
-        zoneless: Takes the rounds whose time names no zone, as (case, position in it).
+        zoneless: Gets the rounds whose time names no zone, as (case, position in it).
+        slips: Gets the rules that cannot be used, as (case, warning).
 
     Raises:
         Doubtful: Some cases hold a value that only the contract can judge.
@@ -50,6 +118,7 @@ def task_rows(
     case_ids = names(_each("case_id", structs))
     positions = integers([cases.position(row) for row in range(len(structs))])
     rounds = _Parts(structs, attrgetter("rounds"), limits)
+    baseline_parts = _Parts(structs, attrgetter("baselines"), limits)
     without_zone: list[int] = []
     tables: dict[str, Table] = {
         "cases": _Parts(structs, lambda case: [case], limits).build(
@@ -60,9 +129,7 @@ def task_rows(
             }
         ),
         "rounds": rounds.build(lambda parts: _rounds(parts, without_zone), case_ids),
-        "baselines": _Parts(structs, attrgetter("baselines"), limits).build(
-            _baselines, case_ids
-        ),
+        "baselines": baseline_parts.build(_baselines, case_ids),
     }
     zoneless[:] = [rounds.place(row) for row in without_zone]
     baselines = tables["baselines"]
@@ -74,6 +141,22 @@ def task_rows(
         name: _of_task(head.task_id, cast("Columns", each))
         for name, each in tables.items()
     }
+    with_rules = (baselines["type"] == "rules").arg_true().to_list()
+    if with_rules:
+        flat_rules, warnings = rule_rows(
+            [
+                (baselines["case_id"][n], baselines["baseline_id"][n], payload)
+                for n, payload in zip(
+                    with_rules, baselines["payload"].gather(with_rules), strict=True
+                )
+            ]
+        )
+        rows["rules"] = _of_task(head.task_id, flat_rules)
+        slips[:] = []
+        for n, fault in warnings:
+            row, place = baseline_parts.place(with_rules[n])
+            way = ("baselines", place, "payload", *fault.keys)
+            slips.append((row, replace(fault, keys=way)))
     if MATCH_RULE in rules:
         checks = _golden_checks(case_ids, baselines)
         rows["golden_checks"] = _of_task(head.task_id, checks)
@@ -142,7 +225,7 @@ def _check_limits(table: Table, limits: Limits) -> None:
                 rows |= {
                     row
                     for row in long.fill_null(value=False).arg_true().to_list()
-                    if name not in _JSON or limits.excess(column[row])
+                    if name not in _JSON or limits.fault(column[row])
                 }
     if rows:
         raise Doubtful(sorted(rows))

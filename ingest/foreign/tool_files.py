@@ -1,4 +1,4 @@
-"""The files of one tool, decoded; what is wrong with them is said in its name."""
+"""The files of a tool's run: their bytes within the limits, decoded."""
 
 from __future__ import annotations
 
@@ -10,22 +10,74 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from promptlab.ingest.foreign.copies import repeated_header
+from promptlab.ingest.files.input_file import InputFile, TooLong, blocks
 from promptlab.ingest.foreign.documents import Refused, decode
-from promptlab.ingest.foreign.files import file_bytes, lines
+from promptlab.ingest.foreign.identity import repeated_header
 from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.places import BOM
+from promptlab.json_text.places import decode as decode_text
+from promptlab.json_text.reading import errors_of
 
 if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
+
+
+def file_bytes(source: Source, path: Path | None = None) -> bytes:
+    """All bytes of the leading file, or of a companion, as they are written.
+
+    Raises:
+        Refused: There are more than ``max_file_mb`` allows.
+        ChangedWhileRead: They may be of two versions.
+        OSError: It cannot be read.
+    """
+    file = None if _is_held(source, path) else InputFile(path or source.path)
+    size = file.size if file else source.size
+    if size > source.limits.max_file:
+        raise Refused(source.limits.file_too_large(size))
+    return file.whole() if file else source.data
+
+
+def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
+    """Each line with something in it, redacted, and its number from 1.
+
+    Raises:
+        Refused: A line is longer than ``max_record_mb`` allows.
+        ChangedWhileRead: At the end; then nothing of it may be kept.
+        OSError: It cannot be read.
+    """
+    number = 0
+    longest = source.limits.max_record
+    if _is_held(source, path):
+        found = blocks(io.BytesIO(source.data), longest)
+    else:
+        found = InputFile(path or source.path).blocks(longest)
+    for block in found:
+        if isinstance(block, TooLong):
+            raise Refused(source.limits.record_too_large(block.size, number + 1))
+        redacted = source.redact(block)
+        if number == 0:
+            redacted = redacted.removeprefix(BOM)
+        for line in redacted.split(b"\n")[: None if redacted[-1:] != b"\n" else -1]:
+            number += 1
+            if line.strip():
+                yield number, line
+
+
+def _is_held(source: Source, path: Path | None) -> bool:
+    """Return whether the bytes of the leading file are in memory."""
+    return bool(source.data) and path in (None, source.path)
+
 
 T = TypeVar("T")
 
 CsvRow = dict[str, str | None]
 """Column → text; an empty cell is null."""
 
-_BOM = b"\xef\xbb\xbf"
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises."""
+"""Exceptions of decoding."""
+
+_ALLOWED = ("duplicate_key", "not_a_number")
+"""Of a repeated key the last value counts; NaN and Infinity are read as null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +107,9 @@ class ToolFiles:
             Refused: They cannot be read; the problem says where and why.
         """
         try:
-            return decode(data.removeprefix(_BOM), kind)
+            return decode(data.removeprefix(BOM), kind)
         except UNREADABLE as error:
-            raise Refused(self.problem(error)) from None
+            raise Refused(self.problem(error, document=data)) from None
 
     def lines(
         self, source: Source, kind: type[T], path: Path | None = None
@@ -99,16 +151,33 @@ class ToolFiles:
         line: int | None = None,
         pointer: str | None = None,
         raw: bytes | None = None,
+        document: bytes = b"",
     ) -> Problem:
-        """Say that a file, or one record of it, is not what its reader expects."""
-        is_deep = isinstance(error, RecursionError)
-        why = "it is nested too deeply to be read" if is_deep else str(error)
+        """Return the reject of a file, or of one record, that its reader cannot read.
+
+        Args:
+            error: What decoding raised.
+            line: Line of the record.
+            pointer: Place of the record in its file.
+            raw: The text of the record, which is kept.
+            document: The text of a whole file, which is not.
+        """
+        why, column = str(error), None
+        written = document if raw is None else raw
+        is_syntax = not isinstance(error, msgspec.ValidationError)
+        found = errors_of(decode_text(written), allow=_ALLOWED) if is_syntax else []
+        if written and found:
+            why, column = found[0].message, found[0].column
+            line = (line or 1) + (found[0].line or 1) - 1
+        elif isinstance(error, RecursionError):
+            why = "it is nested too deeply to be read"
         return Problem(
             "unexpected_shape",
             f"looks like {self.tool}'s, but: {why.rstrip('.')}. The reader was tried on"
             f" {self.versions}; write the file again with one of these, or tell us of"
             " the new shape",
             line=line,
+            column=column,
             pointer=pointer,
             raw_text=None if raw is None else raw.decode("utf-8", "replace"),
         )

@@ -1,4 +1,4 @@
-"""What a reader says of a task, written as records.
+"""Write the records of a task from what a reader found.
 
 A reader says which case a row is of, what was answered, and how it was judged::
 
@@ -40,6 +40,7 @@ from promptlab.ingest.foreign.records import (
     Case,
     Check,
     Direction,
+    Judge,
     Record,
     Round,
     Rule,
@@ -62,7 +63,7 @@ class TaskWriter:
         task_id: The tool's own id of it, or one made of its content.
         source: The file that leads its run.
         same_run: The hash of the run, where it is not made of the task's id.
-        is_share: What lies on the scale 0 to 1 by definition (`Dimensions`).
+        is_share: What is on the scale 0 to 1 by definition (`Dimensions`).
     """
 
     def __init__(
@@ -80,9 +81,9 @@ class TaskWriter:
         self._kind = kind
         self._source = source
         self.line: int | None = None
-        """Where the row stands that is being read, where its reader knows it."""
+        """Line of the row that is being read, if its reader knows it."""
         self.earliest: datetime | None = None
-        """When the first of its rounds was answered."""
+        """Time of its first answer."""
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its rounds so far."""
@@ -93,7 +94,7 @@ class TaskWriter:
         """Writes any record, or a problem."""
 
     def written(self) -> list[Record | Problem]:
-        """What was written since this was last asked."""
+        """Return the records written since the last call."""
         records = self._records.copy()
         self._records.clear()
         return records
@@ -111,6 +112,8 @@ class TaskWriter:
         golden_id: str = "expected",
         tags: Sequence[str] = (),
         cluster: str | None = None,
+        categories: Any = None,
+        expectation_hash: str | None = None,
         place: int | None = None,
     ) -> CaseWriter:
         """The case of an id, which is written when it is new.
@@ -122,14 +125,30 @@ class TaskWriter:
             golden_id: What the tool calls that answer.
             tags: Words about it.
             cluster: What it shares with other cases: a conversation, a document.
+            categories: Its metadata, of which short texts can be tags.
+            expectation_hash: Hash of what the tool asserts of it.
             place: Its place among all; else after those that were written.
         """
         if case_id not in self.n_rounds:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
-            words = text(tags) if tags else "[]"
-            asked = text(context)
-            self.write(Case(self.task_id, case_id, place, asked, words, cluster))
+            texts = _categories(categories)
+            if self._source.tag_keys is not None:
+                named = {k: texts[k] for k in self._source.tag_keys if k in texts}
+                tags = list(dict.fromkeys([*tags, *map(category_tag, named.items())]))
+                texts = {}
+            self.write(
+                Case(
+                    self.task_id,
+                    case_id,
+                    place,
+                    text(context),
+                    text(tags) if tags else "[]",
+                    cluster,
+                    text(texts) if texts else "{}",
+                    expectation_hash,
+                )
+            )
             if golden is not None:
                 payload = text({"answer": golden})
                 self.write(Baseline(self.task_id, case_id, golden_id, 0, payload))
@@ -158,7 +177,6 @@ class TaskWriter:
         variant: str | None = None,
         settings: Mapping[str, Any] | None = None,
         judge: Any = None,
-        primary_metric: str | None = None,
         branch: str | None = None,
         commit_sha: str | None = None,
     ) -> None:
@@ -188,7 +206,6 @@ class TaskWriter:
                 variant=variant,
                 settings=text(settings) if settings else None,
                 judge=text(judge) if judge else None,
-                primary_metric=primary_metric,
                 branch=branch,
                 commit_sha=commit_sha,
             )
@@ -250,6 +267,20 @@ class TaskWriter:
             )
         )
 
+    def judge(
+        self, name: str, model: str | None = None, rubric: str | None = None
+    ) -> None:
+        """Write what judged a dimension or an assertion, where anything is known."""
+        if model or rubric:
+            self.write(
+                Judge(
+                    task_id=self.task_id,
+                    name=name,
+                    model=model or None,
+                    rubric=rubric or None,
+                )
+            )
+
     def warn(self, code: str, message: str, case_id: str | None = None) -> None:
         """Say something of the task as a whole, or of a case."""
         line = None if case_id is None else self.line
@@ -262,6 +293,26 @@ class TaskWriter:
                 record_id=case_id or self.task_id,
             )
         )
+
+
+_LONGEST_CATEGORY = 60
+"""Characters of a text that can be a tag."""
+
+
+def category_tag(category: tuple[str, object]) -> str:
+    """Return the tag of a key and its value."""
+    return f"{category[0]}:{category[1]}"
+
+
+def _categories(metadata: Any) -> dict[str, str]:
+    """Return the short texts of metadata by key."""
+    if not isinstance(metadata, dict):
+        return {}
+    return {
+        str(key): value
+        for key, value in metadata.items()
+        if isinstance(value, str) and 0 < len(value.strip()) <= _LONGEST_CATEGORY
+    }
 
 
 class _OddScores(msgspec.Struct):
@@ -359,7 +410,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the tool's own number, and the same where it lies from 0 to 1."""
+        """Write the tool's own number, and the same where it is from 0 to 1."""
         task = self.task
         task.dimensions.see(dimension, value)
         if value is None and payload:

@@ -8,10 +8,9 @@ from typing import Any
 
 import msgspec
 
-from promptlab.ingest.reading.contract_faults import Fault
-from promptlab.ingest.reading.json_places import Keys, SpanIndex
-from promptlab.ingest.reading.notes import SaidOnce, problem_at
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import CountedProblems, Problem, problem_at
+from promptlab.json_text.places import Keys, SpanIndex
+from promptlab.json_text.reading import Fault
 
 _WHOLE_FILE = object()
 
@@ -35,7 +34,9 @@ class Findings:
 
     data: bytes
     problems: list[Problem] = field(default_factory=list)
-    _counted: SaidOnce = field(default_factory=lambda: SaidOnce(_how_often))
+    _counted: CountedProblems = field(
+        default_factory=lambda: CountedProblems(_how_often)
+    )
 
     def reject(
         self,
@@ -71,7 +72,7 @@ class Findings:
         where = tuple("*" if isinstance(key, int) else key for key in keys)
         fault = Fault(keys, code, message)
         first = partial(problem_at, self._place, fault, "warning")
-        self._counted.see((code, where), first)
+        self._counted.add((code, where), first)
 
     def unknown(self, keys: Keys) -> None:
         """Note a key that the format does not know."""

@@ -16,8 +16,8 @@ from promptlab.contracts.memory import (
 from promptlab.ingest.memory.findings import Findings
 from promptlab.ingest.memory.paths import RunName, run_name
 from promptlab.ingest.memory.tolerance import tolerant
-from promptlab.ingest.reading.json_messages import shown
-from promptlab.ingest.reading.json_places import Keys
+from promptlab.json_text.places import Keys
+from promptlab.json_text.writing import shown
 
 
 @dataclass

@@ -25,11 +25,11 @@ from promptlab.ingest.memory.timings import (
 )
 from promptlab.ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from promptlab.ingest.reading.garbage import no_garbage_collection
-from promptlab.ingest.reading.json_messages import shown
-from promptlab.ingest.reading.json_places import line_column
-from promptlab.ingest.reading.json_text import JsonTextError, depth, parse
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import Problem, problem_at
+from promptlab.json_text.places import BOM, decode
+from promptlab.json_text.reading import depth, errors_of
+from promptlab.json_text.writing import shown
 
 
 def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Reading:
@@ -54,10 +54,11 @@ def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
     # Counting levels of the value is quicker than looking through the text.
     if len(data) > limits.max_string or depth(document, limits.max_depth) is None:
         text = data.decode("utf-8-sig", "surrogateescape")
-        excess = limits.excess(text)
-        if excess is not None:
-            line, column = line_column(text, excess.place)
-            problem = Problem(excess.code, excess.message, line=line, column=column)
+        fault = limits.fault(text)
+        if fault is not None:
+            problem = Problem(
+                fault.code, fault.message, line=fault.line, column=fault.column
+            )
             return Reading(rows={}, problems=[problem], rejected=True)
     if findings.problems or not _is_result(document, findings):
         return Reading(rows={}, problems=findings.close(), rejected=True)
@@ -79,14 +80,12 @@ def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
 def _decode(data: bytes, findings: Findings) -> Any:
     """Return the JSON value; ``None``, with its faults, where the text is no JSON."""
     try:
-        return msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"))
+        return msgspec.json.decode(data.removeprefix(BOM))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    try:
-        parse(data)
-    except JsonTextError as error:
-        # A key twice is no fault here: as in the good case, one of them counts.
-        findings.problems += [p for p in error.problems if p.code != "duplicate_key"]
+    # Of a repeated key the last value counts, as in good files.
+    for fault in errors_of(decode(data), allow=["duplicate_key"]):
+        findings.problems.append(problem_at(lambda _: (1, 1), fault))
     findings.problems += [] if findings.problems else [_NOT_JSON]
     return None
 
@@ -168,6 +167,7 @@ def _run_row(head: MemoryHead) -> dict[str, Any]:
         "run_timestamp": head.run.stamp,
         "memory_system": head.run.memory_system,
         "started_at": head.run.started_at,
+        "created_at": head.run.started_at,
         "total_sessions": statistics.total_sessions,
         "total_dialogs": statistics.total_dialogs,
         "total_messages": statistics.total_messages,

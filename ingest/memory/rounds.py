@@ -11,13 +11,14 @@ import msgspec
 from pydantic import ValidationError
 
 from promptlab.contracts.memory import Question, RoundHead
+from promptlab.errors import nearest
 from promptlab.ingest.memory.answers import AnswerRow, Identity, answer_row
 from promptlab.ingest.memory.findings import Findings
 from promptlab.ingest.memory.tolerance import tolerant
 from promptlab.ingest.reading.contract_faults import faults
-from promptlab.ingest.reading.json_messages import nearest, shown
-from promptlab.ingest.reading.json_places import Keys
 from promptlab.ingest.reading.structs import struct_of
+from promptlab.json_text.places import Keys
+from promptlab.json_text.writing import shown
 
 _KNOWN = frozenset(Question.model_fields)
 _STRUCTS: Any = list[struct_of(Question, free=Any)]  # type: ignore[misc]  # built

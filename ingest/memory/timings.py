@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from promptlab.contracts.memory import LONGEST_MS, MOST, StageTiming
 from promptlab.ingest.memory.findings import Findings
 from promptlab.ingest.memory.tolerance import tolerant
-from promptlab.ingest.reading.json_messages import shown
-from promptlab.ingest.reading.json_places import Keys
+from promptlab.json_text.places import Keys
+from promptlab.json_text.writing import shown
 
 # pre_insert_ms, memory_retrieval_ms, … name their operation and unit again.
 _STAGE = re.compile(r"(?P<stage>.+?)(_insert|_retrieval)?_ms")

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from promptlab.ingest.memory.findings import Findings
 from promptlab.ingest.reading.contract_faults import faults
-from promptlab.ingest.reading.json_messages import shown
-from promptlab.ingest.reading.json_places import Keys
+from promptlab.json_text.places import Keys
+from promptlab.json_text.writing import shown
 
 Model = TypeVar("Model", bound=BaseModel)
 

@@ -1,4 +1,4 @@
-"""What each raw table is: one line each, which everything else follows.
+"""The raw tables, one line each; all other code derives from it.
 
 Columns are in ``raw.sql``; what becomes of rows is here. From this it is derived what a
 load replaces, what a build writes, what counts as a record, what a purge takes and what
@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-SCHEMA_VERSION = 6
-# 1  first version
-# 2  requested comparisons, what was built, what each load brought, purged loads
-# 3  runs of other tools: their verdicts, assertions, scores and totals
-# 4  golden answers that are compared as JSON are flattened
-# 5  which files one call read
-# 6  variants, branches and commits, what judged; what a call said of its files
+SCHEMA_VERSION = 1
+
+UPGRADES: dict[int, tuple[str, ...]] = {}
+"""Schema version → the statements that lead to it from the one before.
+
+``raw.sql`` runs after them and creates the tables that are new, so a statement changes
+only tables that may exist: ``alter table if exists``."""
 
 Ids = tuple[str, str]
 """A column, and the temporary table of a purge with the ids looked for in it."""
@@ -25,7 +25,7 @@ EVERY_ROW = "every row"
 
 @dataclass(frozen=True)
 class RawObject:
-    """What is replaced as a whole when it is loaded again."""
+    """An object that a new load replaces as a whole."""
 
     kind: str
     """First part of a reader's key."""
@@ -41,7 +41,7 @@ class RawTable:
 
     name: str
     owner: RawObject | None = None
-    """What its rows are a part of; ``None``: no load replaces them."""
+    """Object that its rows belong to; None: no load replaces them."""
     key: tuple[str, ...] = ()
     """Columns that name a row within its owner, where other tables name it."""
     parent: str | None = None
@@ -64,18 +64,19 @@ class RawTable:
 
     @property
     def purged_by(self) -> tuple[Ids, ...]:
-        """What decides that a row goes."""
+        """Return the ids that decide whether a purge deletes a row."""
         return self.on_purge or (self.owner.on_purge if self.owner else ())
 
 
 _BY_TASK = (("task_id", "purged_tasks"),)
-_BY_RUN = (("run_id", "purged_runs"),)
+_BY_RUN = (("run_id", "purged_tasks"),)
 
 _TESTSET = RawObject("testset", ("testset_id",))
 _PIPELINE = RawObject("pipeline", ("pipeline_id",))
 _TASK = RawObject("task", ("task_id",), _BY_TASK)
 _MEMORY = RawObject("memory", ("run_id", "task_id"), _BY_RUN)
 _SCORES = RawObject("scores", on_purge=_BY_TASK)
+_LABELS = RawObject("labels", on_purge=_BY_TASK)
 
 _OF_ANALYSES = "source_kind = 'analysis'"
 _OF_OTHERS = "source_kind <> 'analysis'"
@@ -96,12 +97,15 @@ RAW_TABLES = (
     RawTable("cases", _TASK, key=("case_id",), parent="tasks", records=_OF_ANALYSES),
     RawTable("rounds", _TASK, parent="cases", records=_OF_OTHERS),
     RawTable("baselines", _TASK),
+    RawTable("rules", _TASK),
     RawTable("golden_checks", _TASK),
     RawTable("dimension_configs", _TASK),
+    RawTable("judges", _TASK),
     RawTable("reported_checks", _TASK),
     RawTable("reported_scores", _TASK),
     RawTable("reported_totals", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
+    RawTable("labels", _LABELS, records=EVERY_ROW),
     # a baseline that is gone is cleared; an earlier one must not come back
     RawTable(
         "named_baselines", on_purge=(("title", "emptied_titles"),), mentions=_BY_TASK
@@ -113,6 +117,7 @@ RAW_TABLES = (
             ("candidate_task_id", "purged_tasks"),
         ),
     ),
+    RawTable("settings", by_build=True),
     RawTable("memory_runs", _MEMORY),
     RawTable("memory_tests", _MEMORY),
     RawTable("memory_answers", _MEMORY, parent="memory_runs", records=EVERY_ROW),
@@ -125,7 +130,6 @@ RAW_TABLES = (
         on_purge=(("candidate_task_id", "tasks_to_compare"),),
         by_build=True,
     ),
-    RawTable("memory_builds", on_purge=(("run_id", "runs_to_compare"),), by_build=True),
     RawTable("reported_runs", by_build=True),
 )
 

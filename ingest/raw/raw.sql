@@ -50,10 +50,10 @@ create table if not exists raw.loads (
     started_at timestamptz not null,    -- When reading began, UTC
     finished_at timestamptz not null,   -- When reading ended, UTC
     ingest_version varchar not null,    -- Version of promptlab that read it
-    read_with varchar,                  -- settings that decide what is read: redact=on; null: off, loaded by schema version 1
-    objects json,                       -- list of ids of what it brought; null: not known, loaded by schema version 1
+    read_with varchar,                  -- settings that decide what is read, such as redact=on
+    objects json,                       -- list of ids of what it brought
     runs json,                          -- files of other tools: task → hash, equal for copies of one run; else null
-    ingest_id bigint                    -- first load of the call that read it; null: loaded by an earlier schema version
+    ingest_id bigint                    -- first load of the call that read it
 );
 
 -- One problem of one record; they outlive the replacement of their file.
@@ -175,7 +175,6 @@ create table if not exists raw.tasks (
     variant varchar,                    -- name of the variant, where the file gives one
     settings json,                      -- temperature, seed and other settings of the model
     judge json,                         -- models and rubrics that judged the answers
-    primary_metric varchar,             -- dimension that is the score, where no dimension has a weight
     run_name varchar,                   -- --run-name: runs of one name are judged together
     branch varchar,                     -- branch that was evaluated
     base_branch varchar,                -- branch that it is compared with
@@ -190,7 +189,9 @@ create table if not exists raw.cases (
     position bigint not null,
     context json not null,
     tags json not null,
-    cluster varchar                     -- what its cases have in common: a conversation, a document
+    cluster varchar,                    -- what its cases have in common: a conversation, a document
+    categories json,                    -- Texts of its metadata by key; keys with few texts become tags
+    expectation_hash varchar            -- hash of what its tool asserts; null: nothing beyond its baselines
 );
 
 create table if not exists raw.rounds (
@@ -233,6 +234,23 @@ create table if not exists raw.baselines (
     patterns json                       -- pattern in the payload → its RE2 spellings; null: all are RE2 as written
 );
 
+-- One rule of a `rules` baseline.
+create table if not exists raw.rules (
+    load_id bigint not null,
+    task_id varchar not null,
+    case_id varchar not null,
+    baseline_id varchar not null,
+    rule_no bigint not null,            -- from 1 within the baseline
+    "rule" varchar,                     -- contains, regex, max_chars, …; null: of no known kind
+    severity varchar,                   -- must, should, …; null: not given
+    field varchar,                      -- part of the answer that it reads; null: all of it
+    operand json,                       -- what it compares with, as written
+    number double,                      -- the operand as a number
+    pattern varchar,                    -- regex: the translated pattern; null: not usable
+    ascii_pattern varchar,              -- regex: the pattern for texts that are all ASCII
+    is_usable boolean not null          -- the rule can be judged
+);
+
 -- One check of a golden answer that is compared as JSON, flattened like an expectation:
 -- a row per leaf and per container. Only of tasks with a dimension of `match_rule: json`.
 create table if not exists raw.golden_checks (
@@ -262,7 +280,41 @@ create table if not exists raw.dimension_configs (
     parameters json not null,
     scoring_mode varchar not null,      -- higher_better, lower_better, range
     is_graded boolean,                  -- other tools': values lie on the scale 0–1; null: a dimension of ours
-    direction varchar                   -- other tools': higher_better, lower_better; null: the tool does not say it
+    direction varchar,                  -- other tools': higher_better, lower_better; null: the tool does not say it
+    -- parameters of the scorer; null: not given, or not usable
+    match_rule varchar,                 -- accuracy: how an answer is compared
+    compare varchar,                    -- consistency: what of two rounds is compared
+    reducer varchar,                    -- How the rounds of a case become one score
+    aggregation varchar,                -- How the cases become one score
+    stability_of varchar,               -- stability: the dimension that it looks at
+    scorer_name varchar,                -- Which of several outside scorers counts
+    k bigint,                           -- Rounds of pass_at_k
+    tolerance double,                   -- Largest difference of numbers that match
+    pass_score double,                  -- Score from which a round passes
+    trim_share double,                  -- Share that trimmed_mean leaves out on each side
+    input_price_per_million double,     -- cost: price of a million input tokens
+    output_price_per_million double,    -- cost: price of a million output tokens
+    must json,                          -- keywords: a text or a list that the answer must contain
+    must_not json,                      -- keywords: a text or a list that it must not contain
+    required_keys json,                 -- format: keys of the output, perhaps with their types
+    bad_parameters varchar,             -- parameters that cannot be used, for people; null: none
+    -- limits of the target; null: not given, or not usable
+    lower_limit double,                 -- In the unit of the scorer
+    upper_limit double,                 -- In the unit of the scorer
+    min_score double,                   -- Score below which there is an alert
+    max_score double,                   -- Score above which there is an alert
+    max_variance double,                -- Variance above which there is an alert
+    target_problem varchar,             -- why the target allows no score; null: it does
+    target_warning varchar              -- why a part of the target is not used; null: all is
+);
+
+-- What judged one dimension or assertion of a task, where a model did.
+create table if not exists raw.judges (
+    load_id bigint not null,
+    task_id varchar not null,
+    name varchar not null,              -- Dimension or assertion that was judged
+    model varchar,                      -- Model that judged; null: not known
+    rubric varchar                      -- What it was asked; null: not known, or it differs from case to case
 );
 
 -- One assertion of a round as the tool judged it that wrote the file.
@@ -329,6 +381,27 @@ create table if not exists raw.scores (
     scorer_version varchar
 );
 
+-- What a person said of one answer: pass or fail, or a grade.
+create table if not exists raw.labels (
+    load_id bigint not null,
+    "line" bigint not null,             -- Row of the file, from 1
+    task_id varchar,                    -- null: any task with this output
+    case_id varchar,                    -- null: any case with this output
+    round_id varchar,                   -- null: every round with this output
+    output_hash varchar,                -- MD5 of the answer; null: the round is named
+    dimension_id varchar,               -- what was judged; null: the verdict of the round
+    labeler varchar not null,           -- Who labelled
+    label varchar,                      -- pass, fail; null: only a grade
+    grade double,                       -- Grade on its own scale; null: only pass or fail
+    scale double,                       -- Best grade there is
+    policy varchar,                     -- version of the instruction that the labeler followed
+    "split" varchar,                    -- train, dev, test; null: not split
+    draw varchar,                       -- how the round was drawn: random, verdict, disagree; null: not known
+    weight double,                      -- rounds that it stands for; null: all the same
+    "comment" varchar,                  -- Comment of the labeler
+    labeled_at timestamptz              -- When it was labelled, UTC
+);
+
 -- A baseline that a person set; the newest row of a title and testset counts.
 create table if not exists raw.named_baselines (
     title varchar not null,             -- Title whose tasks are compared with it
@@ -342,6 +415,15 @@ create table if not exists raw.requested_comparisons (
     baseline_task_id varchar not null,  -- The task to compare with
     candidate_task_id varchar not null, -- The task that is compared
     requested_at timestamptz not null   -- When it was asked for, UTC
+);
+
+-- What the config said of titles, variants and prices at the last build that read it.
+create table if not exists raw.settings (
+    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; price
+    name varchar not null,              -- Old title, old variant, title, pattern of models (SQL `like`)
+    value varchar,                      -- New title, new variant, dimension; null for a price
+    input_price double,                 -- Price of a million input tokens
+    output_price double                 -- Price of a million output tokens
 );
 
 ---------- the memory benchmark
@@ -363,7 +445,15 @@ create table if not exists raw.memory_runs (
     total_tests bigint,
     test_segments bigint,
     test_threshold varchar,
-    extras json not null                -- what this version of the format does not understand
+    extras json not null,               -- what this version of the format does not understand
+    created_at timestamptz,             -- --time, else started_at, else the time of the load
+    title varchar,                      -- --title; null: the data set
+    variant varchar,                    -- --variant; null: the memory system
+    run_name varchar,                   -- --run-name: runs of one name are judged together
+    branch varchar,                     -- branch that was evaluated
+    base_branch varchar,                -- branch that it is compared with
+    commit_sha varchar,                 -- commit that was evaluated
+    revision_source varchar             -- option, sources, or the CI system that said branch and commit
 );
 
 -- One round of questions.
@@ -438,7 +528,7 @@ create table if not exists raw.builds (
     invocation_id varchar not null      -- dbt's own
 );
 
--- What each task, comparison and memory run was built from: the next build takes those
+-- What each task and comparison was built from: the next build takes those
 -- whose fingerprint has changed, and deletes those that are gone.
 create table if not exists raw.task_builds (
     task_id varchar not null,
@@ -449,12 +539,6 @@ create table if not exists raw.task_builds (
 create table if not exists raw.comparison_builds (
     candidate_task_id varchar not null, -- the task that was compared
     fingerprint varchar not null,       -- hash of its own and of those it was compared with
-    built_at timestamptz not null       -- when that was, UTC
-);
-
-create table if not exists raw.memory_builds (
-    run_id varchar not null,
-    fingerprint varchar not null,       -- hash of the loads of its files, and of those it was compared with
     built_at timestamptz not null       -- when that was, UTC
 );
 

@@ -1,4 +1,4 @@
-"""Rows of ``raw`` that come from no file: what people asked for, what has its report.
+"""Rows of ``raw`` that come from no file: requests, reported runs, the config.
 
 A request bears the time of its transaction, and so does a build: one that is made in
 the transaction of its request has answered it.
@@ -6,12 +6,19 @@ the transaction of its request has answered it.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     import duckdb
+
+    from promptlab.settings import Settings
+
+SettingRow = tuple[str, str, str | None, float | None, float | None]
+"""A row of ``raw.settings``."""
 
 
 def request_comparison(
@@ -40,3 +47,68 @@ def name_baseline(
 def note_reported(con: duckdb.DuckDBPyConnection, began_at: datetime) -> None:
     """Note that everything that was built before *began_at* has its report."""
     con.execute("insert into raw.reported_runs values (?)", [began_at])
+
+
+def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    """Keep what the config says of titles, variants and prices for builds.
+
+    A table that the config does not have stays as it was, so that a command in another
+    folder changes nothing; an empty one removes what was kept.
+    """
+    for kinds, rows in _settings_by_kind(settings):
+        con.execute(
+            "delete from raw.settings where list_contains($kinds, setting)",
+            {"kinds": kinds},
+        )
+        for row in rows:
+            con.execute("insert into raw.settings values (?, ?, ?, ?, ?)", row)
+
+
+def are_settings_kept(con: duckdb.DuckDBPyConnection, settings: Settings) -> bool:
+    """Return whether ``raw.settings`` has what the config says."""
+    found = con.execute("from raw.settings").fetchall()
+    return all(
+        {row for row in found if row[0] in kinds} == set(rows)
+        for kinds, rows in _settings_by_kind(settings)
+    )
+
+
+def _settings_by_kind(
+    settings: Settings,
+) -> Iterator[tuple[list[str], list[SettingRow]]]:
+    """Yield the rows of each table that the config has."""
+    given = settings.model_fields_set
+    if "titles" in given:
+        aliases: list[SettingRow] = [
+            ("title", old, title, None, None)
+            for title, about in settings.titles.items()
+            for old in about.alias
+        ]
+        primaries: list[SettingRow] = [
+            ("primary", title, about.primary, None, None)
+            for title, about in settings.titles.items()
+            if about.primary is not None
+        ]
+        yield ["title", "primary"], [*aliases, *primaries]
+    if "variants" in given:
+        yield (
+            ["variant"],
+            [
+                ("variant", old, new, None, None)
+                for old, new in settings.variants.items()
+            ],
+        )
+    if "prices" in given:
+        yield (
+            ["price"],
+            [
+                ("price", _like(model), None, price.input, price.output)
+                for model, price in settings.prices.items()
+            ],
+        )
+
+
+def _like(pattern: str) -> str:
+    """Return a pattern with ``*`` as one of SQL, with ``!`` as its escape."""
+    plain = re.sub(r"([!%_])", r"!\1", pattern.lower())
+    return plain.replace("*", "%")

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from promptlab.database.connection import has_relation
 from promptlab.database.copying import file_of, write_copy
 from promptlab.errors import SettingsError, UsageError, WarehouseError
-from promptlab.ingest.raw.catalogue import BY_NAME, OF_BUILDS, SCHEMA_VERSION, tables_of
+from promptlab.ingest.raw.catalogue import (
+    BY_NAME,
+    OF_BUILDS,
+    SCHEMA_VERSION,
+    UPGRADES,
+    tables_of,
+)
 from promptlab.messages import say
 
 if TYPE_CHECKING:
@@ -23,41 +29,36 @@ if TYPE_CHECKING:
 
 
 def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> None:
-    """Create the raw tables that are not there yet, even those that stay empty.
+    """Create the raw tables that do not exist yet, even those that stay empty.
 
-    A file of an older version is upgraded in one transaction, after a copy of it was
-    put beside it.
+    A file of an older version is copied, and then upgraded in one transaction.
 
     Raises:
-        WarehouseError: the file was written by a newer version of promptlab, or there
-            is no room for the copy.
+        WarehouseError: A newer version of promptlab wrote the file, or there is no room
+            for the copy.
     """
     found = schema_version(con)
     if found == SCHEMA_VERSION:
         return
     from importlib import resources
 
-    from promptlab.ingest.raw.upgrades import NEW_ROWS, UPGRADES
-
     if found is None:
         check_not_foreign(con)
     else:
         check_not_newer(found)
-        backup = _copy_before_upgrade(con, found)
+        backup = backups(file_of(con))[found]
+        write_copy(con, backup)
     con.begin()
     try:
-        versions = range((found or SCHEMA_VERSION) + 1, SCHEMA_VERSION + 1)
-        for version in versions:
-            for step in UPGRADES[version]:
-                con.execute(step)
+        if found is not None:
+            for version in range(found + 1, SCHEMA_VERSION + 1):
+                for statement in UPGRADES.get(version, ()):
+                    con.execute(statement)
         con.execute(
             resources.files("promptlab.ingest.raw")
             .joinpath("raw.sql")
             .read_text("utf-8")
         )
-        for version in versions:
-            for table, rows in NEW_ROWS.get(version, {}).items():
-                append(con, table, rows(con))
         con.execute(
             "insert into raw.schema_versions values (?, now(), ?)",
             [SCHEMA_VERSION, ingest_version],
@@ -184,18 +185,10 @@ def give_way(con: duckdb.DuckDBPyConnection) -> None:
 
 def backups(file: Path) -> list[Path]:
     """Return the copies that an upgrade of *file* may write."""
-    return [_backup(file, version) for version in range(1, SCHEMA_VERSION)]
-
-
-def _backup(file: Path, version: int) -> Path:
-    return file.with_name(f"{file.name}.v{version}.bak")
-
-
-def _copy_before_upgrade(con: duckdb.DuckDBPyConnection, found: int) -> Path:
-    file = file_of(con)
-    backup = _backup(file, found)
-    write_copy(con, backup)
-    return backup
+    return [
+        file.with_name(f"{file.name}.v{version}.bak")
+        for version in range(SCHEMA_VERSION)
+    ]
 
 
 def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:

@@ -1,19 +1,22 @@
-"""What a contract rejects, in sentences that say what was found and what was expected.
+"""Errors that a contract finds, in sentences: what was found and what was expected.
 
-A fault says where it is inside a record; with the record's place it becomes a problem.
+A fault knows its path inside a record; with the record's place it becomes a problem.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+import types
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from promptlab.ingest.reading.contract_fields import asked_for
-from promptlab.ingest.reading.json_messages import nearest, printable, shown
-from promptlab.ingest.reading.json_places import Key, SpanIndex, flaws, value_end
+from promptlab.errors import nearest
+from promptlab.json_text.places import Key
+from promptlab.json_text.reading import Fault, parse_all
+from promptlab.json_text.writing import shown
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -37,16 +40,6 @@ _BOUNDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """One thing that a contract does not accept."""
-
-    keys: tuple[Key, ...]
-    """Keys and list positions on the way to it, from the top of the checked value."""
-    code: str
-    message: str
-
-
 def faults(
     error: ValidationError, value: Any, model: type[BaseModel] | None = None
 ) -> list[Fault]:
@@ -60,9 +53,9 @@ def faults(
     found: dict[tuple[tuple[Key, ...], str], list[str]] = {}
     for details in error.errors(include_url=False):
         keys = _real_keys(details, value)
-        code, message = _say(details, model)
+        code, message = _message(details, model)
         if code == "missing" and model is not None and "did you mean" not in message:
-            wanted = asked_for(model, keys)
+            wanted = expected_at(model, keys)
             message += f". Write {wanted}" if wanted else ""
         found.setdefault((keys, code), []).append(message)
     return [
@@ -71,21 +64,13 @@ def faults(
 
 
 def judge(model: type[BaseModel], text: str) -> list[Fault]:
-    """Return all that is wrong with a record, none if its contract accepts it.
+    """Return everything that is wrong with a record; an empty list if it is good.
 
     Args:
         model: The contract.
-        text: The record's JSON, decoded with `surrogateescape`; its grammar is right.
+        text: The record's JSON, decoded with `surrogateescape`.
     """
-    index = SpanIndex(text)
-    found = [
-        Fault(tuple(index.keys_at(place)), code, message)
-        for place, code, message in flaws(text)
-    ]
-    try:
-        value = json.loads(text)
-    except (RecursionError, ValueError):
-        return found or [Fault((), "too_deep", "nested too deeply to be read")]
+    value, found = parse_all(text)
     try:
         model.model_validate(value)
     except ValidationError as error:
@@ -94,14 +79,6 @@ def judge(model: type[BaseModel], text: str) -> list[Fault]:
             each for each in faults(error, value, model) if each.keys not in known
         ]
     return found
-
-
-def text_member(index: SpanIndex, key: str) -> str | None:
-    """Return a member of an object, if there is one and it is a text."""
-    place = index.find((key,))
-    if place == index.start or not index.text.startswith('"', place):
-        return None
-    return printable(str(json.loads(index.text[place : value_end(index.text, place)])))
 
 
 def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
@@ -119,18 +96,18 @@ def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
 
 
 def _unknown_keys(details: ErrorDetails, model: type[BaseModel] | None) -> list[str]:
-    """Keys beside a missing one that its contract does not know: one may be meant."""
+    """Keys next to a missing one that its contract does not know: one may be meant."""
     if not isinstance(details["input"], dict):
         return []
     above = [key for key in details["loc"] if isinstance(key, str | int)][:-1]
     return [
         key
         for key in details["input"]
-        if model is None or not asked_for(model, (*above, key))
+        if model is None or not expected_at(model, (*above, key))
     ]
 
 
-def _say(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
+def _message(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
     kind, context = details["type"], details.get("ctx", {})
     found = shown(details["input"])
     if kind == "missing":
@@ -163,3 +140,62 @@ def _joined(messages: list[str]) -> str:
     others = [each.partition(", found ")[0] for each in messages[1:]]
     words = [each.removeprefix("expected ") for each in others if each != head]
     return " or ".join([head, *dict.fromkeys(words)]) + middle + tail
+
+
+_END_OF_SENTENCE = re.compile(r"\. (?=[A-Z])")  # not the one of "e.g. manual"
+
+_TYPES: dict[Any, str] = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    datetime: "a time such as 2024-10-24T12:30:00Z",
+    list: "a list",
+    dict: "an object",
+}
+
+
+def expected_at(model: type[BaseModel], way: Sequence[Key]) -> str:
+    """Return what a contract expects at a path: a type, and a short description.
+
+    Args:
+        model: The contract of the whole value.
+        way: Keys and list positions down to the field.
+
+    Returns:
+        Such as ``text: How the run was started, e.g. manual, ci``; nothing where the
+        way leads out of the contract.
+    """
+    annotation: Any = model
+    description = ""
+    for key in way:
+        annotation = _plain(annotation)
+        if isinstance(key, int):
+            annotation = next(iter(get_args(annotation)), None)
+        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            field = annotation.model_fields.get(key)
+            annotation = None if field is None else field.annotation
+            description = "" if field is None else field.description or ""
+        else:
+            return ""
+    sentences = _END_OF_SENTENCE.split(" ".join(description.split()))
+    first = sentences[0].replace("`", "").removeprefix("Ours: ")
+    words = _type_in_words(_plain(annotation))
+    return ": ".join(each for each in (words, first.rstrip(".")) if each)
+
+
+def _plain(annotation: Any) -> Any:
+    """The type without what narrows it, and without null next to it."""
+    while get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    if get_origin(annotation) in (Union, types.UnionType):
+        return _plain(next(each for each in get_args(annotation) if each is not None))
+    return annotation
+
+
+def _type_in_words(annotation: Any) -> str:
+    if get_origin(annotation) is Literal:
+        return f"one of {', '.join(map(str, get_args(annotation)))}"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return "an object"
+    return _TYPES.get(get_origin(annotation) or annotation, "")

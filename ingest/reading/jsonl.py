@@ -3,18 +3,19 @@
 - Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
 - Blank lines, and lines whose first non-blank is ``//``, are skipped, also inside a
   record that spans lines.
-- A line is a record of its own, or opens one that goes on in the next lines: only if
+- A line is a separate record, or opens one that goes on in the next lines: only if
   its text ran out outside a string. Any other fault rejects the line.
 - An open record is rejected at its first line when a later line alone is an object
   with an ``id``, when the file ends, or when its text goes wrong further down. Reading
   resumes after that first line. Lines that cannot begin a record belong to the
   rejected one; a record can begin with an object that has an ``id`` in one line, or
   with ``{`` that is indented no deeper than the rejected record was.
-- A record that opens with ``[`` is no open record in this sense: a whole file that is
+- A record that opens with ``[`` is not an open record in this sense: a whole file that
+is
   one JSON list stays one record, for the reader to reject with one sentence.
 
 Linear time: each open record is read once, line by line, by a reader that keeps its
-state. When it fails, that reader has noted which whole objects on lines of their own it
+state. When it fails, that reader has noted which whole objects on their own lines it
 passed; only those are read again, each once. All other candidates before the failure
 would run into the same failure, and reading goes on behind it. So no line is read more
 than four times, whatever the file holds.
@@ -27,17 +28,20 @@ from __future__ import annotations
 import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from promptlab.ingest.files.blocks import Block, TooLong
-from promptlab.ingest.reading.json_messages import printable
-from promptlab.ingest.reading.json_places import Keys, SpanIndex, line_column
-from promptlab.ingest.reading.json_reader import JsonReader, LineSpan
-from promptlab.ingest.reading.json_text import parse_fast
+from promptlab.ingest.files.input_file import Block, TooLong
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.reading.notes import LONGEST_RAW_TEXT, kept
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import LONGEST_RAW_TEXT, Problem, kept
+from promptlab.json_text.places import BOM, Keys, SpanIndex, line_column, pointer
+from promptlab.json_text.reading import (
+    Fault,
+    JsonReader,
+    LineSpan,
+    parse_fast,
+    printable,
+)
 
 Parse = Callable[[str], Any]
 """Reads the text of one line fast; ``ValueError`` or ``RecursionError`` where it will
@@ -63,16 +67,11 @@ class Record(NamedTuple):
     """Characters before it in its first line."""
 
     def place(self, keys: Keys) -> tuple[int, int]:
-        """Line and column of a value, or of the deepest one that is there on the way.
+        """Return line and column in the file of the value at a path of the record."""
+        return self.in_file(*line_column(self.text, SpanIndex(self.text).find(keys)))
 
-        Args:
-            keys: The way to it inside the record.
-        """
-        return self.line_column(SpanIndex(self.text).find(keys))
-
-    def line_column(self, character: int) -> tuple[int, int]:
-        """Line and column in the file of a character of the record."""
-        line, column = line_column(self.text, character)
+    def in_file(self, line: int, column: int) -> tuple[int, int]:
+        """Return line and column in the file of a place in the record."""
         number = self.lines[line - 1] if self.lines else self.line
         return number, column + (self.indent if line == 1 else 0)
 
@@ -123,7 +122,7 @@ def read_records(
             message = "the file is UTF-16, not UTF-8. Save it as UTF-8."
             yield Rejected(1, [Problem("bad_utf8", message, line=1, column=1)])
             return
-        first = first.removeprefix(b"\xef\xbb\xbf")
+        first = first.removeprefix(BOM)
     lines = _RecordLines(
         itertools.chain([first], blocks), limits.max_record, first_line
     )
@@ -170,13 +169,13 @@ class _Splitter:
 
     def _checked(self, record: Record) -> Record | Rejected:
         """Return the record, or the reject where it breaks a limit."""
-        excess = self.limits.excess(record.text)
-        if excess is None:
+        fault = self.limits.fault(record.text)
+        if fault is None:
             return record
-        line, column = record.line_column(excess.place)
+        line, column = record.in_file(fault.line or 1, fault.column or 1)
         problem = Problem(
-            excess.code,
-            excess.message,
+            fault.code,
+            fault.message,
             line=line,
             column=column,
             record_id=_id_of(record.value),
@@ -186,7 +185,7 @@ class _Splitter:
 
     def _result(self, reader: JsonReader, block: list[_Line]) -> Record | Rejected:
         """Return what a reader that is at an end has read, or what it found wrong."""
-        if reader.problems:
+        if reader.faults:
             return _rejected(reader, block, "")
         text = _text(block)
         numbers = [line.number for line in block]
@@ -311,27 +310,34 @@ def _rejected(reader: JsonReader, block: list[_Line], stopped_by: str) -> Reject
     first = block[0]
     if not (reader.broken or reader.complete):
         reader.finish()
-        fault = reader.problems.pop()
+        fault = reader.faults.pop()
         why = stopped_by or "the file ends"
-        reader.problems.append(
-            replace(
-                fault,
-                code="unclosed_record",
-                message=f"the record that opens here is not closed: {why}, and "
-                f"{fault.message}",
-                line=first.number,
-                column=len(first.text) - len(first.text.lstrip()) + 1,
+        reader.faults.append(
+            Fault(
+                fault.keys,
+                "unclosed_record",
+                f"the record that opens here is not closed: {why}, and {fault.message}",
+                first.number,
+                len(first.text) - len(first.text.lstrip()) + 1,
             )
         )
     record_id = _id_of(reader.root)
     text = kept(_text(block))
     problems = []
-    for problem in reader.problems:
-        message = problem.message
-        if problem.line != first.number:
+    for fault in reader.faults:
+        message = fault.message
+        if fault.line != first.number:
             message = f"in the record that opens in line {first.number}: {message}"
         problems.append(
-            replace(problem, message=message, record_id=record_id, raw_text=text)
+            Problem(
+                fault.code,
+                message,
+                line=fault.line,
+                column=fault.column,
+                record_id=record_id,
+                pointer=printable(pointer(fault.keys)),
+                raw_text=text,
+            )
         )
     return Rejected(first.number, problems)
 

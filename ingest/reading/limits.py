@@ -1,8 +1,6 @@
-"""How large an input may be: each limit is a setting, each excess a reject.
+"""The size limits of inputs: each is a setting, and what exceeds one is rejected.
 
-Sizes are of UTF-8 bytes, in MB of 1,000,000. Nothing here reads a value: a text is
-looked through only where its length makes an excess possible at all, so that ordinary
-records cost one comparison.
+Sizes are in UTF-8 bytes, with MB of 1,000,000.
 """
 
 from __future__ import annotations
@@ -12,23 +10,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.json_tokens import STRINGS_AND_BRACKETS
 from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.places import STRINGS_AND_BRACKETS, line_column
+from promptlab.json_text.reading import Fault, too_deep
 
 if TYPE_CHECKING:
     from promptlab.settings import Settings
 
 MB = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class Excess:
-    """Where a text breaks a limit."""
-
-    place: int
-    """Index of the character."""
-    code: str
-    message: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +51,28 @@ class Limits:
         """Characters of a text that cannot break a limit, whatever it holds."""
         return min(2 * self.max_depth, self.max_string // 4)
 
-    def excess(self, text: str) -> Excess | None:
-        """Where a JSON text is nested too deeply, or holds too long a string."""
+    def fault(self, text: str) -> Fault | None:
+        """Return the error of a JSON text that is too deep or has too long a string.
+
+        Text is looked through only if its length makes an error possible, so ordinary
+        records cost one comparison.
+        """
         if len(text) <= self.harmless:
             return None
         brackets = text.count("{") + text.count("[")
         if brackets <= self.max_depth and len(text) <= self.max_string // 4:
             return None
-        return self._look_through(text)
-
-    def _look_through(self, text: str) -> Excess | None:
         depth = deepest = 0
-        first = None  # place that is too deep
+        first = None  # the first bracket that is too deep
         for match in STRINGS_AND_BRACKETS.finditer(text):
             at = match.start()
             if text[at] == '"':
                 if match.end() - at > self.max_string // 4:
                     size = _size(match[0])
                     if size > self.max_string:
-                        return Excess(at, "string_too_long", self.too_long(size))
+                        place = line_column(text, at)
+                        message = self.too_long(size)
+                        return Fault((), "string_too_long", message, *place)
             elif text[at] in "{[":
                 depth += 1
                 deepest = max(deepest, depth)
@@ -88,16 +80,10 @@ class Limits:
                     first = at
             else:
                 depth -= 1
-        return None if first is None else Excess(first, *self.too_deep(deepest))
-
-    def too_deep(self, found: int | None = None) -> tuple[str, str]:
-        """Code and message for too deep nesting; *found* is the depth, if counted."""
-        levels = f"more than {self.max_depth}" if found is None else str(found)
-        message = (
-            f"{levels} objects and lists inside each other; the limit is"
-            f" {self.max_depth} (setting max_depth). Flatten the value."
-        )
-        return "too_deep", message
+        if first is None:
+            return None
+        message = too_deep(self.max_depth, deepest)
+        return Fault((), "too_deep", message, *line_column(text, first))
 
     def too_long(self, size: int) -> str:
         """Message for a string of *size* bytes."""

@@ -21,7 +21,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from promptlab.contracts.base import JsonObject
-from promptlab.ingest.reading.json_places import Key
+from promptlab.json_text.places import Key
 
 EMPTY = msgspec.Raw(b"{}")
 NULL = msgspec.Raw(b"null")
@@ -77,7 +77,7 @@ def unknown_keys(
     Args:
         model: The contract; its struct decoded the object.
         members: The object.
-        way: Where the object stands in its record.
+        way: Path of the object in its record.
     """
     known = _names(model)
     for key, value in members.items():

@@ -2,7 +2,7 @@
 
 Only the data of YAML: no Python objects, no tags of one's own. The file is read as a
 graph of nodes and turned into values here, because PyYAML's own constructor lets a key
-stand twice, turns dates into objects, and says nothing of places. Aliases share nodes,
+occur twice, turns dates into objects, and says nothing of places. Aliases share nodes,
 so a small file can describe an enormous value; what they unfold to is bounded.
 """
 
@@ -17,9 +17,9 @@ from typing import Any
 import yaml
 from yaml.constructor import ConstructorError, SafeConstructor
 
-from promptlab.ingest.reading.json_messages import SURROGATE
-from promptlab.ingest.reading.json_places import Keys, pointer
 from promptlab.ingest.reading.problems import Problem
+from promptlab.json_text.places import BOM, Keys, pointer
+from promptlab.json_text.reading import SURROGATE
 
 #: Bytes of a file. PyYAML needs seconds for more, and a pipeline has a few thousand.
 MAX_BYTES = 2 << 20
@@ -43,7 +43,7 @@ class YamlText:
     """All rejects: with one of them, ``value`` is not to be used."""
 
     places: dict[Keys, tuple[int, int]] = field(default_factory=dict)
-    """Way to a value → line and column where it stands, from 1."""
+    """Way to a value → line and column of its place, from 1."""
 
     written: dict[Keys, str] = field(default_factory=dict)
     """Way to a number, boolean or date → how it is written."""
@@ -62,7 +62,7 @@ def read_yaml(data: bytes) -> YamlText:
         message = f"{len(data)} bytes of YAML; the limit is {MAX_BYTES}. Is this it?"
         result.problems.append(Problem("too_large", message, line=1, column=1))
         return result
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    data = data.removeprefix(BOM)
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -228,7 +228,7 @@ class _Unfolding:
             self._problem("wrong_type", node, keys, message)
             return None
         if isinstance(value, float) and not math.isfinite(value):
-            message = f"{node.value[:40]} is no number that JSON has. Write null."
+            message = f"{node.value[:40]} is not a JSON number. Write null."
             self._problem("not_a_number", node, keys, message)
             return None
         return value

@@ -56,6 +56,7 @@ def build(
     from promptlab.build.execution import execute
     from promptlab.build.tuning import tune
     from promptlab.ingest import raw
+    from promptlab.ingest.raw.requests import keep_settings
 
     # what is there decides before dbt might have to compile: no file, held, too new
     with warehouse.examining():
@@ -68,6 +69,7 @@ def build(
         def run(plan: Plan) -> None:
             con.begin()
             try:
+                keep_settings(con, settings)
                 if request is not None:
                     request(con)
                 execute(con, plan, full_refresh=full_refresh, on_node=on_node)
@@ -88,6 +90,7 @@ def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
     """Say in words what dbt would say in a traceback."""
     from promptlab.ingest import raw
     from promptlab.ingest.parquet import ParquetLayer
+    from promptlab.ingest.raw.requests import keep_settings
 
     settings = warehouse.settings
     if settings.raw is not None:
@@ -95,6 +98,7 @@ def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
         if settings.target == "duckdb":
             with warehouse.writable() as con:
                 raw.give_way(con)
+                keep_settings(con, settings)
     elif settings.target != "duckdb":
         raise UsageError(
             f"target {settings.target} reads the raw tables from Parquet: name them"
@@ -106,3 +110,4 @@ def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
             pass
         with warehouse.writable() as con:
             raw.check_not_views(con, _WITH_RAW)
+            keep_settings(con, settings)

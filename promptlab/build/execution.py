@@ -15,6 +15,7 @@ import duckdb
 from promptlab.build.broken_contract import BrokenContract
 from promptlab.build.tuning import steps_fit_in_memory
 from promptlab.database.connection import is_of_the_file
+from promptlab.database.copying import comment_sql
 from promptlab.database.rows import dictionaries
 from promptlab.errors import BuildError
 from promptlab.version import __version__
@@ -87,6 +88,7 @@ def execute(
             con, f"from {node.relation} limit 1"
         ):
             filled.add(node.relation)
+    _comment(con, plan)
     _remember(con, plan, full_refresh=full_refresh)
     # never written to disk: half of the file, and a tenth of the time of a first build
     for node in plan.nodes:
@@ -178,6 +180,23 @@ def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
                 [f"data test {node.name} fails for {count} row(s)", *map(str, rows)]
             )
         )
+
+
+def _comment(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Describe marts and their columns in the file; a table made anew has lost it."""
+    said = con.execute(
+        "select table_name, comment, 'table' from duckdb_tables()"
+        " where schema_name = 'marts' union all"
+        " select view_name, comment, 'view' from duckdb_views()"
+        " where schema_name = 'marts'"
+    ).fetchall()
+    kinds = {name: kind for name, comment, kind in said if comment is None}
+    for mart in plan.descriptions.marts:
+        if kind := kinds.get(mart.name):
+            relation = f'"{mart.schema}"."{mart.name}"'
+            con.execute(comment_sql(relation, None, mart.text, kind))
+            for column in mart.columns:
+                con.execute(comment_sql(relation, column.name, column.text))
 
 
 def _remember(

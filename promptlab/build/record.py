@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from promptlab.build import plan
+from promptlab.ingest.raw.requests import are_settings_kept
 
 if TYPE_CHECKING:
     import duckdb
+
+    from promptlab.settings import Settings
 
 _LAST_BUILD = """
     with
@@ -27,27 +30,27 @@ _LAST_BUILD = """
         select
             built_at,
             project_hash,
-            last_load_id >= coalesce((select max(load_id) from raw.memory_runs), 0)
-            and (select count(*) from raw.memory_builds)
-            = (select count(distinct run_id) from raw.memory_runs) as has_memory,
             last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
-            and (select count(*) from raw.comparison_builds)
-            = (select count(*) from raw.tasks)
-            and (select count(*) from raw.task_builds)
-            = (select count(*) from raw.tasks) as has_tasks,
+            and (select count(*) from raw.comparison_builds) = n_tasks
+            and (select count(*) from raw.task_builds) = n_tasks as has_tasks,
             not exists (from raw.named_baselines where set_at > built_at)
             and not exists (
                 from raw.requested_comparisons where requested_at > built_at
             ) as has_comparisons
 
         from last
+        cross join (
+            select count(*) as n_tasks
+            from (
+                select task_id from raw.tasks union select run_id from raw.memory_runs
+            )
+        )
 
     )
 
     select
         project_hash,
-        has_memory,
-        has_memory and has_tasks and has_comparisons as has_all
+        has_tasks and has_comparisons as has_all
 
     from compared
 """
@@ -59,20 +62,17 @@ class LastBuild:
 
     has_all: bool
     """Nothing that it would build has come or gone since."""
-    has_memory: bool
-    """Nothing of the memory benchmark has."""
     is_of_this_project: bool
     """It ran the models, seeds and macros that are there now."""
 
 
-def last_build(con: duckdb.DuckDBPyConnection) -> LastBuild | None:
-    """The newest build; ``None`` where none was finished."""
+def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild | None:
+    """Return the newest build; ``None`` where none was finished."""
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None
-    project_hash, has_memory, has_all = row
+    project_hash, has_all = row
     return LastBuild(
-        has_all=has_all,
-        has_memory=has_memory,
+        has_all=has_all and are_settings_kept(con, settings),
         is_of_this_project=project_hash == plan.load().project_hash,
     )

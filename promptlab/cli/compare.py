@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab.cli.cells import (
+    Cell,
     from_to,
     ident,
     interval_of_points,
@@ -213,7 +214,8 @@ def _print_sides(comparison: Comparison) -> None:
 _SCORE_NAMES = (
     "name", "baseline_score", "candidate_score", "delta", "ci_low", "ci_high",
     "p_value", "p_adjusted", "n_pairs", "n_lost", "n_gained", "mcnemar_p",
-    "smallest_detectable", "verdict",
+    "smallest_detectable", "verdict", "unit", "baseline_metric", "candidate_metric",
+    "measured",
 )  # fmt: skip
 
 
@@ -224,11 +226,16 @@ def _score(score: ScoreComparison) -> Sequence[object]:
     )
 
 
+def _from_to(before: float | None, after: float | None, measured: str | None) -> Cell:
+    """Return both scores, or what was measured in its own unit."""
+    return from_to(before, after) if measured is None else Cell(measured)
+
+
 def _score_table(heading: str) -> Table:
     return Table(
         columns=(
             Column(heading, plain, "name"),
-            Column("score", from_to, "baseline_score", "candidate_score"),
+            Column("score", _from_to, "baseline_score", "candidate_score", "measured"),
             Column("change", points, "delta"),
             Column("95% interval", interval_of_points, "ci_low", "ci_high"),
             Column("verdict", judged, "verdict"),

@@ -1,24 +1,45 @@
-"""``promptlab leaderboard``: models and prompt versions by score."""
+"""``promptlab leaderboard``: variants by score, within a title and over titles."""
 
 from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import click
 
 from promptlab.cli.cells import Cell, ident, interval, plain, score
 from promptlab.cli.language import spoken
-from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows
+from promptlab.cli.options import FORMATS, Call, common
+from promptlab.cli.output import Column, Table, print_lines, print_rows, print_text
 from promptlab.cli.titles import nothing_titled, titled
 
 _LEADERBOARD = """
     select
-        title, score_rank as rank, variant, model, prompt_version, overall_score,
-        ci_low, ci_high, overlaps_leader, is_partial, pass_rate, pass_rate_low,
-        pass_rate_high,
-        n_cases, n_tasks, task_id, testset_id
-    from marts.fct_leaderboard
-    where $title is null or title = $title
+        board.title, score_rank as rank, board.variant, board.model, prompt_version,
+        board.overall_score, board.ci_low, board.ci_high, overlaps_leader, is_partial,
+        board.pass_rate, board.pass_rate_low, board.pass_rate_high, n_cases, n_tasks,
+        board.task_id, testset_id, rank_best, rank_worst, primary_metric
+    from marts.fct_leaderboard as board
+    inner join (select task_id, primary_metric from marts.dim_tasks) using (task_id)
+    left join (
+        select task_id, rank_best, rank_worst from marts.fct_variant_scores
+    ) using (task_id)
+    where $title is null or board.title = $title
     order by title, testset_id, score_rank nulls last, variant, prompt_version
+"""
+
+_MATRIX = """
+    select
+        variant, averages.model, title, scores.overall_score, scores.ci_low,
+        scores.ci_high, scores.is_won, averages.macro_average,
+        averages.ci_low as macro_low, averages.ci_high as macro_high, averages.n_won,
+        averages.n_won_clearly, averages.n_titles, averages.n_titles_of_all
+    from marts.fct_variant_averages as averages
+    inner join marts.fct_variant_scores as scores using (variant)
+    where scores.n_variants > 1
+    order by
+        averages.n_titles desc, averages.macro_average desc, variant, scores.title
 """
 
 
@@ -31,6 +52,13 @@ def _against_leader(rank: int | None, overlaps: bool | None, is_partial: bool) -
     return Cell(spoken({None: "–", True: "? may be chance", False: "behind"}[overlaps]))
 
 
+def _ranks(best: int | None, worst: int | None) -> Cell:
+    """Return the ranks that intervals allow."""
+    if best is None or worst is None:
+        return plain(None)
+    return Cell(str(best) if best == worst else f"{best}–{worst}", is_number=True)
+
+
 _TABLE = Table(
     columns=(
         Column("rank", plain, "rank"),
@@ -41,6 +69,8 @@ _TABLE = Table(
         Column("order", _against_leader, "rank", "overlaps_leader", "is_partial"),
     ),
     wide=(
+        Column("ranks by interval", _ranks, "rank_best", "rank_worst"),
+        Column("score is", plain, "primary_metric"),
         Column("model", plain, "model"),
         Column("pass rate", score, "pass_rate"),
         Column("its interval", interval, "pass_rate_low", "pass_rate_high"),
@@ -52,21 +82,207 @@ _TABLE = Table(
 )
 
 
-@click.command("leaderboard", short_help="Models and prompt versions, ranked.")
+@click.command("leaderboard", short_help="Variants ranked, within and over titles.")
 @titled
-@common()
-def command(call: Call, title: str | None) -> int:
-    """Rank models and prompt versions within each title, by their newest task.
+@click.option(
+    "--matrix", is_flag=True, help="Only the table of variants by titles, with means."
+)
+@common(formats=(*FORMATS, "markdown", "latex"))
+def command(call: Call, title: str | None, matrix: bool) -> int:
+    """Rank variants within each title by their newest results, and over titles.
 
     The order may be chance where an interval reaches the leader's (`overlaps_leader`):
-    compare the two.
+    compare the two. Titles with several variants make a table of variants by titles,
+    with intervals, the mean over titles and the number of titles won. `--format
+    markdown` and `--format latex` write it, or the table of the only title, for a
+    paper.
     """
     from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo
 
     with call.warehouse().built() as con:
-        columns, rows = fetched(con, _LEADERBOARD, {"title": title})
+        names, rows = fetched(con, _LEADERBOARD, {"title": title})
         if not rows and call.format == "table":
             raise NothingToDo(f"leaderboard: {nothing_titled(con, title)}")
-    print_rows(columns, rows, call.format, _TABLE, wide=call.wide)
+        found = [] if title else fetched(con, _MATRIX)[1]
+    titles = sorted({str(row[2]) for row in found})
+    if matrix and not titles:
+        raise NothingToDo(
+            "leaderboard: --matrix needs a title with several variants, and no TITLE"
+        )
+    is_matrix = matrix or len(titles) > 1
+    if call.format in ("markdown", "latex"):
+        write = _markdown if call.format == "markdown" else _latex
+        lines = _matrix_lines(found, titles) if is_matrix else _board_lines(names, rows)
+        print_lines("\n".join(write(lines)))
+        return 0
+    if not matrix:
+        print_rows(names, rows, call.format, _TABLE, wide=call.wide)
+    if is_matrix and (matrix or call.format == "table"):
+        if not matrix:
+            print_text("")
+        _print_matrix(found, titles, call)
     return 0
+
+
+def _print_matrix(
+    found: Sequence[Sequence[Any]], titles: list[str], call: Call
+) -> None:
+    """Print variants by titles; JSON and CSV have a column for each end of interval."""
+    fixed = ("macro_average", "macro_low", "macro_high", "n_won", "n_won_clearly")
+    names = [
+        "variant",
+        *(f"{title}{end}" for title in titles for end in ("", " low", " high")),
+        *fixed,
+        "n_titles",
+    ]
+    by_variant = _by_variant(found)
+    rows = [
+        [
+            variant,
+            *(
+                value
+                for title in titles
+                for value in (of[title][3:6] if title in of else (None,) * 3)
+            ),
+            *next(iter(of.values()))[7:13],
+        ]
+        for variant, of in by_variant.items()
+    ]
+    table = Table(
+        columns=(
+            Column("variant", plain, "variant"),
+            *(
+                Column(title, _with_interval, title, f"{title} low", f"{title} high")
+                for title in titles
+            ),
+            Column("mean", _with_interval, "macro_average", "macro_low", "macro_high"),
+            Column("won", plain, "n_won"),
+            Column("titles", plain, "n_titles"),
+        ),
+        wide=(Column("won clearly", plain, "n_won_clearly"),),
+    )
+    print_rows(names, rows, call.format, table, wide=call.wide)
+
+
+def _with_interval(value: float | None, low: float | None, high: float | None) -> Cell:
+    shown = score(value)
+    if value is None or low is None:
+        return shown
+    return Cell(f"{shown.text} {interval(low, high).text}")
+
+
+def _by_variant(
+    found: Sequence[Sequence[Any]],
+) -> dict[str, dict[str, Sequence[Any]]]:
+    by_variant: dict[str, dict[str, Sequence[Any]]] = {}
+    for row in found:
+        by_variant.setdefault(row[0], {})[row[2]] = row
+    return by_variant
+
+
+_Line = list[tuple[str, str, bool]]
+"""The cells of a line: a text, its interval, and whether it is the best of a column."""
+
+
+def _matrix_lines(found: Sequence[Sequence[Any]], titles: list[str]) -> list[_Line]:
+    """Return a heading and a line for each variant."""
+    heads = ["Variant", *titles, "Mean", "Won"]
+    lines: list[_Line] = [[(head, "", False) for head in heads]]
+    by_variant = _by_variant(found)
+    rows = [next(iter(of.values())) for of in by_variant.values()]
+    n_all = rows[0][13]
+    # a mean over fewer titles is not comparable
+    best = max((row[7] for row in rows if row[12] == n_all), default=None)
+    for (variant, of), row in zip(by_variant.items(), rows, strict=True):
+        line: _Line = [(variant, "", False)]
+        for title in titles:
+            scored = of.get(title)
+            line.append(("–", "", False) if scored is None else _scored(scored[3:7]))
+        is_best = row[12] == n_all and row[7] == best
+        mean, ends, _ = _scored((*row[7:10], is_best))
+        if row[12] < n_all:
+            mean += f" ({row[12]} of {n_all})"
+        line += [(mean, ends, is_best), (str(row[10]), "", False)]
+        lines.append(line)
+    return lines
+
+
+def _board_lines(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[_Line]:
+    """Return a heading and a line for each variant of each title."""
+    heads = ["Title", "Variant", "Score", "Pass rate", "Ranks"]
+    lines: list[_Line] = [[(head, "", False) for head in heads]]
+    for values in rows:
+        row: Mapping[str, Any] = dict(zip(names, values, strict=True))
+        passed = (row["pass_rate"], row["pass_rate_low"], row["pass_rate_high"], False)
+        lines.append(
+            [
+                (row["title"], "", False),
+                (row["variant"], "", False),
+                _scored(
+                    (
+                        row["overall_score"],
+                        row["ci_low"],
+                        row["ci_high"],
+                        row["rank"] == 1,
+                    )
+                ),
+                _scored(passed),
+                (_ranks(row["rank_best"], row["rank_worst"]).text, "", False),
+            ]
+        )
+    return lines
+
+
+def _scored(values: Sequence[Any]) -> tuple[str, str, bool]:
+    """Return the cell of a score, its interval, and whether it is the best."""
+    value, low, high, is_best = values
+    ends = "" if value is None or low is None else interval(low, high).text
+    return score(value).text, ends, bool(is_best)
+
+
+def _markdown(lines: Sequence[_Line]) -> Iterator[str]:
+    """Yield the lines of a table in Markdown."""
+
+    def cell(text: str, ends: str, is_best: bool) -> str:
+        plain_text = re.sub(r"([\\|*_`<>\[\]])", r"\\\1", " ".join(text.split()))
+        shown = f"**{plain_text}**" if is_best else plain_text
+        return f"{shown} ({ends})" if ends else shown
+
+    for place, line in enumerate(lines):
+        yield f"| {' | '.join(cell(*each) for each in line)} |"
+        if not place:
+            yield f"| {' | '.join('---' for _ in line)} |"
+
+
+_LATEX = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "×": r"$\times$",
+    "–": "--",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+}
+
+
+def _latex(lines: Sequence[_Line]) -> Iterator[str]:
+    """Yield the lines of a table in LaTeX; it needs the package booktabs."""
+
+    def safe(text: str) -> str:
+        return "".join(_LATEX.get(char, char) for char in " ".join(text.split()))
+
+    def cell(text: str, ends: str, is_best: bool) -> str:
+        shown = rf"\textbf{{{safe(text)}}}" if is_best else safe(text)
+        return rf"{shown} {{\scriptsize [{safe(ends)}]}}" if ends else shown
+
+    n_texts = sum(head[0] in ("Title", "Variant") for head in lines[0])
+    yield rf"\begin{{tabular}}{{{'l' * n_texts}{'r' * (len(lines[0]) - n_texts)}}}"
+    yield r"\toprule"
+    for place, line in enumerate(lines):
+        yield rf"{' & '.join(cell(*each) for each in line)} \\"
+        if not place:
+            yield r"\midrule"
+    yield r"\bottomrule"
+    yield r"\end{tabular}"

@@ -11,8 +11,13 @@ from promptlab.cli.options import Call, common
 
 @click.command("publish", short_help="A read-only copy for dashboards and notebooks.")
 @click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--marts-only",
+    is_flag=True,
+    help="Copy the marts and nothing else; views become tables.",
+)
 @common()
-def command(call: Call, path: Path) -> int:
+def command(call: Call, path: Path, marts_only: bool) -> int:
     """Put a consistent, read-only copy of the warehouse at PATH, in one step.
 
     A DuckDB file is either written by one process or read by many. Point dashboards and
@@ -22,6 +27,6 @@ def command(call: Call, path: Path) -> int:
     from promptlab.cli.output import print_rows
     from promptlab.operations.publish import publish
 
-    written = publish(call.warehouse(), path)
+    written = publish(call.warehouse(), path, marts_only=marts_only)
     print_rows(("published",), [(str(written),)], call.format)
     return 0

@@ -49,7 +49,9 @@ _FALLS = """
     inner join marts.dim_tasks as tasks using (task_id)
     where drift.title = $title and drift.measure = $measure
     qualify
-        row_number() over (partition by drift.variant order by tasks.run_number desc) = 1
+        row_number() over (
+            partition by drift.variant order by tasks.run_number desc
+        ) = 1
         and (drift.is_step or drift.is_declining)
     order by drift.variant
 """

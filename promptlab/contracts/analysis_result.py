@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from promptlab.contracts.base import Contract, JsonObject, Share
+from promptlab.contracts.base import Contract, JsonObject, Share, html_table
 from promptlab.contracts.base import Severity as Severity
 from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
@@ -363,3 +363,15 @@ class AnalysisResult(Contract):
     """Ours: the totals that the file of another tool claims; ``None`` without any."""
     prompt: Prompt | None = None
     """Ours: the prompt, where the task's file or its pipeline tells it."""
+
+    def _repr_html_(self) -> str:
+        """Return how a notebook shows this: the decision and the dimensions."""
+        conclusion = self.summary.conclusion
+        return html_table(
+            f"{self.task.title}: {self.gate.headline if self.gate else conclusion}",
+            ("dimension", "score", "low", "high", "weight", "target"),
+            [
+                (d.name, d.score, d.ci_low, d.ci_high, d.weight, d.target_status)
+                for d in self.dimensions
+            ],
+        )

@@ -8,7 +8,9 @@ the published JSON Schema: unit, range, source.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from html import escape
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -66,6 +68,32 @@ class Contract(BaseModel):
         except PydanticSerializationError:
             # a value nested deeper than pydantic goes down, some 250 levels
             return json.dumps(self, default=_plain, indent=2, ensure_ascii=False)
+
+
+def html_table(
+    heading: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
+) -> str:
+    """Return a heading and a table for a notebook; every text is escaped.
+
+    Numbers are shares and differences of shares: they are shown in hundredths.
+    """
+
+    def shown(value: object) -> str:
+        if value is None:
+            return "–"
+        if isinstance(value, float):
+            return f"{value * 100:.1f}"
+        return escape(str(value))
+
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{shown(value)}</td>" for value in row) + "</tr>"
+        for row in rows
+    )
+    return (
+        f"<p><b>{escape(heading)}</b></p>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
 
 
 def _plain(value: object) -> object:

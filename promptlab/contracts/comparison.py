@@ -12,7 +12,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from promptlab.contracts.base import Contract, Severity, Share, Status
+from promptlab.contracts.base import Contract, Severity, Share, Status, html_table
 
 COMPARISON_FORMAT_VERSION = "1.1"
 # 1.0  first version
@@ -63,6 +63,14 @@ class ScoreComparison(Contract):
     baseline_score: Share | None
     """Unweighted mean of the baseline's case scores over the pairs."""
     candidate_score: Share | None
+    unit: str | None = None
+    """Unit of what the dimension measures, such as ``ms`` or ``cost``; ``None``: it has
+    no other than its score."""
+    baseline_metric: float | None = None
+    """Mean of the baseline in this unit, over all its rounds."""
+    candidate_metric: float | None = None
+    measured: str | None = None
+    """Both means as people read them: ``3.5 s → 4.3 s``."""
     delta: float | None
     """Mean of candidate minus baseline."""
     ci_low: float | None
@@ -198,3 +206,22 @@ class Comparison(Contract):
     version: str
     """Version of this format; its history stands beside
     ``COMPARISON_FORMAT_VERSION``."""
+
+    def _repr_html_(self) -> str:
+        """Return how a notebook shows this: the conclusion and the scores."""
+        return html_table(
+            self.conclusion,
+            ("", "baseline", "candidate", "difference", "low", "high", "verdict"),
+            [
+                (
+                    score.name or score.subject,
+                    score.baseline_score,
+                    score.candidate_score,
+                    score.delta,
+                    score.ci_low,
+                    score.ci_high,
+                    score.verdict,
+                )
+                for score in (self.overall, *self.dimensions, *self.tags)
+            ],
+        )

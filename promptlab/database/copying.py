@@ -91,6 +91,7 @@ def write_copy(
     target: Path,
     *,
     select: Select = all_rows,
+    only: str | None = None,
     mode: int | None = None,
 ) -> None:
     """Write what *con* reads as a fresh file, and put it at *target* in one step.
@@ -102,6 +103,7 @@ def write_copy(
         target: where the copy goes; a file that is there is replaced, and where a link
             leads to it, that file.
         select: what is kept of each table; its columns are those of the table.
+        only: the one schema that is copied; its views become tables.
         mode: permissions of the new file, less those that the umask takes; those of
             the source, when not given.
 
@@ -120,7 +122,7 @@ def write_copy(
     check_space(target.parent, source.stat().st_size)
     try:
         with _private_files():
-            _fill(con, beside, select)
+            _fill(con, beside, select, only)
         beside.chmod(source.stat().st_mode & 0o777 if mode is None else mode & ~umask())
         move_into_place(beside, target)
     except (OSError, duckdb.Error) as error:
@@ -156,15 +158,6 @@ def attach_new(
     )
 
 
-def only_new_clients_open(con: duckdb.DuckDBPyConnection) -> bool:
-    """Whether the file that *con* reads is of a format that DuckDB 1 does not know."""
-    row = con.execute(
-        "select tags['storage_version'] from duckdb_databases()"
-        " where database_name = current_database()"
-    ).fetchone()
-    return row is not None and row[0] is not None and not row[0].startswith("v1.")
-
-
 def umask() -> int:
     """Return the permissions that new files of this process do not get."""
     found = os.umask(0o077)
@@ -182,15 +175,26 @@ def _private_files() -> Iterator[None]:
         os.umask(before)
 
 
-def _fill(con: duckdb.DuckDBPyConnection, file: Path, select: Select) -> None:
+def _fill(
+    con: duckdb.DuckDBPyConnection, file: Path, select: Select, only: str | None
+) -> None:
     attach_new(con, file, "fresh", expected=file_of(con).stat().st_size)
     try:
         row = con.execute("select current_database()").fetchone()
         assert row is not None
-        con.execute(f'copy from database "{row[0]}" to fresh (schema)')
+        if only is None:
+            con.execute(f'copy from database "{row[0]}" to fresh (schema)')
+        else:
+            con.execute(f'create schema fresh."{only}"')
         con.begin()
-        for table in tables_of(con):
-            con.execute(f"insert into fresh.{table.sql} by name {select(table)}")
+        for table in (
+            tables_of(con) if only is None else tables_of(con, only, views=True)
+        ):
+            if only is None:
+                con.execute(f"insert into fresh.{table.sql} by name {select(table)}")
+            else:
+                con.execute(f"create table fresh.{table.sql} as {select(table)}")
+                _copy_comments(con, table)
         con.commit()
         con.execute("checkpoint fresh")
     except BaseException:
@@ -200,6 +204,31 @@ def _fill(con: duckdb.DuckDBPyConnection, file: Path, select: Select) -> None:
     finally:
         with contextlib.suppress(Exception):
             con.execute("detach fresh")
+
+
+def _copy_comments(con: duckdb.DuckDBPyConnection, table: StoredTable) -> None:
+    """Describe the copy of a table or view as the original is described."""
+    found = con.execute(
+        "select null, comment from duckdb_tables() where database_name ="
+        " current_database() and schema_name = $1 and table_name = $2 union all"
+        " select null, comment from duckdb_views() where database_name ="
+        " current_database() and schema_name = $1 and view_name = $2 union all"
+        " select column_name, comment from duckdb_columns() where database_name ="
+        " current_database() and schema_name = $1 and table_name = $2",
+        [table.schema, table.name],
+    ).fetchall()
+    for column, comment in found:
+        if comment is not None:
+            con.execute(comment_sql(f"fresh.{table.sql}", column, comment))
+
+
+def comment_sql(
+    relation: str, column: str | None, text: str, kind: str = "table"
+) -> str:
+    """Return the statement that describes a relation, or a column of it."""
+    of = f"{kind} {relation}" if column is None else f'column {relation}."{column}"'
+    quoted = text.replace("'", "''")
+    return f"comment on {of} is '{quoted}'"
 
 
 def name_beside(target: Path) -> Path:

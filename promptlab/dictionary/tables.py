@@ -30,6 +30,7 @@ CONTRACTS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "cases": (analysis_input.TestCaseBundle,),
     "rounds": (analysis_input.RoundRun, evaluation.EvaluationRecord),
     "baselines": (analysis_input.BaselineSpec,),
+    "rules": (analysis_input.BaselineSpec,),
     "golden_checks": (analysis_input.BaselineSpec,),
     "dimension_configs": (analysis_input.DimensionConfig,),
     "scores": (ScoreRecord,),

@@ -4,7 +4,6 @@ It writes the matching rules (docs/matching.md) a second time, independent of th
 SQL, so that the two check each other. It needs neither the warehouse nor a data frame.
 """
 
-from promptlab.evaluator.json_values import JsonText
 from promptlab.evaluator.models import (
     EvaluationConfig,
     EvaluationResult,
@@ -15,6 +14,7 @@ from promptlab.evaluator.models import (
 )
 from promptlab.evaluator.pipeline import PipelineEvaluator
 from promptlab.evaluator.unified import UnifiedEvaluator
+from promptlab.json_text.reading import JsonText
 
 __all__ = [
     "EvaluationConfig",

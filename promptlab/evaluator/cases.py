@@ -16,8 +16,8 @@ from pydantic import ValidationError
 
 from promptlab.contracts.testset import EvaluationOptions
 from promptlab.errors import UsageError
-from promptlab.evaluator.json_values import copy_json
 from promptlab.evaluator.matching import MatchOptions
+from promptlab.json_text.reading import copy_json
 
 _FIELDS: Final = (
     "id",

@@ -9,9 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from promptlab.contracts.rules import KEY_TYPES, RULE_VALUES
 from promptlab.contracts.times import in_utc
 from promptlab.errors import InputError, UsageError
-from promptlab.evaluator.json_values import compact_text, copy_json, parse_json
+from promptlab.json_text.reading import copy_json, parse_as_duckdb
+from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.patterns import translate
 
 ResultStatus = Literal["pass", "fail", "error", "unevaluated"]
@@ -20,43 +22,6 @@ INTERMEDIATE: Final = "_intermediate_evaluation"
 AGGREGATION: Final = "_aggregation_evaluation"
 FINAL: Final = "_final_evaluation"
 """Keys of ``step_outputs`` under which a result keeps the verdict of each scope."""
-
-RULE_VALUES: Final = {
-    "contains": "texts",
-    "not_contains": "texts",
-    "contains_any": "texts",
-    "regex": "pattern",
-    "starts_with": "texts",
-    "ends_with": "texts",
-    "equals": "value",
-    "allowed_values": "values",
-    "max_chars": "count",
-    "min_chars": "count",
-    "max_tokens": "count",
-    "non_empty": "nothing",
-    "is_json": "nothing",
-    "required_keys": "keys",
-}
-"""Every kind of rule, and what its ``value`` must be."""
-
-KEY_TYPES: Final = {
-    "string": "text",
-    "str": "text",
-    "text": "text",
-    "number": "number",
-    "float": "number",
-    "integer": "integer",
-    "int": "integer",
-    "boolean": "bool",
-    "bool": "bool",
-    "array": "array",
-    "list": "array",
-    "object": "object",
-    "dict": "object",
-    "null": "null",
-    "any": "any",
-}
-"""What ``required_keys`` may call the type of a key, and the JSON type it means."""
 
 _VALUE_WORDS: Final = {
     "texts": "a non-empty text or a list of them",
@@ -115,7 +80,7 @@ class RuleConfig:
 
     @classmethod
     def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
-        """Accept a rule or its mapping, as it stands in YAML."""
+        """Accept a rule or its mapping, as it is in YAML."""
         if isinstance(rule, RuleConfig):
             return rule
         unknown = set(rule) - {entry.name for entry in fields(cls)}
@@ -129,7 +94,7 @@ class RuleConfig:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """What is evaluated beside the test case's own expectations."""
+    """What is evaluated in addition to the test case's own expectations."""
 
     rules: tuple[RuleConfig, ...] | list[RuleConfig] = ()
     """Rules every sample must keep."""
@@ -170,7 +135,7 @@ class PipelineRun:
 
     step_outputs: Mapping[str, Any] | None = None
     """Step id or output key → output; ``None``: nothing is known of the steps, and a
-    parsed output that is an object stands in for them."""
+    parsed output that is an object replaces them."""
 
     final_output: Any = None
     """Any JSON value; ``None``: it is among the step outputs."""
@@ -260,7 +225,7 @@ class EvaluationResult:
     """One object per broken rule: rule, type, field, severity, message."""
 
     unjudged_rules: list[str] | None = None
-    """Names of the rules that nobody could judge; ``None`` where there are none."""
+    """Names of the rules that could not be judged; ``None`` where there are none."""
 
     judge: dict[str, Any] | None = None
     """Whether a judge was asked and what became of it: status, reason, must_have."""
@@ -309,16 +274,16 @@ class EvaluationResult:
 
     def to_json(self) -> str:
         """Return the result as one line of JSON, no digit of a number lost."""
-        return compact_text(copy_json(self.to_dict(), "result"))
+        return compact_as_duckdb(copy_json(self.to_dict(), "result"))
 
     @classmethod
     def from_json(cls, text: str) -> EvaluationResult:
         """Read a line that :meth:`to_json` wrote.
 
         Raises:
-            InputError: It is no evaluation result.
+            InputError: It is not an evaluation result.
         """
-        data = parse_json(text)
+        data = parse_as_duckdb(text)
         names = {entry.name for entry in fields(cls)}
         needed = {"sample_id", "entity_type", "entity_id", "variant"}
         if not isinstance(data, dict) or not needed <= data.keys() <= names:

@@ -21,7 +21,6 @@ from typing import Any, Final
 
 from promptlab.errors import UsageError
 from promptlab.evaluator.cases import case_fields
-from promptlab.evaluator.json_values import copy_json
 from promptlab.evaluator.judges import Judge
 from promptlab.evaluator.models import (
     EvaluationConfig,
@@ -33,6 +32,7 @@ from promptlab.evaluator.models import (
 from promptlab.evaluator.pipelines import PipelineOutline
 from promptlab.evaluator.unified import UnifiedEvaluator
 from promptlab.evaluator.wording import Language
+from promptlab.json_text.reading import copy_json
 
 Runner = Callable[..., Any]
 """Returns a run, an object or a text (``PipelineRun.of``), or an awaitable of one."""
@@ -104,7 +104,7 @@ class PipelineEvaluator:
 
         Raises:
             UsageError: A sample has no outputs and there is no runner, a sample is not
-                in the format, or the runner returned something that is no output.
+                in the format, or the runner returned something that is not an output.
         """
         results = [
             self.evaluator.evaluate_run(

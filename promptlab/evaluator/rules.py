@@ -1,7 +1,7 @@
 """Rules: plain demands on one answer, without an expectation to compare it with.
 
-What each kind asks is told in ``docs/matching.md``; a table of cases and a property
-test hold this module and the warehouse equal.
+What each kind asks is described in ``docs/matching.md``; a table of cases and a
+property test hold this module and the warehouse equal.
 
 A rule without field looks at the whole answer. Its text is the raw output, else the
 text of the final output; its value is the parsed output, else the final output. A rule
@@ -16,17 +16,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from promptlab.contracts.rules import KEY_TYPES
 from promptlab.errors import InputError
-from promptlab.evaluator.json_values import (
-    canonical_text,
-    compact_text,
-    parse_json,
-    searchable_text,
-)
-from promptlab.evaluator.matching import MISSING, type_of
-from promptlab.evaluator.models import KEY_TYPES, RuleConfig
+from promptlab.evaluator.matching import MISSING, searchable_text, type_of
+from promptlab.evaluator.models import RuleConfig
 from promptlab.evaluator.outputs import FinalOutput, names_the_whole, part_of_final
 from promptlab.evaluator.wording import Language, broken_rule
+from promptlab.json_text.reading import parse_as_duckdb
+from promptlab.json_text.writing import canonical_as_duckdb, compact_as_duckdb
 from promptlab.patterns import translate
 
 MUST: Final = "must"
@@ -46,7 +43,7 @@ class Subject:
     """The same as a JSON value, or ``MISSING``."""
 
     tokens: int | None = None
-    """Tokens that the run reports of it; ``None`` where nobody counted."""
+    """Tokens that the run reports of it; ``None`` if the run did not count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class RuleFindings:
     """One object per broken rule, in the order of the rules."""
 
     unjudged: list[RuleConfig] = field(default_factory=list)
-    """Rules that nobody could judge."""
+    """Rules that could not be judged."""
 
     @property
     def breaks_must(self) -> bool:
@@ -152,7 +149,7 @@ def subject_of(
 
 
 def holds(rule: RuleConfig, subject: Subject) -> bool | None:
-    """Say whether a rule holds; ``None`` where nobody can tell."""
+    """Say whether a rule holds; ``None`` if it cannot be judged."""
     if subject.text is None:
         return False
     if rule.type == "max_tokens":
@@ -183,7 +180,9 @@ def _equals(subject: Subject, wanted: Any) -> bool:
     if isinstance(wanted, str):
         return _text(subject).strip() == wanted.strip()
     value = _read(subject.value)
-    return value is not MISSING and canonical_text(value) == canonical_text(wanted)
+    return value is not MISSING and canonical_as_duckdb(value) == canonical_as_duckdb(
+        wanted
+    )
 
 
 def _read(value: Any) -> Any:
@@ -191,14 +190,14 @@ def _read(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     try:
-        return parse_json(value)
+        return parse_as_duckdb(value)
     except InputError:
         return value
 
 
 def _is_json(text: str) -> bool:
     try:
-        parse_json(text)
+        parse_as_duckdb(text)
     except InputError:
         return False
     return True
@@ -247,13 +246,13 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
     "is_json": lambda subject, _: _is_json(_text(subject)),
     "required_keys": _has_keys,
 }
-"""Every kind but ``max_tokens``, which needs a count beside the text."""
+"""Every kind but ``max_tokens``, which needs a count next to the text."""
 
 
 def _message(rule: RuleConfig, subject: Subject, lang: Language) -> str:
     wanted = rule.type
     if rule.value not in (None, True):
-        wanted = f"{rule.type} {compact_text(rule.value)}"
+        wanted = f"{rule.type} {compact_as_duckdb(rule.value)}"
     return broken_rule(rule.name, rule.field or "output", wanted, _shown(subject), lang)
 
 
@@ -261,4 +260,4 @@ def _shown(subject: Subject) -> str | None:
     if subject.value is MISSING:
         return None
     is_its_text = searchable_text(subject.value) == subject.text
-    return compact_text(subject.value if is_its_text else subject.text)
+    return compact_as_duckdb(subject.value if is_its_text else subject.text)

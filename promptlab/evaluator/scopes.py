@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from promptlab.evaluator.cases import JudgedCase
-from promptlab.evaluator.json_values import copy_json, escape_pointer
 from promptlab.evaluator.matching import (
     MISSING,
     Failure,
@@ -29,6 +28,8 @@ from promptlab.evaluator.outputs import (
 )
 from promptlab.evaluator.pipelines import PipelineOutline
 from promptlab.evaluator.wording import Language, details
+from promptlab.json_text.places import escape_pointer
+from promptlab.json_text.reading import copy_json
 
 ScopeResult = dict[str, Any]
 

@@ -10,7 +10,6 @@ from typing import Any, Final, cast
 from promptlab.errors import UsageError
 from promptlab.evaluator.cases import JudgedCase, case_fields, read_case
 from promptlab.evaluator.evaluation import VERDICT_KEYS, Evaluation
-from promptlab.evaluator.json_values import compact_text, copy_json
 from promptlab.evaluator.judges import Judge, Judgement, ask
 from promptlab.evaluator.models import (
     EvaluationConfig,
@@ -36,6 +35,8 @@ from promptlab.evaluator.scopes import (
     intermediate_results,
 )
 from promptlab.evaluator.wording import Language, pipeline_failed
+from promptlab.json_text.reading import copy_json
+from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.settings import language_of
 
 ERROR_ANSWER: Final = "[ERROR]"
@@ -316,7 +317,11 @@ class UnifiedEvaluator:
         judgement = evaluation.judgement
         feedback = None if judgement is None else judgement.feedback
         if run.error is not None:
-            said = run.error if isinstance(run.error, str) else compact_text(run.error)
+            said = (
+                run.error
+                if isinstance(run.error, str)
+                else compact_as_duckdb(run.error)
+            )
             feedback = pipeline_failed(said, self.lang)
         earlier = {
             key: value for key, value in run.outputs.items() if key not in VERDICT_KEYS
@@ -365,7 +370,7 @@ def _error(error: Any) -> str | dict[str, Any] | None:
     if error is None or error in ("", False, 0):
         return None
     copied = copy_json(error, "error")
-    return copied if isinstance(copied, str | dict) else compact_text(copied)
+    return copied if isinstance(copied, str | dict) else compact_as_duckdb(copied)
 
 
 def _with_config(test_case: Any, overrides: Mapping[str, Any]) -> Any:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from promptlab.evaluator.json_values import compact_text
 from promptlab.evaluator.matching import Failure, Verdict
+from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.patterns import text_check
 
 Language = Literal["zh", "en"]
@@ -124,8 +124,8 @@ def _sentence(failure: Failure, lang: Language) -> str:
     is_text = isinstance(expected, str)
     return _REASONS[lang][failure.reason].format(
         place=failure.pointer or _WHOLE[lang],
-        expected=clipped(compact_text(expected)),
-        actual=clipped(compact_text(failure.actual)),
+        expected=clipped(compact_as_duckdb(expected)),
+        actual=clipped(compact_as_duckdb(failure.actual)),
         operand=clipped(text_check(expected).operand) if is_text else "",
         expected_length=len(expected) if isinstance(expected, list) else "",
         length=len(failure.actual) if isinstance(failure.actual, list) else "",

@@ -26,7 +26,7 @@ class PurgeRule:
 
 STAYS = PurgeRule()
 
-_OF_TASKS, _OF_MEMORY = "purged_tasks", "purged_runs"
+_OF_TASKS = "purged_tasks"
 
 OF_RAW = {
     table.name: PurgeRule(table.purged_by, table.mentions) for table in RAW_TABLES
@@ -36,39 +36,22 @@ OF_RAW = {
 # Batch and key of a model → the ids whose rows go.
 _OF_BATCHES = {
     ("tasks", "task_id"): _OF_TASKS,
+    ("tasks", "run_id"): _OF_TASKS,
     ("titles", "title"): "touched_titles",
     ("comparisons", "task_id"): "tasks_to_compare",
     ("comparisons", "candidate_task_id"): "tasks_to_compare",
-    ("memory_runs", "run_id"): _OF_MEMORY,
-    ("memory_runs", "candidate_run_id"): "runs_to_compare",
 }
 
 
 @cache
 def of_models() -> dict[str, PurgeRule]:
-    """``schema.table`` → what of it goes, of all tables that outlive a build.
-
-    A mart that is a view may still be the table of an earlier version; one of the
-    memory benchmark, as its name says, belongs to runs.
-    """
-    nodes = plan.load().nodes
-    of_task, of_run = ("task_id", _OF_TASKS), ("run_id", _OF_MEMORY)
-    once_tables = {
-        f"{node.schema}.{node.name}": PurgeRule(
-            (of_run if "_memory_" in node.name else of_task,)
-        )
-        for node in nodes
-        if node.kind == "view" and node.schema == "marts"
-    }
-    return once_tables | {
+    """``schema.table`` → the rows that a purge deletes."""
+    return {
         f"{node.schema}.{node.name}": PurgeRule(
             owners=((node.key, _OF_BATCHES[node.batch, node.key]),),
-            mentions=tuple(
-                (column, _OF_MEMORY if node.batch == "memory_runs" else _OF_TASKS)
-                for column in node.mentions
-            ),
+            mentions=tuple((column, _OF_TASKS) for column in node.mentions),
         )
-        for node in nodes
+        for node in plan.load().nodes
         if node.key is not None and node.batch is not None
     }
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 READ_ONLY = 0o444
 
 
-def publish(warehouse: WarehouseFile, path: Path) -> Path:
+def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -> Path:
     """Put a consistent copy of a built warehouse at *path*; returns the file.
 
     Readers of the copy never keep a writer waiting. Those that have the one before open
@@ -24,6 +24,7 @@ def publish(warehouse: WarehouseFile, path: Path) -> Path:
         warehouse: what is copied.
         path: a file, replaced in one step; or a folder, in which the copy has the
             warehouse's own name.
+        marts_only: copy the marts and nothing else; views become tables.
 
     Raises:
         NothingToDo: nothing has been built yet.
@@ -37,5 +38,5 @@ def publish(warehouse: WarehouseFile, path: Path) -> Path:
     with warehouse.built():
         pass  # a copy of nothing would mislead
     with warehouse.reading(files=files_of_copy(target)) as con:
-        write_copy(con, target, mode=READ_ONLY)
+        write_copy(con, target, only="marts" if marts_only else None, mode=READ_ONLY)
     return target

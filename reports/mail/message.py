@@ -11,6 +11,7 @@ import io
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
@@ -104,9 +105,14 @@ def to_message(
     place = _place(result, envelope)
     html, text, image = _bodies(result, history, lang, templates, filters, place)
     message = EmailMessage(policy=SMTP)
-    _write_headers(message, result, envelope, filters)
-    message.set_content(text, cte=_encoding(text))
-    message.add_alternative(html, subtype="html", cte=_encoding(html))
+    write_headers(
+        message,
+        envelope,
+        subject=envelope.subject or subject_of(result, filters),
+        generated_at=result.generated_at,
+        digest=_digest(result),
+    )
+    write_bodies(message, text, html)
     if image is not None:
         body = _html_part(message)
         body.add_related(
@@ -126,7 +132,7 @@ def to_message(
         )
     # Last: making a multipart hands every Content-… header to the first part.
     message["Content-Language"] = catalogue(lang).tag
-    _fix_boundaries(message, _digest(result))
+    fix_boundaries(message, _digest(result))
     return message
 
 
@@ -211,23 +217,37 @@ def _place(result: AnalysisResult, envelope: Envelope) -> Place:
     return Place(link, None if suffix is None else f"{folder}.{suffix}", folder)
 
 
-def _write_headers(
+def write_headers(
     message: EmailMessage,
-    result: AnalysisResult,
     envelope: Envelope,
-    filters: Filters,
+    *,
+    subject: str,
+    generated_at: datetime,
+    digest: str,
 ) -> None:
+    """Write the headers of a mail.
+
+    Args:
+        message: The mail.
+        envelope: Sender and recipients.
+        subject: The subject.
+        generated_at: The time that the mail carries.
+        digest: What its id is made of, letters and digits.
+    """
     sender = check_address(envelope.sender)
-    subject = envelope.subject
-    if subject is None:
-        subject = subject_of(result, filters)
     write_text(message, "Subject", subject, most=200)
     write_addresses(message, "From", [f"promptlab <{sender}>"])
     to = [check_address(to) for to in envelope.to] or ["undisclosed-recipients:;"]
     write_addresses(message, "To", to)
-    message["Date"] = format_datetime(result.generated_at)
-    message["Message-ID"] = f"<{_digest(result)}@{sender.rpartition('@')[2]}>"
+    message["Date"] = format_datetime(generated_at)
+    message["Message-ID"] = f"<{digest}@{sender.rpartition('@')[2]}>"
     message["Auto-Submitted"] = "auto-generated"
+
+
+def write_bodies(message: EmailMessage, text: str, html: str) -> None:
+    """Write the text and the HTML body of a mail."""
+    message.set_content(text, cte=_encoding(text))
+    message.add_alternative(html, subtype="html", cte=_encoding(html))
 
 
 def _attach(
@@ -277,7 +297,7 @@ def _content_id(result: AnalysisResult) -> str:
     return f"trend.{_digest(result)[:16]}@promptlab.invalid"
 
 
-def _fix_boundaries(message: EmailMessage, digest: str) -> None:
+def fix_boundaries(message: EmailMessage, digest: str) -> None:
     """Replace boundaries that are left to chance; ``=_`` stands in no encoded body."""
     multiparts = [part for part in message.walk() if part.is_multipart()]
     for number, part in enumerate(multiparts):

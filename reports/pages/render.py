@@ -36,7 +36,7 @@ from promptlab.reports.pages.links import NOWHERE, Links
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.printing.visible import visible
 from promptlab.reports.texts.catalogue import catalogue
-from promptlab.reports.views.task import arrange, fewer_cases, grade_tone
+from promptlab.reports.views.task import arrange, fewer_cases
 
 SECTIONS = (
     "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
@@ -83,7 +83,7 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
     )
     texts = catalogue(lang)
     filters = Filters(texts)
-    env.filters.update(filters.as_mapping(), tone=grade_tone)
+    env.filters.update(filters.as_mapping())
     env.globals.update(
         t=texts.text, interval=filters.interval, lang=lang, html_lang=texts.tag
     )
@@ -175,13 +175,13 @@ def to_html(
         limits = fewer_cases(limits, result, fitted=page.count(_CASE))
 
 
-def script_hash(env: Environment) -> str:
-    """Return how a content security policy names the one script of our pages.
+def script_hash(env: Environment, name: str = "report.js") -> str:
+    """Return how a content security policy names the script of a page.
 
     The script is rendered without any value, so nothing from a result can be in it;
     any other script on the page, whoever put it there, stays dead.
     """
-    text = render(env, "report.js")
+    text = render(env, name)
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 

@@ -124,6 +124,18 @@ class Filters:
             return f"{self.number(value / 1000, 1)} s"
         return f"{self.number(value, 0)} ms"
 
+    def seconds(self, milliseconds: float | None) -> str:
+        """Return a time to answer: ``1.2 s``, ``842 ms`` below a second."""
+        if milliseconds is None or milliseconds < 1000:
+            return self.milliseconds(milliseconds)
+        return f"{self.number(milliseconds / 1000, 1)} s"
+
+    def day(self, time: datetime) -> str:
+        """Return the day of *time*: ``12 Nov``, ``11月12日``."""
+        local = time.astimezone(self.catalogue.time_zone)
+        month = self.catalogue.text("time.months").split(" ")[local.month - 1]
+        return self.catalogue.text("time.day", month=month, day=str(local.day))
+
     def moment(self, time: datetime) -> str:
         """``2024-10-24 20:30 北京时间``; in English ``2024-10-24 12:30 UTC``."""
         name = self.catalogue.text("time.zone")
@@ -201,6 +213,8 @@ class Filters:
             "number": self.number,
             "milliseconds": self.milliseconds,
             "moment": self.moment,
+            "day": self.day,
+            "seconds": self.seconds,
             "bare": bare,
             "bound": self.bound,
             "value": self.value,

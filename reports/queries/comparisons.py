@@ -56,11 +56,40 @@ _NUMBERS = """
     smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p, margin
 """
 
+# What a dimension measures, where that is not a share: time, tokens, cost.
+_MEASURED = """
+select
+    task_id, dimension_id, diagnosis ->> 'unit' as unit,
+    cast(raw_metrics ->> 'mean' as double) as metric
+from marts.fct_dimension_scores
+where diagnosis ->> 'unit' in ('ms', 'tokens', 'cost', 'characters')
+"""
+
+_METRICS = (
+    "after.unit, before.metric as baseline_metric, after.metric as candidate_metric"
+)
+
+_JOINED = """
+left join measured as before
+    on
+        scores.level = 'dimension'
+        and scores.baseline_task_id = before.task_id
+        and scores.dimension_id = before.dimension_id
+left join measured as after
+    on
+        scores.level = 'dimension'
+        and scores.candidate_task_id = after.task_id
+        and scores.dimension_id = after.dimension_id
+"""
+
 _SCORES = f"""
-select level, dimension_id as subject, name, {_NUMBERS}
-from marts.fct_task_comparisons
+with measured as ({_MEASURED} and task_id in ($baseline, $candidate))
+
+select level, scores.dimension_id as subject, name, {_METRICS}, {_NUMBERS}
+from marts.fct_task_comparisons as scores
+{_JOINED}
 where baseline_task_id = $baseline and candidate_task_id = $candidate
-order by level desc, dimension_position, dimension_id
+order by level desc, dimension_position, scores.dimension_id
 """
 
 # Of many pairs at once; the overall score of each stands first.
@@ -71,12 +100,22 @@ with asked as (
         unnest($candidates) as candidate_task_id,
         unnest($baselines) as baseline_task_id
 
+),
+
+measured as (
+    {_MEASURED}
+    and task_id in (
+        select candidate_task_id from asked union all select baseline_task_id from asked
+    )
 )
 
-select candidate_task_id, level, dimension_id as subject, name, {_NUMBERS}
-from marts.fct_task_comparisons
+select
+    candidate_task_id, level, scores.dimension_id as subject, name, {_METRICS},
+    {_NUMBERS}
+from marts.fct_task_comparisons as scores
 inner join asked using (candidate_task_id, baseline_task_id)
-order by candidate_task_id, level desc, dimension_position, dimension_id
+{_JOINED}
+order by candidate_task_id, level desc, dimension_position, scores.dimension_id
 """
 
 _TAGS = f"""
@@ -254,10 +293,11 @@ def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -
 
 def _score(row: Row, speech: Speech) -> ScoreComparison:
     conclusion = sentences.comparison(speech, row)
+    measured = sentences.from_to(speech, row)
     if row["level"] == "dimension":
         row["name"] = speech.dimension(row["subject"], row["name"])
     del row["level"], row["margin"]
-    return ScoreComparison(**row, conclusion=conclusion)
+    return ScoreComparison(**row, conclusion=conclusion, measured=measured)
 
 
 def _note(row: Row, speech: Speech) -> str:

@@ -1,12 +1,13 @@
-"""The earlier runs of a task's title, from the marts; for the trend of a mail."""
+"""The earlier runs of a task's title, and whether its numbers drift."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from promptlab.reports.queries.rows import rows
+from promptlab.reports.queries.rows import Row, rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -72,3 +73,37 @@ def title_history(
     """
     found = rows(con, _RUNS, {"task_id": task_id, "most": most})
     return [PastRun(**row) for row in reversed(found)]
+
+
+_DRIFT = """
+select
+    task_id, measure, n_runs,
+    case when is_declining or is_step then 'falling' when is_rising then 'rising' end
+        as course,
+    case
+        when is_declining or not is_step then value - value_first else change
+    end as change,
+    epoch_us(case when is_declining or not is_step then first_at else step_at end)
+        as since_at
+from marts.fct_drift
+where task_id in (select unnest($tasks))
+qualify row_number() over (
+    partition by task_id
+    order by is_declining or is_step desc, is_rising desc, measure
+) = 1
+"""
+
+
+def drifts(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> dict[str, Row]:
+    """Return how each task's score or pass rate moved over the runs before it.
+
+    The row of a task has ``measure``, ``change``, ``since_at`` and ``course``:
+    ``falling`` or ``rising`` where it moved by more than chance explains, else null.
+    There is no row below five runs.
+
+    Args:
+        con: An open connection to a built warehouse.
+        task_ids: Whole ids of the newest tasks of their variants.
+    """
+    found = rows(con, _DRIFT, {"tasks": list(task_ids)})
+    return {row["task_id"]: row for row in found}

@@ -9,7 +9,7 @@ from promptlab.reports.sentences.checks import details
 from promptlab.reports.sentences.comparisons import (
     category_name,
     comparison,
-    memory_comparison,
+    from_to,
     note,
 )
 from promptlab.reports.sentences.evidence import evidence, measured
@@ -25,7 +25,7 @@ __all__ = [
     "details",
     "diagnosis",
     "evidence",
+    "from_to",
     "measured",
-    "memory_comparison",
     "note",
 ]

@@ -1,13 +1,12 @@
-"""What a comparison says: of tasks by their cases, of memory runs by questions."""
+"""What a comparison says of tasks and of their cases."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from promptlab.reports.sentences.speech import Speech
 
 Facts = dict[str, Any]
-_Paired = Literal["cases", "questions"]
 
 
 def comparison(speech: Speech, facts: Facts) -> str:
@@ -22,28 +21,21 @@ def comparison(speech: Speech, facts: Facts) -> str:
     if level == "dimension":
         name = speech.dimension(facts["subject"], name)
     subject = speech.text(f"comparison_subject.{level}", name=name)
-    return _verdict(speech, subject, facts, "cases")
+    return _verdict(speech, subject, facts)
 
 
-def memory_comparison(speech: Speech, facts: Facts) -> str:
-    """Return the sentence of a category of two memory runs.
+def from_to(speech: Speech, facts: Facts) -> str | None:
+    """Return what a dimension measured before and now, in its own unit."""
+    before, after = _metrics(speech, facts)
+    if before is None or after is None:
+        return None
+    return speech.text("changes.from_to", before=before, after=after)
 
-    Args:
-        speech: The words.
-        facts: ``metric``, the category as ``subject``, its ``kind`` and ``name``, and
-            the numbers of ``fct_memory_comparisons``.
-    """
-    metric = speech.label("metric", facts["metric"])
-    if facts["kind"] == "all":
-        subject = speech.text("comparison_subject.questions", metric=metric)
-    else:
-        category = " ".join(filter(None, (facts["subject"], facts["name"])))
-        if facts["subject"] == "(none)":
-            category = speech.text("memory.no_category")
-        subject = speech.text(
-            "comparison_subject.category", metric=metric, name=category
-        )
-    return _verdict(speech, subject, facts, "questions")
+
+def _metrics(speech: Speech, facts: Facts) -> tuple[str | None, str | None]:
+    unit = facts.get("unit")
+    before, after = facts.get("baseline_metric"), facts.get("candidate_metric")
+    return speech.measure(before, unit), speech.measure(after, unit)
 
 
 def note(speech: Speech, row: Facts) -> str:
@@ -73,7 +65,7 @@ def category_name(speech: Speech, dataset: str, category: str) -> str | None:
     return speech.text(key) if speech.has(key) else None
 
 
-def _verdict(speech: Speech, subject: str, facts: Facts, paired: _Paired) -> str:
+def _verdict(speech: Speech, subject: str, facts: Facts) -> str:
     low, high, margin = facts["ci_low"], facts["ci_high"], facts["margin"]
     interval = (
         speech.text("comparison_part.no_interval")
@@ -82,18 +74,27 @@ def _verdict(speech: Speech, subject: str, facts: Facts, paired: _Paired) -> str
             "comparison_part.interval", low=speech.points(low), high=speech.points(high)
         )
     )
+    before, after = _metrics(speech, facts)
+    if before is None or after is None:
+        group = "comparison_sentence"
+        before = speech.percent(facts["baseline_score"])
+        after = speech.percent(facts["candidate_score"])
+    else:
+        group = "comparison_measured"
+    if facts["verdict"] == "not_comparable":
+        group = "comparison_sentence"
     return speech.text(
-        f"comparison_sentence.{facts['verdict']}",
+        f"{group}.{facts['verdict']}",
         subject=subject,
-        pairs=speech.text(f"comparison_pairs.{paired}", n=facts["n_pairs"]),
-        baseline=speech.percent(facts["baseline_score"]),
-        candidate=speech.percent(facts["candidate_score"]),
+        pairs=speech.text("comparison_pairs.cases", n=facts["n_pairs"]),
+        baseline=before,
+        candidate=after,
         delta=speech.points(facts["delta"]),
         interval=interval,
         p=_p_value(speech, facts),
         margin=None if margin is None else speech.filters.points(margin),
         reason=speech.label("comparison_reason", facts["reason"]),
-        unseen=_unseen(speech, facts["smallest_detectable"], paired),
+        unseen=_unseen(speech, facts["smallest_detectable"]),
     )
 
 
@@ -105,11 +106,11 @@ def _p_value(speech: Speech, facts: Facts) -> str:
     return speech.text("comparison_part.adjusted", p=adjusted)
 
 
-def _unseen(speech: Speech, detectable: float | None, paired: _Paired) -> str:
+def _unseen(speech: Speech, detectable: float | None) -> str:
     """What such a comparison cannot see. Scores are 0 to 1: beyond 1 is nothing."""
     if detectable is None:
         return ""
     if detectable > 1:
-        return speech.text(f"comparison_blind.{paired}")
+        return speech.text("comparison_blind.cases")
     least = speech.filters.points(detectable)
     return speech.text("comparison_part.unseen", detectable=least)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
+from promptlab.reports.charts.forest import before_after, forest
 from promptlab.reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
 
 MOST_SCORES = 40
@@ -55,9 +56,13 @@ def arrange_changes(
         other_tags=other_tags[:MOST_TAGS],
         n_tags_more=max(0, len(other_tags) - MOST_TAGS),
         cases=[
-            ChangedCase(case, ref(case.case_id), _moves(case, names)) for case in listed
+            ChangedCase(
+                case, ref(case.case_id), _moves(case, names), before_after(case)
+            )
+            for case in listed
         ],
         n_cases_more=comparison.counts.changed - n_listed,
+        forest=forest([comparison.overall, *scores, *moved]),
     )
 
 

@@ -27,6 +27,7 @@ from promptlab.contracts.comparison import (
     ScoreComparison,
 )
 from promptlab.contracts.gate import GateResult
+from promptlab.reports.charts.forest import Forest
 from promptlab.reports.charts.histogram import Histogram
 from promptlab.reports.printing.visible import TextPiece
 
@@ -285,6 +286,8 @@ class ChangedCase:
     change: CaseChange
     ref: CaseRef
     moves: list[ScoreMove]
+    track: tuple[float, float] | None
+    """Places of its scores before and after, as ``charts.forest`` draws them."""
 
 
 @dataclass(frozen=True)
@@ -307,6 +310,8 @@ class ChangesView:
     n_tags_more: int
     cases: list[ChangedCase]
     n_cases_more: int
+    forest: Forest
+    """The axis of the differences of all these scores."""
 
 
 @dataclass(frozen=True)
@@ -315,7 +320,8 @@ class View:
 
     headline: HeadlineView | None
     """``None`` in a result of other makers, who do not say."""
-    grade_tone: str
+    is_graded: bool
+    """Whether a grade is shown: the input asked for one, being an analysis input."""
     bar: Bar
     n_judged: int
     """Cases that ``pass_rate`` counts."""

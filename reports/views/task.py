@@ -58,7 +58,6 @@ MOST_TAGS = 40
 """Tags that the cases can be filtered by."""
 MOST_EVIDENCE = 10
 
-_GRADE_TONES = {"A": "good", "B": "good", "C": "fair", "D": "poor", "F": "bad"}
 _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
 _SHARES = ("min_score", "max_score")
 
@@ -79,10 +78,10 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     )
     dimensions = sorted(result.dimensions, key=_dimension_rank)
     extras = dict(result.extras)
-    own = extras.pop("promptlab", None)
+    provenance = _provenance(extras.pop("promptlab", None))
     return View(
         headline=None if result.gate is None else headline_view(result.gate, page.ref),
-        grade_tone=grade_tone(summary.grade),
+        is_graded=provenance is None or provenance.source_kind == "analysis",
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,
         has_must_haves=any(
@@ -105,15 +104,10 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
         n_cases_more=summary.n_cases - len(listed),
         is_short=limits.is_short,
         prompt=prompt_view(result.prompt),
-        provenance=_provenance(own),
+        provenance=provenance,
         env=fields(result.task.env),
         extras=fields(extras),
     )
-
-
-def grade_tone(grade: str) -> str:
-    """Return the tone of a grade's tile; ``none`` for grades we have no tone for."""
-    return _GRADE_TONES.get(grade, "none")
 
 
 def worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:

@@ -40,7 +40,7 @@ con.execute('''
 
 _EVALUATE = """
 import sys, duckdb, json
-from promptlab.evaluator.json_values import parse_json
+from promptlab.json_text.reading import parse_as_duckdb as parse_json
 from promptlab.evaluator.matching import MatchOptions, judge
 con = duckdb.connect(sys.argv[1], read_only=True)
 expected = {c: parse_json(e) for c, e in con.execute(

@@ -8,8 +8,8 @@ from typing import get_args
 import pytest
 
 from promptlab.evaluator import UnifiedEvaluator
-from promptlab.evaluator.json_values import JsonText, parse_json
 from promptlab.evaluator.matching import Matcher, Reason, matcher_of
+from promptlab.json_text.reading import JsonText, parse_as_duckdb
 from tests.matching_cases import MatchingCase, matching_cases
 
 CASES = matching_cases()
@@ -58,7 +58,7 @@ def test_the_table_has_every_reason():
 
 
 def test_the_table_has_every_matcher():
-    found = {matcher_of(parse_json(case.expected)) for case in CASES}
+    found = {matcher_of(parse_as_duckdb(case.expected)) for case in CASES}
     assert found == set(get_args(Matcher))
 
 

@@ -27,7 +27,7 @@ from promptlab.evaluator import (
     RuleConfig,
     RunInfo,
 )
-from promptlab.evaluator.json_values import compact_text
+from promptlab.json_text.writing import compact_as_duckdb
 from tests.ingest.at_once import read_results
 
 CONFIG = {"id": "p", "steps": [{"id": "clean"}, {"id": "sum", "output_key": "summary"}]}
@@ -129,11 +129,11 @@ def test_a_runner_that_raises_makes_its_sample_an_error_and_the_others_go_on():
 @pytest.mark.parametrize(
     ("output", "message"),
     [
-        ({"summary": {1, 2}}, "step_outputs/summary: set is no JSON value"),
-        ({"summary": math.nan}, "step_outputs/summary: nan is no JSON number"),
+        ({"summary": {1, 2}}, "step_outputs/summary: set is not a JSON value"),
+        ({"summary": math.nan}, "step_outputs/summary: nan is not a JSON number"),
         (None, "the runner returned NoneType; return a text, PipelineRun"),
         (["好"], "the runner returned list; return a text, PipelineRun"),
-        (PipelineRun(final_output={1}), "set is no JSON value"),
+        (PipelineRun(final_output={1}), "set is not a JSON value"),
     ],
 )
 def test_a_runner_that_returns_no_output_is_told_so_and_not_the_model(output, message):
@@ -353,7 +353,7 @@ def test_ingest_reads_saved_results_and_changes_nothing():
     assert reading.records_loaded == 3
     rounds = reading.rows["rounds"]
     assert list(rounds["step_outputs"]) == [
-        compact_text(each.step_outputs) for each in result.sample_results
+        compact_as_duckdb(each.step_outputs) for each in result.sample_results
     ]
     assert list(rounds["error"]) == [None, "timeout", None]
 
@@ -387,7 +387,7 @@ def test_the_judged_final_output_is_kept_whatever_its_source(source, known):
             '{"sample_id":"a","entity_type":"p","entity_id":"p","variant":"v","x":1}',
             "unknown: x",
         ),
-        ("{", "not JSON: line 1, column 2"),
+        ("{", "line 1, column 2"),
     ],
 )
 def test_a_line_that_is_no_result_is_refused(line, message):

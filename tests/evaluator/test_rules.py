@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from promptlab.contracts.rules import RULE_VALUES
 from promptlab.errors import UsageError
 from promptlab.evaluator import (
     EvaluationConfig,
@@ -14,7 +15,6 @@ from promptlab.evaluator import (
     RuleConfig,
     UnifiedEvaluator,
 )
-from promptlab.evaluator.models import RULE_VALUES
 from promptlab.evaluator.rules import KINDS
 
 

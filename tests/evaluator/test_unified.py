@@ -461,8 +461,11 @@ def test_a_case_that_is_none_is_told_why(case, message):
     [
         (None, "step_outputs is NoneType; pass an object: step → output"),
         ([1], "step_outputs is list"),
-        ({"s": {"t": datetime(2024, 1, 1)}}, "^step_outputs/s/t: datetime is no JSON"),
-        ({"s": float("inf")}, "^step_outputs/s: inf is no JSON number"),
+        (
+            {"s": {"t": datetime(2024, 1, 1)}},
+            "^step_outputs/s/t: datetime is not a JSON",
+        ),
+        ({"s": float("inf")}, "^step_outputs/s: inf is not a JSON number"),
     ],
 )
 def test_outputs_that_are_no_json_are_pointed_at(outputs, message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.database.rows import dictionaries
+from promptlab.settings import load_settings
 from promptlab.warehouse import Warehouse
 
 
@@ -92,6 +93,7 @@ class Night:
 @pytest.fixture
 def warehouse(tmp_path, monkeypatch) -> Warehouse:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PROMPTLAB_DB", "w.duckdb")
     return Warehouse(tmp_path / "w.duckdb")
 
 
@@ -150,6 +152,10 @@ EDITS = {
     "the list turned round": (
         TWO[::-1],
         {"eval-2/0": "eval-1/1", "eval-2/1": "eval-1/0"},
+    ),
+    "the text of a prompt in a file": (
+        (("short: short.txt: Be very brief: {{q}}", "Be very brief: {{q}}"), TWO[1]),
+        {"eval-2/0": "eval-1/0", "eval-2/1": "eval-1/1"},
     ),
     "a label changed and its text kept": (
         (("brief", TWO[0][1]), TWO[1]),
@@ -422,3 +428,309 @@ def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
     )  # fmt: skip
     assert (second["overall_score"], second["overlaps_leader"]) == (0.5, False)
     assert run_cli(["compare", "latest", "--format", "json"]) in (0, 1, 3, 4, 5)
+
+
+Document = dict[str, Any]
+
+
+def load_changed(
+    warehouse: Warehouse, *changes: Callable[[Document], None] | None, **night: Any
+) -> None:
+    """Load a night for each change, with its document changed."""
+    for number, change in enumerate(changes, 1):
+        file = Night(number, **night).write(Path.cwd())
+        if change is not None:
+            document = json.loads(file.read_text("utf-8"))
+            change(document)
+            file.write_text(json.dumps(document), "utf-8")
+        warehouse.ingest(file)
+    warehouse.build()
+
+
+def rows_of(document: Document) -> list[Document]:
+    return document["results"]["results"]
+
+
+def notes(warehouse: Warehouse) -> dict[str, int | None]:
+    with warehouse.built() as con:
+        found = con.execute("select note, n from marts.fct_comparison_notes").fetchall()
+    return dict(found)
+
+
+def judged_by(model: str, rubric: str = "Is it kind?") -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        for row in rows_of(document):
+            row["testCase"]["assert"] += [
+                {"type": "llm-rubric", "value": rubric, "metric": "tone"}
+            ]
+            row["testCase"]["options"] = {"provider": {"id": model}}
+
+    return change
+
+
+def with_settings(**settings: Any) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        document["config"]["providers"] = [{"id": "small", "config": settings}]
+
+    return change
+
+
+def expecting(value: str) -> Callable[[Document], None]:
+    """Keep what is expected in a variable that no prompt has."""
+
+    def change(document: Document) -> None:
+        for row in rows_of(document):
+            asked = {"q": row["vars"]["q"], "wanted": value}
+            row["vars"] = row["testCase"]["vars"] = asked
+            row["testCase"]["assert"] = [{"type": "equals", "value": "{{wanted}}"}]
+
+    return change
+
+
+def test_a_new_assertion_is_named_and_both_verdicts_count(warehouse, capsys):
+    load(warehouse, Night(1), Night(2, asserted=("x", "y"), fails={"small": ["t1"]}))
+    assert notes(warehouse)["assertions_differ"] == 6
+    assert run_cli(["compare", "latest", "--format", "json"]) in (0, 1, 3)
+    [changed] = [
+        case
+        for case in json.loads(capsys.readouterr().out)["cases"]
+        if case["case_id"] == "t1"
+    ]
+    assert (changed["baseline_status"], changed["candidate_status"]) == ("pass", "fail")
+
+
+def test_an_expected_value_corrected_in_a_variable_leaves_the_case_the_same(warehouse):
+    load_changed(warehouse, expecting("blue"), expecting("red"))
+    with warehouse.built() as con:
+        found = con.execute(
+            "select change, is_comparable, has_other_assertions, count(*)"
+            " from marts.fct_case_changes group by all"
+        ).fetchall()
+    assert found == [("same", True, True, 6)]
+
+
+def test_a_changed_variable_of_a_prompt_makes_another_case_without_an_id(warehouse):
+    def asks(word: str) -> Callable[[Document], None]:
+        def change(document: Document) -> None:
+            for row in rows_of(document):
+                asked = {"q": f"{word} {row['vars']['q']}"}
+                row["vars"] = row["testCase"]["vars"] = asked
+
+        return change
+
+    load_changed(warehouse, asks("old"), asks("new"))
+    found = notes(warehouse)
+    assert (found["cases_removed"], found["cases_added"]) == (6, 6)
+
+
+def test_a_seed_is_a_setting_and_not_another_variant(warehouse):
+    load_changed(warehouse, with_settings(temperature=0), with_settings(seed=42))
+    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
+    assert "settings_differ" in notes(warehouse)
+
+
+def test_a_setting_that_may_be_a_secret_is_not_kept(warehouse):
+    load_changed(warehouse, with_settings(seed=1, apiKey="abc", authHeader="def"))
+    with warehouse.built() as con:
+        found = con.execute("select settings from marts.dim_tasks").fetchall()
+    assert found == [('{"seed":1}',)]
+
+
+@pytest.mark.parametrize(
+    "judge", [judged_by("gpt-mini"), judged_by("gpt", "Is it polite?")]
+)
+def test_a_changed_judge_is_a_changed_yardstick(warehouse, capsys, judge):
+    load_changed(warehouse, judged_by("gpt"), judge)
+    assert run_cli(["gate", "latest"]) == 4
+    out = capsys.readouterr().out
+    assert out.startswith("? Cannot tell")
+    assert "tone is judged by another model or rubric" in " ".join(out.split())
+
+
+def test_a_test_with_a_rubric_of_its_own_does_not_change_the_judge(warehouse):
+    def add(document: Document) -> None:
+        judged_by("gpt")(document)
+        row = rows_of(document)[0]
+        row["testCase"]["assert"][-1]["value"] = "Does it name a date?"
+
+    load_changed(warehouse, judged_by("gpt"), add)
+    with warehouse.built() as con:
+        assert not con.execute("from marts.fct_yardstick_gaps").fetchall()
+
+
+def configured(text: str) -> Warehouse:
+    """The warehouse as a command in a folder with this config opens it."""
+    Path("promptlab.toml").write_text(text, "utf-8")
+    settings = load_settings({"db": Path("w.duckdb")})
+    return Warehouse(settings.db, settings=settings)
+
+
+def test_a_renamed_title_keeps_its_history_by_an_alias(warehouse):
+    def rename(document: Document) -> None:
+        document["config"]["description"] = "Support triage"
+
+    load_changed(warehouse, None, rename)
+    assert baselines(warehouse)["eval-2/0"] is None
+    configured('[titles."Support triage"]\nalias = ["triage"]\n').build()
+    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
+    # a command without the config leaves it as it was; an empty table takes it back
+    warehouse.build()
+    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
+    configured("[titles]\n").build()
+    assert baselines(warehouse)["eval-2/0"] is None
+
+
+def test_a_renamed_variant_keeps_its_history(warehouse):
+    load(warehouse, Night(1, TWO), Night(2, (("brief", "Short! {{q}}"), TWO[1])))
+    assert baselines(warehouse)["eval-2/0"] is None
+    configured('[variants]\n"small × short" = "small × brief"\n').build()
+    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
+
+
+def test_a_title_is_scored_by_the_metric_that_the_config_names(warehouse):
+    def scores(document: Document) -> None:
+        for row in rows_of(document):
+            row["namedScores"] = {"tone": 0.25}
+
+    load_changed(warehouse, scores)
+    query = (
+        "select primary_metric, overall_score"
+        " from marts.dim_tasks inner join marts.fct_task_summaries using (task_id)"
+    )
+    with warehouse.built() as con:
+        assert con.execute(query).fetchall() == [("score", 1.0)]
+    changed = configured('[titles."triage"]\nprimary = "tone"\n')
+    assert not changed.last_build().has_all
+    changed.build()
+    assert changed.last_build().has_all
+    with warehouse.built() as con:
+        assert con.execute(query).fetchall() == [("tone", 0.25)]
+
+
+def test_tokens_cost_what_the_config_says_where_the_tool_says_nothing(warehouse):
+    def counted(document: Document) -> None:
+        for row in rows_of(document):
+            del row["cost"]
+            row["response"]["tokenUsage"] = {"prompt": 1000, "completion": 100}
+
+    load_changed(warehouse, counted)
+    configured('[prices]\n"SM*" = { input = 2, output = 10 }\n').build()
+    with warehouse.built() as con:
+        found = con.execute(
+            "select cost_total, cost_per_pass, n_pass from marts.fct_costs"
+        ).fetchall()
+    assert found == [(0.018, 0.003, 6)]
+
+
+def test_a_price_without_output_is_refused_with_its_place(warehouse, capsys):
+    Path("promptlab.toml").write_text("[prices.gpt]\ninput = 1\n", "utf-8")
+    assert run_cli(["runs"]) == 2
+    assert "promptlab.toml: prices.gpt.output" in capsys.readouterr().err
+
+
+def test_a_variable_of_the_config_is_a_part_of_the_prompt(warehouse):
+    def system(text: str) -> Callable[[Document], None]:
+        def change(document: Document) -> None:
+            for prompt in document["results"]["prompts"]:
+                prompt["raw"] = "{{ system }} {{q}}"
+            for row in rows_of(document):
+                asked = {"q": row["vars"]["q"], "system": text}
+                row["vars"] = row["testCase"]["vars"] = asked
+
+        return change
+
+    warehouse = configured('prompt_vars = ["system"]\n')
+    load_changed(warehouse, system("Be kind."), system("Be very kind."))
+    assert notes(warehouse) == {}
+    with warehouse.built() as con:
+        prompts = con.execute("select prompt from marts.dim_prompts").fetchall()
+    assert sorted(prompts) == [('"Be kind. {{q}}"',), ('"Be very kind. {{q}}"',)]
+
+
+def tagged(document: Document) -> None:
+    for place, row in enumerate(rows_of(document)):
+        row["testCase"]["metadata"] = {
+            "area": ("refund", "invoice")[place % 2], "ticket": f"T{place}"
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ("", {"area:refund", "area:invoice"}),
+        ('tag_keys = ["ticket"]\n', {f"ticket:T{n}" for n in range(6)}),
+        ("tag_keys = []\n", set()),
+    ],
+)
+def test_metadata_with_few_texts_makes_tags(warehouse, config, expected):
+    load_changed(configured(config), tagged, tagged)
+    with warehouse.built() as con:
+        tags = con.execute("select distinct tag from marts.dim_case_tags").fetchall()
+        compared = con.execute(
+            "select distinct tag from marts.fct_tag_comparisons"
+        ).fetchall()
+    assert {row[0] for row in tags} == expected
+    assert {row[0] for row in compared} == expected
+
+
+@pytest.fixture
+def two_titles(warehouse):
+    """Two titles with two variants each; the large one is better in the first."""
+
+    def rename(document: Document) -> None:
+        document["config"]["description"] = "50% & more_|x|"
+
+    load_changed(
+        warehouse,
+        None,
+        rename,
+        providers=("small", "large"),
+        fails={"small": ["t1", "t2", "t3"]},
+    )
+
+
+def test_a_table_over_titles_has_means_and_titles_won(two_titles, capsys):
+    assert run_cli(["leaderboard", "--matrix", "--format", "json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["variant"], first["macro_average"], first["n_won"]) == (
+        "large × short", 1.0, 2
+    )  # fmt: skip
+    assert (second["macro_average"], second["n_won"]) == (0.5, 0)
+    assert first["triage"] == 1.0
+    assert run_cli(["leaderboard"]) == 0
+    assert "won" in capsys.readouterr().out
+
+
+def test_a_table_for_a_paper_escapes_what_its_language_means(two_titles, capsys):
+    assert run_cli(["leaderboard", "--format", "latex"]) == 0
+    out = capsys.readouterr().out
+    assert r"\textbf{100.0}" in out
+    assert r"50\% \& more\_|x|" in out
+    assert out.count(r"\\") == 3
+    assert run_cli(["leaderboard", "--format", "markdown"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(r"| Variant | 50% & more\_\|x\| | triage | Mean | Won |")
+    assert len(lines) == 4
+    assert run_cli(["leaderboard", "triage", "--format", "markdown"]) == 0
+    assert "| triage | large × short | **100.0**" in capsys.readouterr().out
+
+
+def test_a_matrix_needs_titles_with_several_variants(warehouse, capsys):
+    load(warehouse, Night(1))
+    assert run_cli(["leaderboard", "--matrix"]) == 5
+    assert "needs a title with several variants" in capsys.readouterr().err
+
+
+def test_the_page_of_a_run_draws_quality_against_cost(warehouse, tmp_path):
+    def priced(document: Document) -> None:
+        for row in rows_of(document):
+            row["cost"] = 0.002 if row["provider"]["id"] == "large" else 0.001
+
+    load_changed(
+        warehouse, priced, providers=("small", "large", "large2"),
+        fails={"small": ["t1"], "large2": ["t2"]},
+    )  # fmt: skip
+    run_cli(["report", "latest", "--out", "out", "-q"])
+    page = (tmp_path / "out/runs/triage/report.html").read_text("utf-8")
+    assert page.count('<g class="on">') == 2
+    assert "The score is “score”." in page

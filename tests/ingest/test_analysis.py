@@ -487,7 +487,7 @@ def test_a_fault_in_task_or_dimensions_rejects_the_file(pointer, code, change):
         (b"{'task': {}}", 1, 2, "syntax"),
         (b'{"task": {}}\n{"task": {}}', 2, 1, "syntax"),
         ('{"task": {"title": "好"}, cases: []}'.encode(), 1, 26, "syntax"),
-        (b'{"task": {"title": "a\nb"}}', 1, 22, "control_character"),
+        (b'{"task": {"title": "a\nb"}}', 1, 20, "unterminated_string"),
         (b'{"task": {"title": "\\x"}}', 1, 21, "bad_escape"),
         (b'{"task": {"title": "open', 1, 20, "unterminated_string"),
         (b"\xff\xfe{\x00}\x00", 1, 1, "bad_utf8"),
@@ -603,3 +603,62 @@ def test_real_runs_load_wholly(file: str):
     reading = read_analysis(path.read_bytes())
     assert reading.problems == []
     assert reading.records_loaded == 233
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "pointer", "words"),
+    [
+        (
+            {"parameters": {"match_rule": "exakt"}},
+            "invalid_parameter",
+            "/dimensions/0/parameters/match_rule",
+            'found "exakt"; did you mean "exact"?',
+        ),
+        (
+            {"parameters": {"trim": 0.7}},
+            "invalid_parameter",
+            "/dimensions/0/parameters/trim",
+            "expected less than 0.5, found 0.7",
+        ),
+        (
+            {"parameters": {"matchrule": "exact"}},
+            "unknown_parameter",
+            "/dimensions/0/parameters/matchrule",
+            'did you mean "match_rule"?',
+        ),
+        (
+            {"scoring_mode": "range", "target": {"min": 3, "max": 1}},
+            "invalid_target",
+            "/dimensions/0/target",
+            "the lower limit is above the upper one",
+        ),
+        (
+            {"scoring_mode": "range", "target": {"max_ms": 1, "max_s": 2}},
+            "invalid_target",
+            "/dimensions/0/target/max_s",
+            "two limits for this side",
+        ),
+        (
+            {"target": {"min_score": "high"}},
+            "invalid_target",
+            "/dimensions/0/target/min_score",
+            'expected a number, found "high"',
+        ),
+    ],
+)
+def test_a_slip_in_a_dimension_is_a_warning_with_its_place(
+    change, code, pointer, words
+):
+    dimension = {
+        "dimension_id": "accuracy",
+        "name": "Accuracy",
+        "weight": 1,
+        "scoring_mode": "higher_better",
+    }
+    changed = document() | {"dimensions": [dimension | change]}
+    reading = read_analysis(json.dumps(changed, indent=1).encode())
+    [problem] = reading.problems
+    assert (problem.severity, problem.code) == ("warning", code)
+    assert (problem.pointer, problem.line > 1) == (pointer, True)
+    assert words in problem.message
+    assert not reading.rejected

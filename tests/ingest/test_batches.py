@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.ingest.files.blocks import Block, TooLong, blocks
+from promptlab.ingest.files.input_file import Block, TooLong, blocks
 from promptlab.ingest.raw.rows import Reading
-from promptlab.ingest.reading import struct_records
+from promptlab.ingest.reading import records
 from promptlab.ingest.results.reader import result_batches
 from promptlab.ingest.scores import score_batches
 from promptlab.ingest.testsets import reader as testsets
@@ -23,7 +23,7 @@ from tests.ingest.at_once import joined, read_results, read_scores, read_testset
 @pytest.fixture(autouse=True)
 def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(testsets, "BATCH_CHARACTERS", 100)
-    monkeypatch.setattr(struct_records, "BATCH_CHARACTERS", 100)
+    monkeypatch.setattr(records, "BATCH_CHARACTERS", 100)
 
 
 def cut(data: bytes, size: int, longest: int = 10_000) -> Iterator[Block]:

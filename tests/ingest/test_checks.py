@@ -18,7 +18,7 @@ from promptlab.ingest.checks import (
     Flattener,
     Remark,
 )
-from promptlab.ingest.reading.json_text import dump
+from promptlab.json_text.writing import compact
 
 ODD_KEYS = ["", "*", "a", "0", "a.b", 'q"q', "b\\s", "~", "/", "$ref", "a[0]", "#"]
 ODD_KEYS += ["'", " ", "-1", "\n", "\x00", "😀", "中", "?", "@", "..", "a~1b", "[*]"]
@@ -100,7 +100,7 @@ def test_a_leaf_becomes_one_check(expected, matcher, operand, number):
         path="$",
         pointer="",
         matcher=matcher,
-        expected=dump(expected),
+        expected=compact(expected),
         operand=operand,
         number=number,
     )
@@ -181,7 +181,7 @@ def test_every_leaf_and_container_yields_one_check(value):
 
 @given(st.lists(VALUES, min_size=1, max_size=5))
 def test_the_database_finds_each_expected_value_by_its_path(values):
-    pairs = [(dump(value), check) for value in values for check in step(value)]
+    pairs = [(compact(value), check) for value in values for check in step(value)]
     texts = ", ".join(["(?, ?, ?)"] * len(pairs))
     parameters = [part for doc, c in pairs for part in (doc, c.path, c.expected)]
     wrong = duckdb.execute(

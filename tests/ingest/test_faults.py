@@ -8,8 +8,7 @@ import pytest
 from promptlab.contracts.analysis_input import RoundRun, TestCaseBundle
 from promptlab.contracts.evaluation import EvaluationRecord
 from promptlab.contracts.scores import ScoreRecord
-from promptlab.ingest.reading.contract_faults import judge, text_member
-from promptlab.ingest.reading.json_places import SpanIndex
+from promptlab.ingest.reading.contract_faults import judge
 
 ROUND = {
     "round_id": "r",
@@ -106,18 +105,3 @@ def test_a_rule_over_several_fields_points_to_the_one_to_change():
     value = dict.fromkeys(("task_id", "case_id", "round_id", "dimension_id"), "x")
     [fault] = judge(ScoreRecord, json.dumps({**value, "scorer": "s", "score": 3}))
     assert (fault.keys, fault.code) == (("score",), "score_above_scale")
-
-
-@pytest.mark.parametrize(
-    ("text", "member"),
-    [
-        ('{"id": "a"}', "a"),
-        ('{"x": {"id": "b"}, "id": "a\\n"}', "a\n"),
-        ('{"id": 5}', None),
-        ('{"x": 1}', None),
-        ('["id", "a"]', None),
-        ('"id"', None),
-    ],
-)
-def test_a_text_member_is_read_without_its_neighbours(text, member):
-    assert text_member(SpanIndex(text), "id") == member

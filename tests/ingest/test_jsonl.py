@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.ingest.reading.json_reader import JsonReader
 from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
+from promptlab.json_text.reading import JsonReader
 
 
 def outcome(data: bytes | str) -> list[tuple]:

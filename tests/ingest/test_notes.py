@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from promptlab.ingest.reading.contract_faults import Fault
-from promptlab.ingest.reading.notes import LONGEST_RAW_TEXT, SaidOnce, kept, problem_at
-from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.problems import (
+    LONGEST_RAW_TEXT,
+    CountedProblems,
+    Problem,
+    kept,
+    problem_at,
+)
+from promptlab.json_text.reading import Fault
 
 
 def test_a_fault_stands_where_its_keys_lead_and_below_the_way_to_its_text():
@@ -40,10 +45,10 @@ def test_what_many_records_have_is_said_at_the_first_and_counted():
     def never() -> Problem:
         raise AssertionError("only the first is placed")
 
-    said = SaidOnce(lambda kind, first, count: f"{first.message} {kind} {count}")
-    said.see("b", lambda: Problem("odd", "one", line=1))
-    said.see("a", lambda: Problem("odd", "two", line=2), 3)
-    said.see("b", never, 4)
+    said = CountedProblems(lambda kind, first, count: f"{first.message} {kind} {count}")
+    said.add("b", lambda: Problem("odd", "one", line=1))
+    said.add("a", lambda: Problem("odd", "two", line=2), 3)
+    said.add("b", never, 4)
     assert said.problems() == [
         Problem("odd", "one b 5", line=1),
         Problem("odd", "two a 3", line=2),

@@ -25,7 +25,7 @@ from promptlab.ingest.parquet import layer as layer_module
 from promptlab.ingest.parquet.workers import mapping
 from promptlab.ingest.plan import plan
 from promptlab.ingest.raw.requests import name_baseline
-from promptlab.ingest.reading import struct_records
+from promptlab.ingest.reading import records
 from promptlab.operations.purge import purge
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
@@ -274,7 +274,7 @@ def test_in_parquet_a_task_in_two_files_is_the_later_ones_even_after_a_large_one
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_reader, "BLOCK_BYTES", 100)
-    monkeypatch.setattr(struct_records, "BATCH_CHARACTERS", 100)
+    monkeypatch.setattr(records, "BATCH_CHARACTERS", 100)
     large = "\n".join(result(f"s{n}", "x", 8) for n in range(50))
     write(tmp_path / "in/a.jsonl", large)
     write(tmp_path / "in/b.jsonl", result("s1", "x", 9))

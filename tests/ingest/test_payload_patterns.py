@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from promptlab.ingest.analysis.payload_patterns import spellings
+from promptlab.ingest.analysis.rows import spellings
 from promptlab.patterns import translate
 
 
@@ -43,7 +43,7 @@ def test_a_pattern_that_re2_reads_otherwise_is_listed(payload, patterns):
 
 @pytest.mark.parametrize("pattern", [r"[\W]", r"(?=x)\d", r"(a)\1", r"\d("])
 def test_a_pattern_that_cannot_be_used_is_listed_with_null(pattern):
-    assert listed({"regex": pattern}, "rules") == {pattern: None}
+    assert listed({"text": pattern}) == {pattern: None}
 
 
 @pytest.mark.parametrize(
@@ -65,10 +65,9 @@ def test_what_re2_reads_alike_is_not_listed(payload):
 def test_golden_answers_are_patterns_only_where_a_dimension_says_so():
     payload = {"text": [r"C:\data", r"regex:\d+"]}
     assert listed(payload, whole=False) is None
-    assert list(listed({"regex": r"\d"}, "rules", whole=False)) == [r"\d"]
 
 
-@pytest.mark.parametrize("kind", ["script", "manual_note"])
+@pytest.mark.parametrize("kind", ["rules", "script", "manual_note"])
 def test_baselines_without_patterns_have_none(kind):
     assert listed({"text": r"\d"}, kind) is None
 

@@ -22,8 +22,8 @@ from promptlab.evaluator import (
     RuleConfig,
     UnifiedEvaluator,
 )
-from promptlab.evaluator.json_values import parse_json
 from promptlab.evaluator.matching import MatchOptions, judge
+from promptlab.json_text.reading import parse_as_duckdb
 from tests.judging.cases import Judgement, Round, Sample
 
 TOLERANCE = 0.01
@@ -114,7 +114,7 @@ def _named(pipeline: dict[str, Any] | None) -> dict[str, Any] | None:
 
 def _read(document: Any) -> Any:
     try:
-        return parse_json(document) if isinstance(document, str) else document
+        return parse_as_duckdb(document) if isinstance(document, str) else document
     except InputError:
         return document
 

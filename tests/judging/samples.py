@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from promptlab.evaluator.json_values import compact_text
+from promptlab.json_text.writing import compact_as_duckdb
 from tests.evaluator.test_matching_properties import KEYS, VALUES, literal
 from tests.judging.cases import Round, Sample
 
@@ -51,8 +51,8 @@ TEXTS = st.one_of(
             *('{"a": 1, "b": null}', '{"b": {"a": 1.0}}', '"a', "true", "null", "-0"),
         ]
     ),
-    VALUES.map(compact_text),
-    VALUES.map(lambda value: f" {compact_text(value)}\n"),
+    VALUES.map(compact_as_duckdb),
+    VALUES.map(lambda value: f" {compact_as_duckdb(value)}\n"),
 )
 NEEDLES = st.sampled_from(["a", " a", "a ", "\n", "中", "5", "{", "}", "1", '"', "。"])
 COUNTS = st.integers(0, 6)
@@ -113,7 +113,7 @@ def rules(draw: st.DrawFn, whole: list[Any], parts: Parts) -> dict[str, Any]:
         value = found if kind == "equals" else [*value, found]
     if near and kind == "contains_any" and draw(st.booleans()):
         found = draw(st.sampled_from(near))
-        text = found if isinstance(found, str) else compact_text(found)
+        text = found if isinstance(found, str) else compact_as_duckdb(found)
         value = [draw(NEEDLES), text[:2] or "a"]
     keys = [key for each in near if isinstance(each, dict) for key in each if key]
     if keys and kind == "required_keys" and draw(st.booleans()):

@@ -172,7 +172,7 @@ def test_what_is_no_address_is_refused_by_name(address):
 def test_the_text_part_is_a_report_of_its_own():
     text = body(to_message(result(), history=runs(), comparison=comparison()), "plain")
     for told in (
-        "等级 C · 71.2 / 100 · 95% 区间 66.0–77.0",
+        "得分 71.2 / 100 · 等级 C · 95% 区间 66.0–77.0",
         "通过 1 / 3",
         "[严重] 维度 0 低于目标。",
         "规则 d0：71.2（66.0–77.0）",

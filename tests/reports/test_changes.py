@@ -7,6 +7,7 @@ import pytest
 
 from promptlab.contracts.comparison import Comparison
 from promptlab.reports import to_html, to_markdown
+from promptlab.reports.charts.forest import WIDTH, Forest, forest
 from promptlab.reports.limits import SHOWN
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.texts.catalogue import catalogue
@@ -109,8 +110,8 @@ def test_a_difference_beyond_the_scale_is_said_in_words(compared, lang):
     result = compared(lang, overall=few)
     page, summary = to_html(result), to_markdown(result)
     told = {
-        "zh": "只有 2 对，什么差异都看不出",
-        "en": "nothing can be detected with 2 pairs",
+        "zh": "只有 2 对，什么变化都看不出",
+        "en": "too few pairs (2) to detect any change",
     }[lang]
     assert told in words(section(page))
     assert told in summary
@@ -123,14 +124,16 @@ def test_no_figure_for_the_detectable_difference_is_said_in_words(compared):
     assert filters.detectable(overall) == "cannot be told"
 
 
-def test_dimensions_stand_with_their_verdicts(result_of):
+def test_the_overall_score_and_the_dimensions_have_their_verdicts(result_of):
     rows = table(section(to_html(result_of("en"))), 0)
     assert rows == [
-        "准确性 ● not clear by itself 84.5 → 65.0 10 pairs"
-        " −19.5 −46.4 … +7.4 · p = 0.271 mostly misses less than 37.4",
+        "All cases together ● may be chance −15.9 −39.2 … +7.4 · p = 0.156"
+        " 86.4 → 70.5 10 pairs; could only have detected 32.3 points or more",
+        "准确性 ● may be chance −19.5 −46.4 … +7.4 · p = 0.271"
+        " 84.5 → 65.0 10 pairs; could only have detected 37.4 points or more",
         "一致性 – not comparable"
         " “一致性” cannot be compared: the scorer's parameters differ.",
-        "响应时延 ▲ improved 61.1 → 99.0 8 pairs +37.9 +36.4 … +39.4 · p < 0.001",
+        "响应时延 ▲ improved +37.9 +36.4 … +39.4 · p < 0.001 61.1 → 99.0 8 pairs",
     ]
 
 
@@ -149,7 +152,8 @@ def test_dimensions_that_no_pair_moved_share_one_line(compared, lang, line):
         for name in ("first", "second")
     ]
     part = section(to_html(compared(lang, dimensions=[same[0], moved, same[1]])))
-    assert [row.split()[0] for row in table(part, 0)] == [moved.name.split()[0]]
+    _, *dimensions = table(part, 0)
+    assert [row.split()[0] for row in dimensions] == [moved.name.split()[0]]
     assert line in words(part)
 
 
@@ -171,11 +175,11 @@ def test_tags_that_moved_reliably_stand_out_the_others_are_folded(result_of):
     ]
 
 
-def test_changed_cases_stand_worst_first_with_before_and_after(result_of):
+def test_changed_cases_are_listed_worst_first_with_before_and_after(result_of):
     rows = table(section(to_html(result_of("en"))), 3)
     assert rows[0] == (
         "faq-004 critical worse, must-have lost"
-        " 100.0 → 12.5 pass → fail −87.5 准确性 −100.0"
+        " −87.5 准确性 −100.0 100.0 → 12.5 pass → fail"
     )
     assert [row.split(" ")[0] for row in rows] == [
         "faq-004",
@@ -188,7 +192,7 @@ def test_changed_cases_stand_worst_first_with_before_and_after(result_of):
         "faq-007",
         "faq-002",
     ]
-    assert "faq-006 not comparable pass the case's inputs differ" in rows
+    assert "faq-006 not comparable the case's inputs differ pass" in rows
 
 
 def test_more_changed_cases_than_fit_are_folded_then_counted(compared):
@@ -256,3 +260,40 @@ def test_the_summary_has_the_short_form(result_of):
 def test_the_comparison_survives_its_json(result_of):
     comparison = result_of().comparison
     assert Comparison.model_validate_json(comparison.model_dump_json()) == comparison
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(part, kind):
+    return [g for g in part.iter(f"{SVG}g") if g.get("class") == kind]
+
+
+def test_a_difference_is_drawn_on_the_side_that_it_is_on(result_of):
+    part = section(to_html(result_of("en")))
+    [better] = drawn(part, "improved")
+    assert float(better.find(f"{SVG}circle").get("cx")) > WIDTH / 2
+    overall = drawn(part, "inconclusive")[0]
+    assert float(overall.find(f"{SVG}circle").get("cx")) < WIDTH / 2
+
+
+def test_a_case_is_drawn_before_and_after(result_of):
+    part = section(to_html(result_of("en")))
+    before, after = drawn(part, "worse")[0].iter(f"{SVG}circle")
+    assert before.get("class") == "before"
+    assert float(before.get("cx")) > float(after.get("cx"))  # 100.0 → 12.5
+
+
+def test_an_interval_beyond_the_axis_ends_at_its_edge():
+    axis = Forest(limit=0.2)
+    assert axis.x(0.9) == axis.x(0.2) < WIDTH
+    assert axis.x(-0.9) == axis.x(-0.2) > 0
+    assert axis.x(0) == WIDTH / 2
+
+
+def test_the_smallest_scale_that_holds_the_differences_is_chosen(compared):
+    scores = compared().comparison.dimensions[:1]
+    small = scores[0].model_copy(update={"delta": 0.03, "ci_low": 0.0, "ci_high": 0.05})
+    assert forest([small]).limit == 0.05
+    assert forest([small, small.model_copy(update={"delta": -0.6})]).limit == 1.0
+    assert forest([]).limit > 0

@@ -1,45 +1,37 @@
-"""The index over all tasks and memory runs."""
+"""The index over all tasks."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 
 import html5lib
 import pytest
 
-from promptlab.reports.charts.sparkline import sparkline
 from promptlab.reports.index import read_index, to_index_html
 from tests.reports.conftest import GENERATED_AT
 
 
-def page(marts, lang="zh", task=lambda _: None, memory=lambda _: None):
-    index = read_index(marts, task, memory, lang=lang)
+def page(marts, lang="zh", task=lambda _: None):
+    index = read_index(marts, task, lang=lang)
     return to_index_html(index, lang=lang, generated_at=GENERATED_AT)
 
 
-def test_tasks_stand_by_title_the_newest_first(marts):
-    index = read_index(marts, lambda _: None, lambda _: None)
-    assert [(t.title, t.latest.task_id) for t in index.titles] == [
-        ("客服问答回归测试", "run-20241024-001"),
-        ("没有用例的任务", "empty-task"),
-        ("文档摘要流水线", "doc-summary/v1/run-7"),
-    ]
-    assert [run.task_id for run in index.titles[0].previous] == [
-        "run-20241017-001",
-        "run-20241010-001",
-        "run-20241003-001",
-    ]
+def lines(index):
+    return [line for group in index.groups.values() for line in group]
 
 
-def test_memory_runs_stand_beside_with_their_headline(marts):
-    index = read_index(marts, lambda _: None, lambda _: None)
-    newest = index.memory[0]
-    assert (newest.run_id, newest.metric, newest.score, newest.n_questions) == (
-        "diary/250615_2100",
-        "locomo_f1",
-        0.62,
-        11,
-    )
+def test_variants_are_sorted_by_where_they_are_going(marts):
+    index = read_index(marts, lambda _: None)
+    assert {
+        course: [line.row["task_id"] for line in group]
+        for course, group in index.groups.items()
+    } == {
+        "worse": ["run-20241024-001"],
+        "cannot_tell": ["empty-task"],
+        "new": ["doc-summary/v1/run-7"],
+    }
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -47,9 +39,16 @@ def test_the_index_is_the_golden_file(marts, golden, lang):
     golden.check(f"index.{lang}.html", page(marts, lang, task=lambda t: f"{len(t)}/x"))
 
 
-def test_a_report_that_is_not_there_is_not_linked(marts):
-    assert "href" not in re.sub(r'href="#main"', "", page(marts))
-    assert page(marts, task=lambda _: "a/report.html").count("a/report.html") == 8
+def test_only_pages_that_exist_are_linked(marts):
+    assert 'href="a/' not in page(marts)
+    assert page(marts, task=lambda _: "a/report.html").count('href="a/report.html') == 8
+
+
+def test_a_title_leads_to_its_page_and_a_time_to_the_report(marts):
+    index = read_index(marts, lambda _: "task.html", lambda _: "title.html")
+    html = to_index_html(index, lang="en", generated_at=GENERATED_AT)
+    assert '<h3><a href="title.html">' in html
+    assert '<a href="task.html"><bdi>2024-10-24' in html
 
 
 def test_the_index_is_well_formed_and_says_missing_values(marts):
@@ -62,48 +61,57 @@ def test_the_index_is_well_formed_and_says_missing_values(marts):
 
 
 def test_an_empty_warehouse_has_an_index(marts):
-    for table in ("dim_tasks", "fct_task_summaries", "dim_memory_runs"):
+    for table in ("dim_tasks", "fct_task_summaries"):
         marts.execute(f"delete from marts.{table}")
     assert "仓库里还没有任务" in page(marts)
 
 
-def test_old_runs_are_counted_not_listed(marts):
-    marts.execute("""
+def many(marts, n_titles, n_runs):
+    """Add titles of so many runs each, with texts of the usual length."""
+    marts.execute(
+        """
         insert into marts.dim_tasks by name
         select
-            'old-' || n as task_id, title, variant, -n as run_number, prompt_version, model,
-            created_at - n * interval 1 day as created_at
-        from marts.dim_tasks, (select unnest(range(1, 41)) as n)
+            'task-' || t || '-' || r as task_id,
+            'Customer support, question ' || t as title,
+            'vendor/model-' || t % 7 as variant, 'vendor/model-' || t % 7 as model,
+            'v' || r as prompt_version, r as run_number, false as is_partial,
+            created_at + r * interval 1 day as created_at
+        from marts.dim_tasks, range(?) as titles (t), range(?) as runs (r)
         where task_id = 'run-20241003-001'
-    """)
-    marts.execute("""
+        """,
+        [n_titles, n_runs],
+    )
+    marts.execute(
+        """
         insert into marts.fct_task_summaries by name
-        select 'old-' || n as task_id, * exclude (task_id, n)
-        from marts.fct_task_summaries, (select unnest(range(1, 41)) as n)
+        select
+            'task-' || t || '-' || r as task_id,
+            0.5 + (hash(t, r) % 400) / 1000 as overall_score,
+            * exclude (task_id, overall_score, t, r)
+        from marts.fct_task_summaries, range(?) as titles (t), range(?) as runs (r)
         where task_id = 'run-20241003-001'
-    """)
-    title = read_index(marts, lambda _: None, lambda _: None).titles[0]
-    assert (len(title.previous), title.n_more) == (29, 14)
-    assert "另有更早的 14 次没有列出" in page(marts)
+        """,
+        [n_titles, n_runs],
+    )
 
 
-@pytest.mark.parametrize("scores", [[], [0.5], [0.5, 0.6], [0.5, None, None, 0.6]])
-def test_a_trend_needs_three_scores(scores):
-    assert sparkline(scores) is None
+def test_a_variant_is_drawn_with_its_last_runs_only(marts):
+    many(marts, 1, 365)
+    line = next(
+        line
+        for line in lines(read_index(marts, lambda _: None, lambda _: None))
+        if line.row["title"] == "Customer support, question 0"
+    )
+    assert len(line.row["scores"]) == 30
+    assert line.chart.lines[0].path.count("L") == 29
 
 
-def test_a_trend_goes_up_when_scores_do_and_leaves_gaps_open():
-    line = sparkline([0.2, None, 0.5, 1.0])
-    points = [tuple(map(float, p.split(","))) for p in line.points.split()]
-    assert [x for x, _ in points] == [4.0, 78.7, 116.0]
-    assert [y for _, y in points] == [24.0, 16.5, 4.0]
-    assert (line.first, line.newest, line.n) == (0.2, 1.0, 3)
-
-
-def test_noise_is_not_drawn_as_a_trend():
-    line = sparkline([0.800, 0.801, 0.800])
-    heights = [float(p.split(",")[1]) for p in line.points.split()]
-    assert max(heights) - min(heights) < 1
+def test_an_index_of_a_thousand_titles_is_smaller_than_a_megabyte(marts):
+    many(marts, 1000, 40)
+    html = page(marts, "en", task=lambda name: f"{name}/report.html")
+    assert html.count("<article") >= 1000
+    assert len(html.encode()) < 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -113,9 +121,36 @@ def test_noise_is_not_drawn_as_a_trend():
         ("zh", "不要发布：2 个用例变坏（faq-004，faq-003），1 个修复；"),
     ],
 )
-def test_the_latest_task_of_a_title_begins_with_its_verdict(marts, lang, told):
+def test_an_entry_begins_with_the_decision_and_its_reasons(marts, lang, told):
     tree = html5lib.parse(page(marts, lang), namespaceHTMLElements=False)
-    lines = [p for p in tree.iter("p") if "answer-first" in (p.get("class") or "")]
-    assert len(lines) == 3
-    assert told in "".join(lines[0].itertext())
+    entries = [node for node in tree.iter("article") if node.get("class") == "e"]
+    assert len(entries) == 3
+    assert told in "".join(entries[0].itertext())
     assert "None" not in page(marts)
+
+
+def test_an_entry_says_by_what_it_can_be_filtered(marts):
+    marts.execute("""
+        insert into marts.dim_case_tags values
+        ('run-20241024-001', 'faq-001', 'hard'), ('run-20241024-001', 'faq-001', 'easy')
+    """)
+    index = read_index(marts, lambda _: None, lambda _: None)
+    entry = next(e for e in lines(index) if e.row["task_id"] == "run-20241024-001")
+    assert [index.tags[at] for at in entry.tags] == ["easy", "hard"]
+    assert index.models[entry.model] == entry.row["model"]
+    assert 'data-d="do_not_ship"' in page(marts)
+
+
+def test_the_policy_names_the_one_script_of_the_index(marts):
+    html = page(marts, "en", task=lambda _: "<script>alert(1)</script>")
+    tree = html5lib.parse(html, namespaceHTMLElements=False)
+    [script] = tree.iter("script")
+    digest = base64.b64encode(hashlib.sha256(script.text.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html
+
+
+def test_the_index_is_whole_without_its_script(marts):
+    tree = html5lib.parse(page(marts, "en"), namespaceHTMLElements=False)
+    [tools] = [node for node in tree.iter("div") if node.get("id") == "find"]
+    assert "hidden" in tools.attrib
+    assert not [node for node in tree.iter("article") if "hidden" in node.attrib]

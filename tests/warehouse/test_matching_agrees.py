@@ -21,9 +21,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from promptlab.contracts.golden import golden_alternatives
-from promptlab.evaluator.json_values import parse_json, searchable_text
-from promptlab.evaluator.matching import MISSING, MatchOptions, judge
-from promptlab.evaluator.models import RULE_VALUES
+from promptlab.contracts.rules import RULE_VALUES
+from promptlab.evaluator.matching import MISSING, MatchOptions, judge, searchable_text
+from promptlab.json_text.reading import parse_as_duckdb
 from promptlab.warehouse import Warehouse
 from tests.evaluator.test_matching_properties import OPTIONS, pairs
 from tests.judging import both
@@ -118,8 +118,8 @@ def in_python(pair: Pair) -> Verdict:
         tolerance=pair.config.get("tolerance", 0),
         ignore=frozenset(pair.config.get("ignore_fields", ())),
     )
-    actual = MISSING if pair.actual is None else parse_json(pair.actual)
-    verdict = judge(parse_json(pair.expected), actual, options)
+    actual = MISSING if pair.actual is None else parse_as_duckdb(pair.actual)
+    verdict = judge(parse_as_duckdb(pair.expected), actual, options)
     return Verdict(verdict.status, [(f.pointer, f.reason) for f in verdict.failures])
 
 

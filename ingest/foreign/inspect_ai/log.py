@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import decode, first_line, is_there, time
-from promptlab.ingest.foreign.identity import Occurrences
+from promptlab.ingest.foreign.identity import Occurrences, OwnIds
 from promptlab.ingest.foreign.inspect_ai.samples import (
     context_of,
     expected_of,
@@ -18,14 +17,10 @@ from promptlab.ingest.foreign.inspect_ai.samples import (
     write_round,
 )
 from promptlab.ingest.foreign.inspect_ai.structs import Generation, Log, Plan, Sample
-from promptlab.ingest.foreign.inspect_ai.totals import (
-    group_keys,
-    group_tag,
-    write_totals,
-)
+from promptlab.ingest.foreign.inspect_ai.totals import group_keys, write_totals
 from promptlab.ingest.foreign.records import Record
 from promptlab.ingest.foreign.settings import env_of
-from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.foreign.writing import TaskWriter, category_tag
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -37,7 +32,7 @@ _GRADED_SCORERS = frozenset(
         *("model_graded_qa", "model_graded_fact"),
     }
 )
-"""Inspect's own: their numbers lie on the scale 0 to 1."""
+"""Inspect's own: their numbers are on the scale 0 to 1."""
 
 
 class LogReading:
@@ -71,15 +66,19 @@ class LogReading:
         case = task.known(case_id)
         if case is None:
             self._known[case_id] = sample.id
+            about: Any = None
+            if is_there(sample.metadata):
+                about = decode(sample.metadata, Any)
             case = task.case(
                 case_id,
                 context_of(sample),
                 golden=expected_of(sample),
                 golden_id="target",
-                tags=self._groups(sample) if self._group_keys else (),
+                tags=self._groups(about),
+                categories=about,
                 place=self._places.setdefault(case_id, len(self._places)),
             )
-        # an epoch that stands twice is another round, and not the same
+        # an epoch that occurs twice is another round, and not the same
         again = self._seen.next(case_id, str(sample.epoch))
         name = sample.epoch if again == 1 else f"{sample.epoch}~{again}"
         answer = write_round(sample, case, name, self._log.eval.model)
@@ -100,6 +99,7 @@ class LogReading:
         """Task, dimensions and totals, and what is to be said of the whole run."""
         log, task = self._log, self._task
         self._describe()
+        self._write_judges()
         task.grade()
         write_totals(log, task)
         if log.status not in (None, "success"):
@@ -112,7 +112,7 @@ class LogReading:
         return (*task.written(), *self._ids.problems())
 
     def _is_share(self, name: str) -> bool:
-        """Whether values lie on the scale 0 to 1 where they seem to.
+        """Return whether values that seem to be on the scale 0 to 1 are.
 
         Letters do; so do numbers that Inspect takes an accuracy of, and those of its
         own scorers.
@@ -141,16 +141,18 @@ class LogReading:
         arguments: Any = {}
         if is_there(about.task_args):
             arguments = decode(about.task_args, Any)
+        passed = arguments  # logs before 0.3.100 do not say which were passed
+        if is_there(about.task_args_passed):
+            passed = decode(about.task_args_passed, Any)
         self._task.describe(
             about.task,
             prompt_version=None if version is None else str(version),
             model=about.model,
             created_at=time(about.created),
             run_id=about.eval_set_id or about.run_id,
-            provider=_provider(about.model, arguments),
+            provider=_provider(about.model, passed),
             settings=_settings(about.model_generate_config),
             judge=about.model_roles,
-            primary_metric=next(iter(self._task.dimensions), None),
             commit_sha=about.revision.commit if about.revision else None,
             tool_version=str((about.packages or {}).get("inspect_ai") or "") or None,
             env=env_of(arguments),
@@ -163,12 +165,28 @@ class LogReading:
             ),
         )
 
-    def _groups(self, sample: Sample) -> list[str]:
-        """The groups that the log counts a sample in, as tags."""
-        about: Any = decode(sample.metadata, Any) if is_there(sample.metadata) else None
+    def _groups(self, about: Any) -> list[str]:
+        """Return the groups that the log counts a sample in, as tags."""
         if not isinstance(about, dict):
             return []
-        return [group_tag(k, about[k]) for k in self._group_keys if k in about]
+        return [category_tag((k, about[k])) for k in self._group_keys if k in about]
+
+    def _write_judges(self) -> None:
+        """Write the models that graded; a scorer without one asks the grader role."""
+        about = self._log.eval
+        roles = about.model_roles if isinstance(about.model_roles, dict) else {}
+        grader = roles.get("grader")
+        for scorer in about.scorers or []:
+            options = scorer.options if isinstance(scorer.options, dict) else {}
+            model = options.get("model") or grader
+            if isinstance(model, dict):
+                model = model.get("model")
+            name = scorer.name or ""
+            if not name.startswith("model_graded") and not options.get("model"):
+                continue
+            asked = (options.get(key) for key in ("template", "instructions"))
+            rubric = "\n".join(each for each in asked if isinstance(each, str))
+            self._task.judge(name, str(model or about.model), rubric)
 
     def _case_id(self, sample: Sample) -> str:
         case_id = str(sample.id) if str(sample.id).strip() else "(blank)"
@@ -187,7 +205,7 @@ def _provider(model: str, arguments: Any) -> str:
 
 
 def _settings(config: Generation | None) -> dict[str, Any]:
-    """How the model was called, without its prompt."""
+    """Return the settings of the model, without its prompt."""
     said = msgspec.structs.asdict(config) if config else {}
     return {
         key: value

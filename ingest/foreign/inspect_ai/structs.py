@@ -1,4 +1,4 @@
-"""What Inspect writes, as far as it is read; events and messages are passed over."""
+"""The parts of Inspect's files that are read; events and messages are skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptlab.ingest.foreign.documents import ABSENT
 
 
 class Dataset(Struct):
-    """What the samples come from."""
+    """The dataset of the samples."""
 
     name: str | None = None
     samples: int | None = None
@@ -18,7 +18,7 @@ class Dataset(Struct):
 
 
 class Config(Struct):
-    """How the run was made."""
+    """The configuration of the run."""
 
     epochs: int | None = None
     epochs_reducer: list[str] | None = None
@@ -30,10 +30,11 @@ class Scorer(Struct):
 
     name: str | None = None
     metrics: Any = None
+    options: Any = None
 
 
 class Generation(Struct):
-    """How the model was called."""
+    """The settings of the model."""
 
     system_message: str | None = None
     temperature: float | None = None
@@ -51,7 +52,7 @@ class Step(Struct):
 
 
 class Plan(Struct):
-    """What was done with each sample."""
+    """The plan: the steps for each sample."""
 
     steps: list[Step] = []
     config: Generation | None = None
@@ -64,7 +65,7 @@ class Revision(Struct):
 
 
 class Eval(Struct, omit_defaults=True):
-    """What was run."""
+    """The evaluation that was run."""
 
     task: str
     model: str
@@ -75,6 +76,7 @@ class Eval(Struct, omit_defaults=True):
     task_version: Any = None
     created: str | None = None
     task_args: Raw = ABSENT
+    task_args_passed: Raw = ABSENT
     dataset: Dataset | None = None
     config: Config | None = None
     packages: dict[str, Any] | None = None
@@ -106,7 +108,7 @@ class ScoreResult(Struct):
 
 
 class Results(Struct):
-    """What the run came to."""
+    """The results of the run."""
 
     total_samples: int | None = None
     completed_samples: int | None = None
@@ -114,7 +116,7 @@ class Results(Struct):
 
 
 class Failure(Struct):
-    """Why a run or a sample broke."""
+    """The error that stopped a run or a sample."""
 
     message: str | None = None
 
@@ -145,7 +147,7 @@ class Choice(Struct):
 
 
 class Output(Struct):
-    """What the model gave."""
+    """The output of the model."""
 
     completion: str | None = None
     choices: list[Choice] | None = None
@@ -160,7 +162,7 @@ class Usage(Struct):
 
 
 class Score(Struct):
-    """What one scorer said of one sample."""
+    """The score of one scorer for one sample."""
 
     value: Any = None
     answer: Any = None

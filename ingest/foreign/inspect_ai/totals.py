@@ -1,4 +1,4 @@
-"""What Inspect says of a whole run, and the rules it counts by."""
+"""Totals that Inspect reports for a run, and their rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from promptlab.ingest.foreign.grading import Dimensions
 from promptlab.ingest.foreign.inspect_ai.structs import Log, Metric, ScoreResult
 from promptlab.ingest.foreign.records import Rule
-from promptlab.ingest.foreign.writing import TaskWriter
+from promptlab.ingest.foreign.writing import TaskWriter, category_tag
 
 _RULES: dict[str, Rule] = {
     "accuracy": "mean_over_cases",
@@ -54,13 +54,8 @@ def group_keys(log: Log) -> Sequence[str]:
     return list(dict.fromkeys(key for key in found if isinstance(key, str)))
 
 
-def group_tag(key: str, value: object) -> str:
-    """The tag of the cases of a group."""
-    return f"{key}:{value}"
-
-
 def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
-    """How a metric is counted, and the tag of the cases that it is over.
+    """Return the rule of a metric, and the tag of its cases.
 
     Of two that are called the same, Inspect numbers the key and not the name.
     """
@@ -74,7 +69,7 @@ def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
     if rule == "own_formula":
         return rule, None
     if name != params.get("all_label", "all"):
-        return rule, group_tag(str(params.get("group_key")), name)
+        return rule, category_tag((str(params.get("group_key")), name))
     return (rule if params.get("all", "samples") == "samples" else "own_formula"), None
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds, Unjudged
 from promptlab.ingest.foreign.documents import (
     decode,
     first_line,
@@ -21,7 +20,13 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import Occurrences, SameRun, content_id
+from promptlab.ingest.foreign.identity import (
+    Occurrences,
+    OwnIds,
+    SameRun,
+    Unjudged,
+    content_id,
+)
 from promptlab.ingest.foreign.promptfoo.rows import (
     Place,
     checks_of,
@@ -36,7 +41,14 @@ from promptlab.ingest.foreign.promptfoo.structs import (
     Row,
     TestCase,
 )
-from promptlab.ingest.foreign.records import Check, Direction, Record, Score, Status
+from promptlab.ingest.foreign.records import (
+    Baseline,
+    Check,
+    Direction,
+    Record,
+    Score,
+    Status,
+)
 from promptlab.ingest.foreign.writing import TaskWriter
 from promptlab.ingest.reading.problems import Problem
 
@@ -49,7 +61,7 @@ ROW_SCORE = "score"
 
 @dataclass(frozen=True)
 class RunHead:
-    """What a file says of all its columns."""
+    """The parts of a file that all its columns share."""
 
     run_id: str | None
     title: str
@@ -57,6 +69,8 @@ class RunHead:
     version: str | None
     prompts: Sequence[Prompt]
     written_at: datetime | None = None
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings of each provider, by its label or id."""
 
     @classmethod
     def of(cls, export: Export | None, source: Source) -> RunHead:
@@ -78,6 +92,7 @@ class RunHead:
             about.promptfooVersion if about else None,
             decode(source.redact(text(prompts).encode()), list[HeadPrompt]),
             time(about.exportedAt) if about else None,
+            _settings(export.config.providers, source) if export.config else {},
         )
 
 
@@ -114,6 +129,11 @@ class Columns:
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
         self._unjudged = Unjudged("success")
+        self._judges: dict[str, tuple[set[str], set[str]]] = {}
+        """Assertion → the models that judge it, and the rubrics."""
+        self._prompt_vars: dict[str, set[str]] = {}
+        """Variable of the prompt → its texts."""
+        self._templates = " ".join(map(_slots, head.prompts))
         self._run_id = head.run_id
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
@@ -128,7 +148,20 @@ class Columns:
         occurrence = 1 if repeat is None else (count - 1) // repeat + 1
         case_id = self._seen.named(test.id, occurrence)
         if case_id not in task.n_rounds:
-            task.case(case_id, test.context, tags=test.tags)
+            task.case(
+                case_id,
+                test.context,
+                tags=test.tags,
+                categories=test.metadata,
+                expectation_hash=test.expectation_hash,
+            )
+            if test.expected is not None:
+                note = text({"variables": test.expected})
+                task.write(
+                    Baseline(
+                        task.task_id, case_id, "expected", 0, note, type="manual_note"
+                    )
+                )
             yield from task.written()
         task.n_rounds[case_id] = n = task.n_rounds[case_id] + 1
         place = (task.task_id, case_id, f"{case_id}-{n}")
@@ -159,14 +192,20 @@ class Columns:
                 prompt_name=_name(prompt),
                 prompt_position=in_order.index(text(prompt.raw)),
                 model=column.provider,
-                primary_metric=ROW_SCORE,
+                settings=self._head.settings.get(column.provider),
                 created_at=self._head.created_at,
                 run_id=self._run_id,
                 run_hash=f"{self._same_run.hash()}/{column.index}",
                 written_at=self._head.written_at,
                 tool_version=self._head.version,
-                extras=prompts.about(prompt.raw, prompt_id=prompt.id),
+                extras=prompts.about(self._filled(prompt.raw), prompt_id=prompt.id),
             )
+            for name, (models, rubrics) in self._judges.items():
+                task.judge(
+                    name,
+                    ", ".join(sorted(models)),
+                    next(iter(rubrics)) if len(rubrics) == 1 else None,
+                )
             # the row's score is made of the named ones: it alone counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
@@ -205,16 +244,36 @@ class Columns:
         written = b"\n".join((bytes(row.testCase), bytes(row.vars)))
         key = hashlib.blake2b(written, digest_size=16).digest()
         if key not in self._tests:
-            test = _Test.of(row)
+            test = _Test.of(row, self._templates, self._source.prompt_vars)
+            for name, model, rubric in test.judges:
+                models, rubrics = self._judges.setdefault(name, (set(), set()))
+                models.update([model] if model else [])
+                rubrics.add(rubric)
+            for variable, value in test.prompt_vars.items():
+                self._prompt_vars.setdefault(variable, set()).add(value)
             # of two tests with one id the second goes by its content
             if self._of_id.setdefault(test.id, test.content) != test.content:
                 test = replace(test, id=test.content)
             self._tests[key] = test
         return self._tests[key]
 
+    def _filled(self, template: Any) -> Any:
+        """Return a prompt with the variables that are a part of it.
+
+        One that has several values in a run stays a variable.
+        """
+        if not isinstance(template, str):
+            return template
+        for name, values in self._prompt_vars.items():
+            if len(values) == 1:
+                value = next(iter(values))
+                slot = re.compile(r"\{\{\s*" + re.escape(name) + r"\s*\}\}")
+                template = slot.sub(lambda _: value, template)  # noqa: B023
+        return template
+
 
 def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
-    """What was answered, and how it was judged."""
+    """Write the answer and its judgement."""
     yield status
     yield row.score
     yield text(row.response.output if row.response else None)
@@ -234,7 +293,7 @@ def _scores(
         metric = each.assertion.metric if each and each.assertion else None
         if isinstance(metric, str):
             named[metric] = named.get(metric, 0) + 1
-    # what nobody judged has 1, what a broken judge should have judged 0: kept as
+    # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
     unscored = {each.name for each in checks if each.passed is None}
     unscored -= {each.name for each in checks if each.passed is not None}
@@ -262,18 +321,39 @@ class _Test:
     id: str
     """Its author's, else its content."""
     content: str
-    """An id made of what is asked; what is asserted is no part of it."""
+    """An id made of what is asked; what is asserted is not a part of it."""
     context: msgspec.Raw
+    expected: Mapping[str, Any] | None
+    """Variables that only assertions read; ``None``: there are none."""
+    expectation_hash: str | None
     tags: Sequence[str]
+    metadata: Mapping[str, Any]
     repeat: int | None
+    judges: Sequence[tuple[str, str | None, str]]
+    """Assertion, model and rubric of each assertion that a model judges."""
+    prompt_vars: Mapping[str, str]
 
     @classmethod
-    def of(cls, row: Row) -> _Test:
+    def of(cls, row: Row, templates: str, prompt_vars: Sequence[str]) -> _Test:
+        """Read the test of a row.
+
+        Args:
+            row: Any row of the test.
+            templates: The prompts of the run, with their variables.
+            prompt_vars: Variables that are a part of the prompt.
+        """
         test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
         given = test.vars
         if given is None:
             given = decode(row.vars, dict[str, Any]) if is_there(row.vars) else {}
-        asked = {k: v for k, v in (given or {}).items() if k != "_conversation"}
+        asserts = test.asserts if isinstance(test.asserts, list) else []
+        asked = {
+            key: value
+            for key, value in (given or {}).items()
+            if key != "_conversation" and key not in prompt_vars
+        }
+        expected = _expected(asked, text(asserts), templates)
+        asked = {key: value for key, value in asked.items() if key not in expected}
         described = test.description or row.description
         texts = [value for value in asked.values() if isinstance(value, str)]
         content = content_id([asked, described], described or next(iter(texts), None))
@@ -282,15 +362,115 @@ class _Test:
         tags = metadata.get("tags", test.tags)
         options = test.options if isinstance(test.options, dict) else {}
         repeat = options.get("repeat")
+        asserted = text([asserts, test.threshold, expected])
         return cls(
-            _own_id(test.id, metadata.get("id"), asked.get("id")) or content,
-            content,
-            _json({key: value for key, value in context.items() if value is not None}),
-            [tag for tag in tags if isinstance(tag, str)]
+            id=_own_id(test.id, metadata.get("id"), asked.get("id")) or content,
+            content=content,
+            context=_json(
+                {key: value for key, value in context.items() if value is not None}
+            ),
+            expected=expected or None,
+            expectation_hash=hashlib.blake2b(
+                asserted.encode(), digest_size=16
+            ).hexdigest()
+            if asserts
+            else None,
+            tags=[tag for tag in tags if isinstance(tag, str)]
             if isinstance(tags, list)
             else [],
-            repeat if isinstance(repeat, int) and repeat > 0 else None,
+            metadata={key: each for key, each in metadata.items() if key != "id"},
+            repeat=repeat if isinstance(repeat, int) and repeat > 0 else None,
+            judges=list(_judges(asserts, options)),
+            prompt_vars={
+                key: value if isinstance(value, str) else text(value)
+                for key, value in (given or {}).items()
+                if key in prompt_vars
+            },
         )
+
+
+def _slots(prompt: Prompt) -> str:
+    """Return what a prompt says of variables; of a function its whole source."""
+    raw = prompt.raw if isinstance(prompt.raw, str) else text(prompt.raw)
+    return " ".join(re.findall(r"\{[{%].*?[%}]\}", raw, re.DOTALL)) or raw
+
+
+_MODEL_GRADED = re.compile(
+    r"(not-)?(llm-rubric|model-graded-\w+|factuality|g-eval|answer-relevance"
+    r"|context-\w+|conversation-relevance|select-best|search-rubric|agent-rubric"
+    r"|similar\b.*|classifier|moderation|pi)"
+)
+"""Types of assertions that a model judges."""
+
+
+def _judges(
+    asserts: Sequence[Any], options: Mapping[str, Any]
+) -> Iterator[tuple[str, str | None, str]]:
+    """Yield name, model and rubric of each assertion that a model judges."""
+    for each in asserts:
+        if not isinstance(each, dict):
+            continue
+        if isinstance(each.get("assert"), list):
+            yield from _judges(each["assert"], options)
+        kind, metric = str(each.get("type")), each.get("metric")
+        if not _MODEL_GRADED.fullmatch(kind):
+            continue
+        model = each.get("provider", options.get("provider"))
+        if isinstance(model, dict):
+            model = model.get("label") or model.get("id")
+        asked = (
+            each.get("rubricPrompt", options.get("rubricPrompt")),
+            each.get("value"),
+        )
+        yield (
+            metric if isinstance(metric, str) and metric else kind,
+            model if isinstance(model, str) else None,
+            "\n".join(
+                value if isinstance(value, str) else text(value)
+                for value in asked
+                if value is not None
+            ),
+        )
+
+
+def _expected(
+    asked: Mapping[str, Any], asserted: str, templates: str
+) -> dict[str, Any]:
+    """Return the variables that assertions read and no prompt of the run does.
+
+    None where this would leave nothing that is asked, or where the prompts are not
+    known.
+    """
+    found = {
+        key: value
+        for key, value in asked.items()
+        if key != "id"
+        and templates
+        and re.search(rf"\b{re.escape(key)}\b", asserted)
+        and not re.search(rf"\b{re.escape(key)}\b", templates)
+    }
+    return found if asked.keys() - found.keys() - {"id"} else {}
+
+
+_CREDENTIALS = re.compile(r"key|token$|secret|password|auth|header", re.IGNORECASE)
+
+
+def _settings(providers: msgspec.Raw, source: Source) -> dict[str, dict[str, Any]]:
+    """Return how each provider was called, without anything that may be a secret."""
+    if not is_there(providers):
+        return {}
+    listed = decode(source.redact(bytes(providers)), Any)
+    return {
+        name: {
+            key: value
+            for key, value in config.items()
+            if isinstance(value, str | int | float) and not _CREDENTIALS.search(key)
+        }
+        for each in (listed if isinstance(listed, list) else [])
+        if isinstance(each, dict)
+        and isinstance(config := each.get("config"), dict)
+        and isinstance(name := each.get("label") or each.get("id"), str)
+    }
 
 
 def _json(value: Any) -> msgspec.Raw:
@@ -331,4 +511,6 @@ def _name(prompt: Prompt) -> str | None:
     if isinstance(raw, str) and raw and label.endswith(raw):
         label = label.removesuffix(raw).rstrip().removesuffix(":")
         label = re.split(r"[\\/]", label)[-1]
+        # of `label: file` the label, which the author chose
+        label = re.sub(r"(?<=\S): [^\s/\\]+\.\w{1,5}$", "", label)
     return first_line(label) or None

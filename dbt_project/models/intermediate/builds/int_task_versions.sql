@@ -1,10 +1,21 @@
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+titles as (select * from {{ ref('int_titles') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 pipelines as (select * from {{ ref('stg_pipelines__pipelines') }}),
 scores as (select * from {{ ref('stg_scores__scores') }}),
+prices as (select * from {{ ref('int_task_prices') }}),
+
+-- a renamed variant may be one of any task
+renames as (
+
+    select {{ joined("setting_name || ' ' || setting_value", "','", 'setting_name') }} as variants
+    from {{ ref('stg_builds__settings') }}
+    where setting = 'variant'
+
+),
 
 loads_of_scores as (
 
@@ -23,21 +34,29 @@ versions as (
 
     select
         tasks.task_id,
-        tasks.title,
+        titles.title,
         md5(concat_ws(
             ' ',
             tasks.load_id,
             coalesce(testsets.load_id, 0),
             coalesce(pipelines.load_id, 0),
             coalesce(loads_of_scores.load_ids, '-'),
-            resolved.testset_source
+            resolved.testset_source,
+            titles.title,
+            coalesce(titles.configured_primary, '-'),
+            coalesce(cast(prices.input_price as string), '-'),
+            coalesce(cast(prices.output_price as string), '-'),
+            renames.variants
         )) as fingerprint
 
     from tasks
     inner join resolved using (task_id)
+    inner join titles using (task_id)
     left join testsets on resolved.testset_id = testsets.testset_id
     left join pipelines on resolved.pipeline_id = pipelines.pipeline_id
     left join loads_of_scores using (task_id)
+    left join prices using (task_id)
+    cross join renames
 
 )
 

@@ -67,6 +67,7 @@ parts as (
         cases.case_id,
         contexts.inputs_hash,
         test_cases.content_hash as expectations_hash,
+        cases.expectation_hash as assertions_hash,
         references_joined.references_hash
 
     from cases

@@ -62,7 +62,11 @@ paired as (
         end as content_reason,
 
         ---------- booleans
-        present_in = 'both' and content_reason is null as is_comparable
+        present_in = 'both' and content_reason is null as is_comparable,
+        -- a tool judged both, each by its own assertions: both verdicts count
+        present_in = 'both'
+        and coalesce(of_baselines.assertions_hash, '')
+        <> coalesce(of_candidates.assertions_hash, '') as has_other_assertions
 
     from of_candidates
     full outer join of_baselines using (baseline_task_id, candidate_task_id, case_id)

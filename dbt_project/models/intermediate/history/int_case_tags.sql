@@ -17,6 +17,59 @@ given as (
 
 ),
 
+-- the keys of a case's metadata, and their texts
+keys as (
+
+    select
+        task_id,
+        case_id,
+        categories,
+        {{ unnested(json_object_keys('categories')) }} as category
+
+    from cases
+    where categories is not null
+
+),
+
+categories as (
+
+    select
+        task_id,
+        case_id,
+        category,
+        {{ json_as_text(json_member('categories', 'category')) }} as value
+
+    from keys
+
+),
+
+-- a key with a text for nearly every case says nothing of groups
+few_texts as (
+
+    select
+        task_id,
+        category
+
+    from categories
+    group by task_id, category
+    having
+        count(distinct value) between 2 and 20
+        and count(*) >= 2 * count(distinct value)
+
+),
+
+of_metadata as (
+
+    select
+        categories.task_id,
+        categories.case_id,
+        categories.category || ':' || categories.value as tag
+
+    from categories
+    inner join few_texts using (task_id, category)
+
+),
+
 of_testset as (
 
     select
@@ -34,6 +87,10 @@ of_testset as (
 tags as (
 
     select * from given
+
+    union
+
+    select * from of_metadata
 
     union
 

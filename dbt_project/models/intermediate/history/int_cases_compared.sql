@@ -108,6 +108,7 @@ compared as (
 
         ---------- booleans
         is_comparable,
+        has_other_assertions,
         coalesce(
             is_comparable and baseline_must_have_pass and not candidate_must_have_pass, false
         ) as must_have_lost,

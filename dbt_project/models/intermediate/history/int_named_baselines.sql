@@ -2,7 +2,19 @@
 
 with
 
-settings as (select * from {{ ref('stg_tasks__named_baselines') }}),
+names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
+settings as (
+
+    select
+        named.testset_id,
+        named.task_id,
+        named.set_at,
+        coalesce(names.setting_value, named.title) as title
+
+    from {{ ref('stg_tasks__named_baselines') }} as named
+    left join names on named.title = names.setting_name
+
+),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
 variants as (select * from {{ ref('int_task_variants') }}),
 

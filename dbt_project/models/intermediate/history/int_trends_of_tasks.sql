@@ -4,80 +4,7 @@ with
 
 results as (select * from {{ ref('int_task_results') }}),
 rounds as (select * from {{ ref('int_round_results') }}),
-dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
-round_scores as (select * from {{ ref('int_round_scores') }}),
 measures as (select * from {{ ref('trend_measures') }} where subject_kind = 'task'),
-tasks as (
-    select * from {{ ref('stg_tasks__tasks') }}
-    where {{ in_this_build() }} and source_kind not in ('analysis', 'results')
-),
-reported_rounds as (
-    select * from {{ ref('stg_tasks__rounds') }}
-    where task_id in (select tasks.task_id from tasks)
-),
-
--- of several cost dimensions the first
-cost_dimensions as (
-
-    select
-        task_id,
-        min_by(dimension_id, dimension_position) as dimension_id
-
-    from dimensions
-    where scorer = 'cost'
-    group by task_id
-
-),
-
-scored_costs as (
-
-    select
-        round_scores.task_id,
-        avg(round_scores.metric) as cost_mean,
-        sum(round_scores.metric) as cost_total,
-        count(round_scores.metric) as n_costs
-
-    from round_scores
-    inner join cost_dimensions using (task_id, dimension_id)
-    group by round_scores.task_id
-
-),
-
--- what a tool says of its rounds; a cached answer repeats the cost of the first
-reported_costs as (
-
-    select
-        task_id,
-        avg(cost) as cost_mean,
-        sum(cost) as cost_total,
-        count(cost) as n_costs
-
-    from (
-        select
-            task_id,
-            case
-                when coalesce(is_cached, false) then 0e0
-                else {{ json_number('metadata', 'cost') }}
-            end as cost
-
-        from reported_rounds
-        where {{ json_number('metadata', 'cost') }} is not null
-    ) as costed
-    group by task_id
-
-),
-
-costs as (
-
-    select * from scored_costs
-
-    union all
-
-    select * from reported_costs
-    where task_id not in (select scored_costs.task_id from scored_costs)
-
-),
-
 -- an answer that never came has no time and no length
 answered as (
 
@@ -103,7 +30,10 @@ counted as (
         task_id,
         count(*) filter (where status = 'error') as n_errors,
         sum(cast(input_tokens as double) + output_tokens) as tokens_total,
-        count(cast(input_tokens as double) + output_tokens) as n_tokens
+        count(cast(input_tokens as double) + output_tokens) as n_tokens,
+        avg(cost) as cost_mean,
+        sum(cost) as cost_total,
+        count(cost) as n_costs
 
     from rounds
     group by task_id
@@ -125,14 +55,13 @@ wide as (
         answered.n_inputs,
         answered.output_tokens_mean,
         answered.n_outputs,
-        costs.cost_mean,
-        costs.cost_total,
-        costs.n_costs
+        counted.cost_mean,
+        counted.cost_total,
+        counted.n_costs
 
     from results
     left join counted using (task_id)
     left join answered using (task_id)
-    left join costs using (task_id)
 
 ),
 
@@ -159,6 +88,7 @@ numbers as (
             when 'tokens_total' then wide.tokens_total
             when 'cost_mean' then wide.cost_mean
             when 'cost_total' then wide.cost_total
+            when 'cost_per_pass' then wide.cost_total / nullif(wide.n_pass, 0)
         end as value,
         case
             when measures.measure = 'overall_score' then wide.ci_low
@@ -182,6 +112,7 @@ numbers as (
             when 'tokens_total' then wide.n_tokens
             when 'cost_mean' then wide.n_costs
             when 'cost_total' then wide.n_costs
+            when 'cost_per_pass' then wide.n_pass
         end as n
 
     from wide

@@ -106,6 +106,7 @@ prepared as (
         ---------- booleans
         error_code is not null as is_error,
         reported_must_have_pass,
+        is_cached,
 
         ---------- timestamps
         executed_at,

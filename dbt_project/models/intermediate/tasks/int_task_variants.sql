@@ -3,14 +3,16 @@
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+titles as (select * from {{ ref('int_titles') }}),
 prompts as (select * from {{ ref('int_task_prompts') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
+renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
 
 described as (
 
     select
         tasks.task_id,
-        tasks.title,
+        titles.title,
         tasks.variant as given_variant,
         tasks.provider,
         tasks.prompt_name,
@@ -27,6 +29,7 @@ described as (
         tasks.created_at
 
     from tasks
+    inner join titles using (task_id)
     left join prompts using (task_id)
     left join partial using (task_id)
 
@@ -91,17 +94,28 @@ named as (
 
 ),
 
+renamed as (
+
+    select
+        named.*,
+        coalesce(renames.setting_value, named.plain_name) as known_name
+
+    from named
+    left join renames on named.plain_name = renames.setting_name
+
+),
+
 -- of two with one name in one run the one whose text was known before keeps it
 numbered as (
 
     select
         *,
         row_number() over (
-            partition by title, run_id, plain_name
+            partition by title, run_id, known_name
             order by first_run_number, prompt_position nulls last, task_id
         ) as occurrence
 
-    from named
+    from renamed
 
 ),
 
@@ -117,8 +131,8 @@ variants as (
         ---------- strings
         title,
         case
-            when occurrence = 1 then plain_name
-            else plain_name || ' (' || cast(occurrence as string) || ')'
+            when occurrence = 1 then known_name
+            else known_name || ' (' || cast(occurrence as string) || ')'
         end as variant,
         provider,
         prompt_name,

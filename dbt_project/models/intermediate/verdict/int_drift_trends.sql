@@ -25,11 +25,8 @@ pairs as (
         count(*) filter (where later.value < earlier.value) as n_falls
 
     from runs as later
-    inner join runs as earlier
-        on
-            later.task_id = earlier.task_id
-            and later.measure = earlier.measure
-            and later.run_number > earlier.run_number
+    inner join runs as earlier using (task_id, measure)
+    where later.run_number > earlier.run_number
     group by later.task_id, later.measure
 
 ),
@@ -107,7 +104,11 @@ summed as (
         (1 + n_rises) / 59e0 + sum(
             size * sin((1 + n_rises) * half_angle) / sin(half_angle)
             * cos(n_falls * half_angle)
-        ) / 59e0 as p_decline
+        ) / 59e0 as p_decline,
+        (1 + n_falls) / 59e0 + sum(
+            size * sin((1 + n_falls) * half_angle) / sin(half_angle)
+            * cos(n_rises * half_angle)
+        ) / 59e0 as p_rise
 
     from sized
     group by task_id, measure, n_runs, n_rises, n_falls
@@ -141,6 +142,7 @@ trends as (
         summed.n_rises,
         summed.n_falls,
         {{ rounded('least(1e0, greatest(0e0, summed.p_decline))', 9) }} as p_decline,
+        {{ rounded('least(1e0, greatest(0e0, summed.p_rise))', 9) }} as p_rise,
         ends.value
 
     from summed

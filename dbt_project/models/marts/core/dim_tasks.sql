@@ -6,6 +6,8 @@ tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 variants as (select * from {{ ref('int_task_variants') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
+contents as (select * from {{ ref('int_task_contents') }}),
+primaries as (select * from {{ ref('int_primary_metrics') }}),
 
 final as (
 
@@ -18,10 +20,13 @@ final as (
         resolved.testset_id,
         resolved.pipeline_id,
         variants.prompt_hash,
+        contents.settings_hash,
+        contents.judge_hash,
+        contents.expectation_hash,
 
         ---------- strings
         tasks.source_kind,
-        tasks.title,
+        variants.title,
         variants.variant,
         tasks.prompt_version,
         tasks.prompt_name,
@@ -34,7 +39,7 @@ final as (
         tasks.base_branch,
         tasks.commit_sha,
         resolved.testset_source,
-        tasks.primary_metric,
+        primaries.primary_metric,
 
         ---------- numerics
         variants.run_number,
@@ -57,6 +62,8 @@ final as (
     from tasks
     inner join resolved using (task_id)
     inner join variants using (task_id)
+    left join contents using (task_id)
+    left join primaries using (task_id)
     left join partial using (task_id)
 
 )

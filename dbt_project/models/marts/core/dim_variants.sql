@@ -32,6 +32,7 @@ final as (
         ---------- ids
         max(case when recency = 1 then task_id end) as newest_task_id,
         max(case when recency = 1 then prompt_hash end) as newest_prompt_hash,
+        max(case when recency = 1 then settings_hash end) as settings_hash,
 
         ---------- strings
         title,

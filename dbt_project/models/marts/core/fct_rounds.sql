@@ -24,10 +24,12 @@ final as (
         results.latency_ms,
         results.input_tokens,
         results.output_tokens,
+        results.cost,
 
         ---------- booleans
         results.must_have_pass,
         results.reported_must_have_pass,
+        rounds.is_cached,
 
         ---------- timestamps
         rounds.executed_at,

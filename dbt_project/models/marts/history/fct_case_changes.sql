@@ -42,6 +42,7 @@ final as (
 
         ---------- booleans
         cases.is_comparable,
+        cases.has_other_assertions,
         cases.must_have_lost,
         cases.must_have_gained
 

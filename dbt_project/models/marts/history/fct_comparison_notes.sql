@@ -11,6 +11,7 @@ dimensions as (
 unscored_cases as (select * from {{ ref('int_cases_compared') }} where reason like 'no%'),
 kinds as (select * from {{ ref('comparison_notes') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
+contents as (select * from {{ ref('int_task_contents') }}),
 
 unscored as (
 
@@ -30,6 +31,8 @@ described as (
         pairs.*,
         unscored.n_unscored,
         task_pairs.is_baseline_changed,
+        coalesce(contents_before.settings_hash, '') <> coalesce(contents_now.settings_hash, '')
+            as has_other_settings,
         of_baselines.n_rows_held as baseline_rows_held,
         of_baselines.n_rows_claimed as baseline_rows_claimed,
         of_candidates.n_rows_held as candidate_rows_held,
@@ -37,6 +40,9 @@ described as (
 
     from pairs
     inner join task_pairs using (baseline_task_id, candidate_task_id)
+    inner join contents as contents_before
+        on pairs.baseline_task_id = contents_before.task_id
+    inner join contents as contents_now on pairs.candidate_task_id = contents_now.task_id
     left join unscored using (baseline_task_id, candidate_task_id)
     left join partial as of_baselines on pairs.baseline_task_id = of_baselines.task_id
     left join partial as of_candidates on pairs.candidate_task_id = of_candidates.task_id
@@ -59,6 +65,7 @@ of_pairs as (
             when 'inputs_differ' then described.n_inputs_differ
             when 'expectations_differ' then described.n_expectations_differ
             when 'references_differ' then described.n_references_differ
+            when 'assertions_differ' then described.n_assertions_differ
             when 'unscored_cases' then described.n_unscored
             when 'cases_removed' then described.n_removed
             when 'cases_added' then described.n_added
@@ -70,6 +77,7 @@ of_pairs as (
             when 'testset_differs'
                 then (described.baseline_testset_id is distinct from described.candidate_testset_id)
             when 'weights_differ' then described.has_other_weights
+            when 'settings_differ' then described.has_other_settings
         end as is_due
 
     from described

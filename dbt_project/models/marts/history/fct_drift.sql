@@ -34,6 +34,8 @@ sides as (
         count(distinct cases.case_id) as n_cases,
         max(case when cases.run_number = steps.first_run then cases.run_task_id end)
             as step_task_id,
+        max(case when cases.run_number = 1 then cases.run_task_id end) as first_task_id,
+        {{ exact_mean('case when cases.run_number = 1 then cases.value end') }} as value_first,
         {{ exact_mean(
             'case when cases.run_number < steps.first_run then cases.value end'
         ) }} as value_before,
@@ -55,9 +57,11 @@ joined as (
         tasks.variant,
         sides.n_cases,
         sides.step_task_id,
+        sides.value_first,
         sides.value_before,
         sides.value_after,
         step_tasks.created_at as step_at,
+        first_tasks.created_at as first_at,
         -- as many tests as there are places for a step
         case when sides.p is not null then least(1e0, (trends.n_runs - 3) * sides.p) end as p_step,
         policy.false_alarm
@@ -66,6 +70,7 @@ joined as (
     inner join sides using (task_id, measure)
     inner join tasks on trends.task_id = tasks.task_id
     left join tasks as step_tasks on sides.step_task_id = step_tasks.task_id
+    left join tasks as first_tasks on sides.first_task_id = first_tasks.task_id
     cross join policy
 
 ),
@@ -88,7 +93,9 @@ final as (
         n_cases,
         {{ rounded('(n_rises - n_falls) / (n_runs * (n_runs - 1) / 2e0)') }} as tau,
         p_decline,
+        p_rise,
         {{ rounded('p_step', 9) }} as p_step,
+        {{ rounded('value_first') }} as value_first,
         {{ rounded('value') }} as value,
         {{ rounded('value_before') }} as value_before,
         {{ rounded('value_after') }} as value_after,
@@ -96,6 +103,7 @@ final as (
 
         ---------- booleans
         p_decline <= false_alarm as is_declining,
+        p_rise <= false_alarm as is_rising,
         coalesce(
             {{ rounded('p_step', 9) }} <= false_alarm
             and {{ rounded('value') }} < {{ rounded('value_before') }},
@@ -103,7 +111,8 @@ final as (
         ) as is_step,
 
         ---------- timestamps
-        step_at
+        step_at,
+        first_at
 
     from joined
 

@@ -25,7 +25,8 @@ counted as (
         count(*) filter (where status_change = 'newly_fixed') as n_newly_fixed,
         count(*) filter (where reason = 'inputs_differ') as n_inputs_differ,
         count(*) filter (where reason = 'expectations_differ') as n_expectations_differ,
-        count(*) filter (where reason = 'references_differ') as n_references_differ
+        count(*) filter (where reason = 'references_differ') as n_references_differ,
+        count(*) filter (where has_other_assertions) as n_assertions_differ
 
     from changes
     group by baseline_task_id, candidate_task_id
@@ -75,6 +76,7 @@ final as (
         coalesce(counted.n_inputs_differ, 0) as n_inputs_differ,
         coalesce(counted.n_expectations_differ, 0) as n_expectations_differ,
         coalesce(counted.n_references_differ, 0) as n_references_differ,
+        coalesce(counted.n_assertions_differ, 0) as n_assertions_differ,
 
         ---------- booleans
         coalesce(configs.has_other_weights, false) as has_other_weights,

@@ -9,6 +9,12 @@ dimensions as (select * from {{ ref('int_dimension_pairs') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
+judges as (
+    select * from {{ ref('stg_reported__judges') }}
+    where
+        task_id in (select pairs.baseline_task_id from pairs)
+        or task_id in (select pairs.candidate_task_id from pairs)
+),
 case_scores as (
     select * from {{ ref('int_case_scores') }}
     where
@@ -108,6 +114,35 @@ of_dimensions as (
 
 ),
 
+-- another model, or another rubric for all cases
+of_judges as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        'judge_changed' as gap,
+        of_candidates.judged_name as subject,
+        of_candidates.judged_name as name,
+        count(*) as n_before,
+        0 as n_now
+
+    from pairs
+    inner join judges as of_baselines on pairs.baseline_task_id = of_baselines.task_id
+    inner join judges as of_candidates
+        on
+            pairs.candidate_task_id = of_candidates.task_id
+            and of_baselines.judged_name = of_candidates.judged_name
+    inner join cases
+        on
+            pairs.baseline_task_id = cases.baseline_task_id
+            and pairs.candidate_task_id = cases.candidate_task_id
+    where
+        of_baselines.judge_model <> of_candidates.judge_model
+        or of_baselines.rubric <> of_candidates.rubric
+    group by pairs.baseline_task_id, pairs.candidate_task_id, of_candidates.judged_name
+
+),
+
 of_rounds as (
 
     select
@@ -178,6 +213,10 @@ gaps as (
 
     select * from of_dimensions
     where gap is not null
+
+    union all
+
+    select * from of_judges
 
     union all
 

@@ -15,17 +15,40 @@ renamed as (
         name,
         scoring_mode,
         direction,
+        match_rule,
+        compare,
+        reducer,
+        aggregation,
+        stability_of,
+        scorer_name,
+        bad_parameters,
+        target_problem,
+        target_warning,
 
         ---------- numerics
         position as dimension_position,
         weight,
+        k,
+        tolerance,
+        pass_score,
+        trim_share,
+        input_price_per_million,
+        output_price_per_million,
+        lower_limit,
+        upper_limit,
+        min_score,
+        max_score,
+        max_variance,
 
         ---------- booleans
         is_graded,
 
         ---------- json
         target,
-        parameters
+        parameters,
+        must,
+        must_not,
+        required_keys
 
     from source
 

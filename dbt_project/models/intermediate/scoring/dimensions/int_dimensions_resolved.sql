@@ -1,8 +1,7 @@
 with
 
 dimensions as (select * from {{ ref('int_dimensions_configured') }}),
-typed_parameters as (select * from {{ ref('int_dimension_parameters') }}),
-targets as (select * from {{ ref('int_dimension_targets') }}),
+configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 scorers as (select * from {{ ref('scorers') }}),
 
 -- what outside scores say they are for: a dimension, or a scorer that dimensions name
@@ -16,18 +15,59 @@ received as (
 
 ),
 
+-- what a dimension leaves out has a default; a default dimension has no row of its own
+typed as (
+
+    select
+        dimensions.*,
+        coalesce(configs.match_rule, 'exact') as match_rule,
+        coalesce(configs.compare, 'parsed') as compare,
+        coalesce(configs.reducer, 'mean') as reducer,
+        coalesce(configs.aggregation, 'mean') as aggregation,
+        configs.stability_of,
+        configs.scorer_name,
+        configs.bad_parameters,
+        configs.target_problem,
+        configs.target_warning,
+        coalesce(configs.tolerance, 0) as tolerance,
+        coalesce(configs.k, 1) as k,
+        coalesce(configs.trim_share, 0.1) as trim_share,
+        case
+            when dimensions.is_default
+                then {{ json_number('dimensions.parameters', 'pass_score') }}
+            else configs.pass_score
+        end as pass_score,
+        configs.input_price_per_million,
+        configs.output_price_per_million,
+        configs.lower_limit,
+        configs.upper_limit,
+        configs.min_score,
+        configs.max_score,
+        configs.max_variance,
+        configs.required_keys,
+        {{ texts_of('configs.must') }} as must,
+        {{ texts_of('configs.must_not') }} as must_not
+
+    from dimensions
+    left join configs
+        on
+            dimensions.task_id = configs.task_id
+            and dimensions.dimension_id = configs.dimension_id
+
+),
+
 joined as (
 
     select
 
         ---------- ids
-        dimensions.task_id,
-        dimensions.dimension_id,
+        typed.task_id,
+        typed.dimension_id,
 
         ---------- strings
-        dimensions.name,
-        dimensions.scoring_mode,
-        typed_parameters.scorer,
+        typed.name,
+        typed.scoring_mode,
+        typed.scorer,
         case
             when scorers.scorer is not null then 'built_in'
             when coalesce(own_scores.scores_from, named_scores.scores_from) is not null
@@ -37,88 +77,78 @@ joined as (
         coalesce(own_scores.scores_from, named_scores.scores_from) as scores_from,
         cast(scorers.scorer_version as string) as scorer_version,
         coalesce(scorers.unit, 'share') as unit,
-        typed_parameters.match_rule,
-        typed_parameters.compare,
-        typed_parameters.stability_of,
-        typed_parameters.scorer_name,
-        typed_parameters.reducer,
-        typed_parameters.aggregation,
-        targets.target_problem,
-        targets.target_warning,
-        concat_ws(
-            ', ',
-            typed_parameters.bad_parameters,
-            -- stability looks at another dimension, and not at one of its own kind
-            case
-                when
-                    typed_parameters.scorer = 'stability'
-                    and coalesce(referred.scorer, 'stability') = 'stability'
-                    then 'of = ' || coalesce(typed_parameters.stability_of, 'null')
-            end
-        ) as unusable_parameters,
+        typed.match_rule,
+        typed.compare,
+        typed.stability_of,
+        typed.scorer_name,
+        typed.reducer,
+        typed.aggregation,
+        -- a default dimension has no target, which only a share can do without
+        case
+            when typed.is_default and not coalesce(scorers.is_share, true) then 'target_missing'
+            else typed.target_problem
+        end as target_problem,
+        case
+            when typed.is_default and not coalesce(scorers.is_share, true) then 'target_missing'
+            else typed.target_warning
+        end as target_warning,
         case
             when scorer_kind = 'unknown' then 'unknown_scorer'
-            when unusable_parameters <> '' then 'invalid_parameters'
+            when typed.bad_parameters is not null then 'invalid_parameters'
         end as problem,
-        case when scorer_kind = 'unknown' then typed_parameters.scorer else unusable_parameters end
+        case when scorer_kind = 'unknown' then typed.scorer else typed.bad_parameters end
             as problem_detail,
 
         ---------- numerics
-        dimensions.dimension_position,
-        {{ rounded('dimensions.weight', 9) }} as weight_configured,
-        typed_parameters.tolerance,
-        typed_parameters.k,
-        typed_parameters.pass_score,
-        typed_parameters.trim_share,
-        typed_parameters.input_price_per_million,
-        typed_parameters.output_price_per_million,
-        targets.lower_limit,
-        targets.upper_limit,
-        targets.min_score,
-        targets.max_score,
-        targets.max_variance,
+        typed.dimension_position,
+        {{ rounded('typed.weight', 9) }} as weight_configured,
+        typed.tolerance,
+        typed.k,
+        typed.pass_score,
+        typed.trim_share,
+        typed.input_price_per_million,
+        typed.output_price_per_million,
+        typed.lower_limit,
+        typed.upper_limit,
+        typed.min_score,
+        typed.max_score,
+        typed.max_variance,
 
         ---------- booleans
-        dimensions.is_default,
+        typed.is_default,
         coalesce(scorers.is_share, true) as is_share,
         -- whether its scores come from outside SQL
         scorer_kind = 'outside'
-        or typed_parameters.scorer = 'judge'
-        or typed_parameters.scorer = 'accuracy'
-        and typed_parameters.match_rule = 'semantic' as is_judged,
+        or typed.scorer = 'judge'
+        or typed.scorer = 'accuracy'
+        and typed.match_rule = 'semantic' as is_judged,
         -- whether its rounds pass or fail, beside their score
-        typed_parameters.pass_score is not null
+        typed.pass_score is not null
         or coalesce(scorers.has_verdict, false)
-        and (typed_parameters.scorer <> 'accuracy' or typed_parameters.match_rule in (
+        and (typed.scorer <> 'accuracy' or typed.match_rule in (
             'exact', 'contains', 'regex', 'json', 'numeric'
         )) as has_verdict,
 
         ---------- json
-        dimensions.target,
-        dimensions.parameters,
-        typed_parameters.required_keys,
+        typed.target,
+        typed.parameters,
+        typed.required_keys,
 
         ---------- lists
-        typed_parameters.must,
-        typed_parameters.must_not
+        typed.must,
+        typed.must_not
 
-    from dimensions
-    inner join typed_parameters using (task_id, dimension_id)
-    inner join targets using (task_id, dimension_id)
-    left join scorers on typed_parameters.scorer = scorers.scorer
+    from typed
+    left join scorers on typed.scorer = scorers.scorer
     left join received as own_scores
         on
-            dimensions.task_id = own_scores.task_id
-            and dimensions.dimension_id = own_scores.scores_from
+            typed.task_id = own_scores.task_id
+            and typed.dimension_id = own_scores.scores_from
     left join received as named_scores
         on
-            typed_parameters.task_id = named_scores.task_id
-            and typed_parameters.scorer = named_scores.scores_from
+            typed.task_id = named_scores.task_id
+            and typed.scorer = named_scores.scores_from
             and (scorers.scorer is null or scorers.scorer = 'judge')
-    left join typed_parameters as referred
-        on
-            typed_parameters.task_id = referred.task_id
-            and typed_parameters.stability_of = referred.dimension_id
 
 )
 

@@ -2,7 +2,7 @@
 
 with
 
-tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
+tasks as (select * from {{ ref('int_titles') }} where {{ in_this_build() }}),
 configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 
@@ -27,4 +27,7 @@ from tasks
 where
     tasks.source_kind not in ('analysis', 'results')
     and tasks.task_id in (select judged.task_id from judged)
-    and tasks.task_id not in (select scored.task_id from scored)
+    and (
+        tasks.task_id not in (select scored.task_id from scored)
+        or coalesce(tasks.configured_primary = 'passed', false)
+    )

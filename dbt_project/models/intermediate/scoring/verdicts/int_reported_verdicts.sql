@@ -5,6 +5,7 @@ with
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 scores as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
 dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
+primaries as (select * from {{ ref('int_primary_metrics') }} where {{ in_this_build() }}),
 
 given_by_tool as (
 
@@ -31,8 +32,11 @@ binary_dimensions as (
             scores.task_id = dimensions.task_id
             and scores.dimension_id = dimensions.dimension_id
             and dimensions.is_graded
+    left join primaries on scores.task_id = primaries.task_id
     where
-        scores.reported_value is not null
+        -- a task with a main metric passes or fails by it alone
+        scores.dimension_id = coalesce(primaries.primary_metric, scores.dimension_id)
+        and scores.reported_value is not null
         and scores.task_id not in (select given_by_tool.task_id from given_by_tool)
     group by scores.task_id, scores.dimension_id
     having min(case when scores.reported_value in (0, 1) then 1 else 0 end) = 1

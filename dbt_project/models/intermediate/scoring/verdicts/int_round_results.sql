@@ -7,6 +7,7 @@ dimensions as (select * from {{ ref('int_dimensions_resolved') }} where has_verd
 reasons as (select * from {{ ref('score_reasons') }}),
 reported as (select * from {{ ref('int_reported_verdicts') }}),
 must_haves as (select * from {{ ref('int_round_must_haves') }}),
+costs as (select * from {{ ref('int_round_costs') }}),
 
 matched_rounds as (
 
@@ -118,6 +119,7 @@ results as (
         rounds.latency_ms,
         rounds.input_tokens,
         rounds.output_tokens,
+        costs.cost,
 
         ---------- booleans
         must_haves.must_have_pass,
@@ -126,6 +128,7 @@ results as (
     from rounds
     left join judged using (task_id, case_id, round_id)
     left join must_haves using (task_id, case_id, round_id)
+    left join costs using (task_id, case_id, round_id)
 
 )
 

@@ -1,0 +1,75 @@
+{{ config(materialized='incremental', unique_key='task_id', meta={'batch': 'tasks'}) }}
+
+with
+
+tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
+cases as (select * from {{ ref('int_case_contents') }} where {{ in_this_build() }}),
+dimensions as (select * from {{ ref('int_dimension_contents') }} where {{ in_this_build() }}),
+reported_judges as (select * from {{ ref('stg_reported__judges') }} where {{ in_this_build() }}),
+
+expectations as (
+
+    select
+        task_id,
+        md5({{ joined(
+            "concat_ws(' ', case_id, coalesce(expectations_hash, '-'),"
+            ~ " coalesce(references_hash, '-'), coalesce(assertions_hash, '-'))",
+            'chr(10)', 'case_id'
+        ) }}) as expectation_hash
+
+    from cases
+    where coalesce(expectations_hash, references_hash, assertions_hash) is not null
+    group by task_id
+
+),
+
+judges as (
+
+    select
+        task_id,
+        judged_name,
+        concat_ws(' ', judge_model, rubric) as judge
+
+    from reported_judges
+
+    union all
+
+    select
+        task_id,
+        dimension_id as judged_name,
+        concat_ws(' ', judges, parameters_text) as judge
+
+    from dimensions
+    where judges is not null
+
+),
+
+judges_joined as (
+
+    select
+        task_id,
+        md5({{ joined("judged_name || ' ' || judge", 'chr(10)', 'judged_name, judge') }})
+            as judge_hash
+
+    from judges
+    group by task_id
+
+),
+
+hashed as (
+
+    select
+
+        ---------- ids
+        tasks.task_id,
+        md5({{ canonical_json('tasks.settings') }}) as settings_hash,
+        judges_joined.judge_hash,
+        expectations.expectation_hash
+
+    from tasks
+    left join judges_joined using (task_id)
+    left join expectations using (task_id)
+
+)
+
+select * from hashed

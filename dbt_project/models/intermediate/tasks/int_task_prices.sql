@@ -1,0 +1,44 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+prices as (select * from {{ ref('stg_builds__settings') }} where setting = 'price'),
+
+-- of several patterns that a model matches the longest counts
+matched as (
+
+    select
+        tasks.task_id,
+        prices.input_price,
+        prices.output_price,
+        row_number() over (
+            partition by tasks.task_id
+            order by length(prices.setting_name) desc, prices.setting_name asc
+        ) as choice
+
+    from tasks
+    inner join prices
+        on
+            lower(tasks.model) like prices.setting_name escape '!'
+            or lower(tasks.provider) like prices.setting_name escape '!'
+
+),
+
+chosen as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- numerics
+        input_price,
+        output_price
+
+    from matched
+    where choice = 1
+
+)
+
+select * from chosen

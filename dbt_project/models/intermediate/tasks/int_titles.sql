@@ -1,0 +1,38 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
+primaries as (select * from {{ ref('stg_builds__settings') }} where setting = 'primary'),
+
+titled as (
+
+    select
+        tasks.task_id,
+        tasks.source_kind,
+        coalesce(names.setting_value, tasks.title) as title
+
+    from tasks
+    left join names on tasks.title = names.setting_name
+
+),
+
+joined as (
+
+    select
+
+        ---------- ids
+        titled.task_id,
+
+        ---------- strings
+        titled.source_kind,
+        titled.title,
+        primaries.setting_value as configured_primary
+
+    from titled
+    left join primaries on titled.title = primaries.setting_name
+
+)
+
+select * from joined

@@ -1,0 +1,79 @@
+{{ config(unique_key='task_id', meta={'batch': 'tasks'}) }}
+
+with
+
+traces as (select * from {{ ref('fct_round_traces') }} where {{ in_this_build() }}),
+
+timed as (
+
+    select
+        task_id,
+        {{ json_field('metadata', 'steps') }} as steps
+
+    from traces
+
+),
+
+named as (
+
+    select
+        task_id,
+        steps,
+        {{ unnested(json_object_keys('steps')) }} as step_id
+
+    from timed
+    where {{ json_kind('steps') }} = 'object'
+
+),
+
+measured as (
+
+    select
+        task_id,
+        step_id,
+        {{ json_member('steps', 'step_id') }} as figures
+
+    from named
+
+),
+
+numbers as (
+
+    select
+        task_id,
+        step_id,
+        {{ json_number('figures', 'latency_ms') }} as latency_ms,
+        {{ json_number('figures', 'input_tokens') }} as input_tokens,
+        {{ json_number('figures', 'output_tokens') }} as output_tokens
+
+    from measured
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+
+        ---------- strings
+        step_id,
+
+        ---------- numerics
+        count(latency_ms) as n_rounds,
+        {{ rounded('avg(latency_ms)') }} as latency_mean,
+        {{ rounded('percentile_cont(0.5) within group (order by latency_ms)') }} as latency_p50,
+        {{ rounded('percentile_cont(0.9) within group (order by latency_ms)') }} as latency_p90,
+        {{ rounded('percentile_cont(0.95) within group (order by latency_ms)') }} as latency_p95,
+        {{ rounded('percentile_cont(0.99) within group (order by latency_ms)') }} as latency_p99,
+        {{ rounded('avg(input_tokens)') }} as input_tokens_mean,
+        {{ rounded('avg(output_tokens)') }} as output_tokens_mean
+
+    from numbers
+    group by task_id, step_id
+    having count(latency_ms) > 0
+
+)
+
+select * from final

@@ -1,0 +1,22 @@
+with
+
+source as (select * from {{ source('raw', 'judges') }}),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+
+        ---------- strings
+        name as judged_name,
+        model as judge_model,
+        rubric
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,44 @@
+with
+
+source as (select * from {{ source('raw', 'rules') }}),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+        baseline_id,
+
+        ---------- strings
+        rule,
+        severity,
+        field,
+        pattern,
+        ascii_pattern,
+
+        ---------- numerics
+        rule_no,
+        number as operand_number,
+
+        ---------- booleans
+        is_usable,
+
+        ---------- json
+        operand,
+
+        ---------- lists
+        {{ texts_of('operand') }} as texts,
+        case
+            when rule = 'allowed_values' and {{ json_kind('operand') }} = 'array'
+                then {{ json_elements('operand') }}
+            when rule in ('equals', 'allowed_values') then {{ list_of(['operand']) }}
+        end as operands
+
+    from source
+
+)
+
+select * from renamed

@@ -1,0 +1,498 @@
+"""Records of a file: decoded fast into structs, and judged by their contract if not.
+
+Records come from JSONL, from a JSON list, or from a list inside a document. The place
+of a record is found only when there is a problem to report.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from json import JSONDecodeError
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import polars as pl
+from pydantic import BaseModel
+
+from promptlab.ingest.files.input_file import Block
+from promptlab.ingest.reading.checked_columns import Doubtful
+from promptlab.ingest.reading.contract_faults import judge
+from promptlab.ingest.reading.jsonl import Record, Rejected, read_records
+from promptlab.ingest.reading.limits import DEFAULT, Limits
+from promptlab.ingest.reading.problems import (
+    CountedProblems,
+    Problem,
+    Severity,
+    kept,
+    problem_at,
+)
+from promptlab.ingest.reading.structs import (
+    Members,
+    UnknownKey,
+    struct_of,
+    unknown_keys,
+)
+from promptlab.json_text.places import BOM, Key, Span, SpanIndex, after_space, spans
+from promptlab.json_text.reading import Fault, read_exactly
+from promptlab.json_text.writing import shown
+
+Table = dict[str, pl.Series]
+
+BATCH_CHARACTERS = 8 << 20
+"""Size of a batch of records that are read one by one: about that of a block."""
+
+T = TypeVar("T")
+
+_MEMBERS = msgspec.json.Decoder(Members)
+
+
+class RecordPlace(NamedTuple):
+    """The place and the text of a record."""
+
+    line: int
+    """Its first line, from 1."""
+    column: int
+    """Its first column in that line, from 1, in characters."""
+    document: str
+    """The text that contains it; of JSONL the record alone."""
+    start: int = 0
+    end: int | None = None
+    way: tuple[Key, ...] = ()
+    """The path to it in a JSON document, its position last; empty for JSONL."""
+
+    @property
+    def text(self) -> str:
+        """The record as written."""
+        return self.document[self.start : self.end]
+
+    def in_file(self, line: int, column: int) -> tuple[int, int]:
+        """Return line and column in the file of a place in the record."""
+        return self.line + line - 1, column + (self.column - 1 if line == 1 else 0)
+
+
+def list_places(
+    text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
+) -> Iterator[RecordPlace]:
+    """Yield the place of each record of a list.
+
+    Args:
+        text: The document.
+        found: The records, in their order.
+        way: The path to the list.
+    """
+    line, line_start, before = 1, 0, 0
+    for span in found:
+        breaks = text.count("\n", before, span.start)
+        if breaks:
+            line += breaks
+            line_start = text.rindex("\n", before, span.start) + 1
+        before = span.start
+        column = before - line_start + 1
+        yield RecordPlace(line, column, text, before, span.end, (*way, span.key))
+
+
+def broken_document(text: str) -> Problem:
+    """Return the reject of a file that is one JSON document, but not valid JSON."""
+    fault = read_exactly(text, strict=False, keep=False).faults[-1]
+    message = f"{fault.message} Nothing of the file was loaded."
+    return Problem(fault.code, message, line=fault.line, column=fault.column)
+
+
+def record_batches(
+    model: type[BaseModel],
+    id_field: str,
+    data: Iterable[Block],
+    limits: Limits = DEFAULT,
+) -> Iterator[StructRecords]:
+    """Read a file: JSONL, one object, or a list of objects.
+
+    Args:
+        model: The contract of every record.
+        id_field: The field that names the record in a problem.
+        data: The file in blocks of whole lines.
+        limits: How large a record may be.
+
+    Yields:
+        Batches of records, at least one; a file of one block, or a JSON list, is one
+        batch. The last one says so.
+    """
+    blocks = iter(data)
+    block: Block | None = next(blocks, b"")
+    new_batch = partial(StructRecords, model, id_field, limits)
+    if isinstance(block, bytes):
+        block = block.removeprefix(BOM)
+        if block.lstrip()[:1] == b"[":
+            batch = new_batch()
+            parts = (part for part in blocks if isinstance(part, bytes))
+            batch.read_list(b"".join([block, *parts]))
+            yield batch
+            return
+    line = 1
+    while isinstance(block, bytes):
+        batch = new_batch()
+        if not batch.read_at_once(block, line):
+            break
+        line += block.count(b"\n")
+        block = next(blocks, None)
+        batch.is_last = block is None
+        yield batch
+    if block is None:
+        return
+    batch, size = new_batch(), 0
+    for record in read_records(
+        itertools.chain([block], blocks),
+        parse=batch.parse,
+        strict=False,
+        limits=limits,
+        first_line=line,
+    ):
+        if size > BATCH_CHARACTERS:
+            batch.is_last = False
+            yield batch
+            batch, size = new_batch(), 0
+        size += batch.add(record)
+    yield batch
+
+
+class StructRecords:
+    """A batch of a file's records; any that turn out to be bad can still be rejected.
+
+    Args:
+        model: The contract of every record.
+        id_field: The field that names the record in a problem.
+        limits: How large a record may be.
+    """
+
+    def __init__(
+        self, model: type[BaseModel], id_field: str, limits: Limits = DEFAULT
+    ) -> None:
+        self._model = model
+        self._id_field = id_field
+        self._limits = limits
+        self._closed = msgspec.json.Decoder(struct_of(model, closed=True))
+        self._open = msgspec.json.Decoder(struct_of(model))
+        # Of each struct: its place, or the number from which it is found.
+        self._places: list[RecordPlace | int] = []
+        self._find: Callable[[int], RecordPlace]
+        self.structs: list[Any] = []
+        """The good records."""
+        self._is_open: list[bool] = []  # of each struct: it has unknown keys
+        self.problems: list[Problem] = []
+        self.refused = 0
+        self.broken = False
+        """The file as a whole is not JSON."""
+        self.is_last = True
+        """This is the last batch of the file."""
+
+    def add(self, record: Record | Rejected) -> int:
+        """Add one record of `read_records`; return how many characters it has."""
+        if isinstance(record, Rejected):
+            self.problems += record.problems
+            self.refused += 1
+            return len(record.problems[0].raw_text or "")
+        place = RecordPlace(record.line, 1, record.text)
+        if isinstance(record.value, _Parsed):
+            self._keep(place, record.value)
+        else:
+            self._read(place)
+        return len(record.text)
+
+    def read_at_once(self, data: bytes, line: int) -> bool:
+        """Decode a block of one good record per line; return False if it is not one."""
+        data = data.rstrip(b"\n")
+        lines = data.count(b"\n") + 1
+        # Inside a record a line that ends with } is never followed by one with {.
+        if not data.startswith(b"{") or data.count(b"}\n{") + 1 != lines:
+            return False
+        limits = self._limits
+        for each in data.split(b"\n"):
+            if len(each) > limits.harmless and (
+                len(each) > limits.max_record
+                or limits.fault(each.decode("utf-8", "surrogateescape"))
+            ):
+                return False
+        try:
+            structs = self._closed.decode_lines(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False
+        if len(structs) != lines:
+            return False
+        written = cache(lambda: data.split(b"\n"))
+        self.take(
+            structs,
+            range(line, line + lines),
+            lambda number: RecordPlace(
+                number, 1, written()[number - line].decode("utf-8", "surrogateescape")
+            ),
+        )
+        return True
+
+    def take(
+        self,
+        structs: list[Any],
+        numbers: Iterable[int],
+        find: Callable[[int], RecordPlace],
+        *,
+        is_open: bool = False,
+    ) -> None:
+        """Add records that were decoded in one go.
+
+        Args:
+            structs: All good.
+            numbers: One for each: its line in JSONL, its position in a list.
+            find: Given a number, returns the place of its record.
+            is_open: Some may have keys that their contract does not know.
+        """
+        self.structs = structs
+        self._is_open = [is_open] * len(structs)
+        self._places = list(numbers)
+        self._find = find
+
+    def read_list(self, data: bytes) -> None:
+        """Read a JSON list of records."""
+        text = data.decode("utf-8", "surrogateescape")
+        try:
+            found, end = spans(text, after_space(text, 0))
+            if after_space(text, end) < len(text):
+                raise JSONDecodeError("Extra data", text, end)
+        except JSONDecodeError:
+            self.problems.append(broken_document(text))
+            self.broken = True
+            return
+        self.take_list(text, found)
+
+    def take_list(
+        self, text: str, found: Iterable[Span], way: tuple[Key, ...] = ()
+    ) -> None:
+        """Read the records of a list one by one.
+
+        Args:
+            text: The document.
+            found: The place of each in it.
+            way: The path to the list.
+        """
+        for place in list_places(text, found, way):
+            self._read(place)
+
+    def _read(self, place: RecordPlace) -> None:
+        text = place.text
+        if self._limits.fault(text):
+            self._refuse(place, "")
+            return
+        try:
+            self._keep(place, self.parse(text))
+        except (ValueError, RecursionError) as error:
+            self._refuse(place, str(error))
+
+    def _keep(self, place: RecordPlace, parsed: _Parsed) -> None:
+        self._places.append(place)
+        self.structs.append(parsed.struct)
+        self._is_open.append(parsed.is_open)
+
+    def parse(self, text: str) -> Any:
+        """Decode one record.
+
+        Raises:
+            ValueError: It is not valid JSON, or not what the contract accepts.
+        """
+        try:
+            return _Parsed(self._closed.decode(text), is_open=False)
+        except msgspec.ValidationError:
+            pass  # perhaps only because of an unknown key
+        except msgspec.DecodeError as error:
+            raise ValueError(str(error)) from error
+        try:
+            return _Parsed(self._open.decode(text), is_open=True)
+        except msgspec.DecodeError as error:
+            raise ValueError(str(error)) from error
+
+    def unknown(self) -> Iterator[tuple[int, list[UnknownKey]]]:
+        """Yield the good records that have keys their contract does not know."""
+        for row, is_open in enumerate(self._is_open):
+            if is_open:
+                members = _MEMBERS.decode(self._place(row).text)
+                found = list(unknown_keys(self._model, members))
+                if found:
+                    yield row, found
+
+    def _refuse(self, place: RecordPlace, reason: str) -> None:
+        """Report every error of a record; *reason* is used if none is found."""
+        self.refused += 1
+        too_large = self._limits.fault(place.text)
+        found = [too_large] if too_large else judge(self._model, place.text)
+        found = found or [Fault((), "unreadable", reason)]
+        self.problems += self._problems(place, found, "reject")
+
+    def judge_all(self) -> None:
+        """Check every good record against the contract; reject those that fail."""
+        refused = [
+            row
+            for row in range(len(self.structs))
+            if judge(self._model, self._place(row).text)
+        ]
+        self._refuse_rows(refused, "")
+
+    def _refuse_rows(self, rows: Iterable[int], reason: str) -> None:
+        for row in rows:
+            self._refuse(self._place(row), reason)
+        self.drop(rows)
+
+    def line(self, row: int) -> int:
+        """Return the first line of a good record."""
+        place = self._places[row]
+        return place if isinstance(place, int) else place.line
+
+    def position(self, row: int) -> int:
+        """Return the position of a good record in its list, from 0."""
+        place = self._places[row]
+        return place if isinstance(place, int) else int(place.way[-1])
+
+    def note(self, row: int, fault: Fault, severity: Severity = "warning") -> None:
+        """Add a problem of a good record."""
+        self.problems.append(self.problem(row, fault, severity))
+
+    def problem(
+        self, row: int, fault: Fault, severity: Severity = "warning"
+    ) -> Problem:
+        """Return a problem of a good record, with its place."""
+        return self._problems(self._place(row), [fault], severity)[0]
+
+    def leave_out(self, faults: Mapping[int, Fault]) -> None:
+        """Reject good records because of the rest of the file."""
+        for row, fault in faults.items():
+            self.note(row, fault, "reject")
+        self.refused += len(faults)
+        self.drop(faults)
+
+    def _place(self, row: int) -> RecordPlace:
+        place = self._places[row]
+        return self._find(place) if isinstance(place, int) else place
+
+    def _problems(
+        self, at: RecordPlace, faults: Iterable[Fault], severity: Severity
+    ) -> list[Problem]:
+        index = SpanIndex(at.text)
+        raw_text = kept(at.text) if severity == "reject" else None
+        try:
+            record_id = index.text_member(self._id_field)
+        except JSONDecodeError:
+            record_id = None
+        problems = []
+        for fault in faults:
+            if fault.line is not None and fault.column is not None:
+                line, column = at.in_file(fault.line, fault.column)
+                fault = replace(fault, line=line, column=column)
+            problems.append(
+                problem_at(
+                    lambda keys: at.in_file(*index.line_column(index.find(keys))),
+                    fault,
+                    severity,
+                    record_id=record_id,
+                    way=at.way,
+                    raw_text=raw_text,
+                )
+            )
+        return problems
+
+    def drop(self, rows: Iterable[int]) -> None:
+        """Leave out good records; the caller reports why."""
+        left_out = set(rows)
+        kept = [row for row in range(len(self.structs)) if row not in left_out]
+        self._places = [self._places[row] for row in kept]
+        self.structs = [self.structs[row] for row in kept]
+        self._is_open = [self._is_open[row] for row in kept]
+
+    def build(self, columns: Callable[[StructRecords], T]) -> T:
+        """Build columns of the good records; reject records that do not fit.
+
+        Args:
+            columns: Raises `Doubtful` with the rows of records in question.
+        """
+        while True:
+            try:
+                return columns(self)
+            except Doubtful as error:
+                self._refuse_rows(error.rows, error.reason)
+
+    def each(self, name: str) -> list[Any]:
+        """Return one field of all good records."""
+        return list(map(attrgetter(name), self.structs))
+
+    def sorted_problems(self) -> list[Problem]:
+        """Return all problems in the order of the file."""
+        return sorted(self.problems, key=lambda p: (p.line or 0, p.column or 0))
+
+
+class _Parsed(NamedTuple):
+    struct: Any
+    is_open: bool
+    """It has keys that its contract does not know."""
+
+
+Advice = Callable[[type[BaseModel], str, Any], str]
+"""Given the contract that does not know a key, the key and its record, returns where
+the key belongs or which one was meant; empty: not worth a warning."""
+
+
+class UnknownKeys:
+    """Counts keys that the contracts of a file do not know; one warning for each."""
+
+    def __init__(self, advice: Advice) -> None:
+        self._advice = advice
+        self._found = CountedProblems(_unknown_key)
+        self.problems = self._found.problems
+        """A warning for each key, at its first place, with how often it is used."""
+
+    def count(self, records: StructRecords) -> None:
+        """Count those of a batch of records."""
+        for row, unknown in records.unknown():
+            for way, model, _ in unknown:
+                place = partial(records.problem, row, Fault(way, "unknown_key", ""))
+                self.add(model, str(way[-1]), place, records.structs[row])
+
+    def add(
+        self,
+        model: type[BaseModel],
+        key: str,
+        place: Callable[[], Problem],
+        record: Any = None,
+    ) -> None:
+        """Count one key; *place* is called for the first of a kind."""
+        advice = self._advice(model, key, record)
+        if advice:
+            self._found.add((model, key, advice), place)
+
+
+def _unknown_key(
+    kind: tuple[type[BaseModel], str, str], _first: Problem, count: int
+) -> str:
+    _, key, advice = kind
+    often = "" if count == 1 else f" (here and in {count - 1} more)"
+    return f"unknown key {shown(key)}{often} {advice}"
+
+
+Id = tuple[str, ...]
+
+
+class SeenIds:
+    """Ids of a file so far, at about 80 bytes each, to find records that repeat one."""
+
+    def __init__(self) -> None:
+        self._digests: set[bytes] = set()
+
+    def add(self, each: Id) -> None:
+        """Remember an id."""
+        self._digests.add(self._digest(each))
+
+    def __contains__(self, each: Id) -> bool:
+        return bool(self._digests) and self._digest(each) in self._digests
+
+    @staticmethod
+    def _digest(each: Sequence[str]) -> bytes:
+        written = repr(each).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(written, digest_size=12).digest()

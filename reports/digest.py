@@ -1,0 +1,271 @@
+"""The digest: everything that moved since a day, as one mail, page or chat message."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from email.message import EmailMessage
+from email.policy import SMTP
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from promptlab.errors import UsageError
+from promptlab.reports.files import folder_name
+from promptlab.reports.index import Course, Line, read_index
+from promptlab.reports.mail.message import (
+    Envelope,
+    fix_boundaries,
+    write_bodies,
+    write_headers,
+)
+from promptlab.reports.pages.links import PAGE
+from promptlab.reports.pages.render import environment, render
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.printing.visible import clip, visible
+from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.texts.catalogue import catalogue
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from promptlab.reports.edition import Edition
+
+MOST_LISTED = 12
+"""Variants that the digest lists per group, and flaky cases."""
+MOST_LONGEST = 3_000
+"""Letters of a chat message; Slack cuts a block at this length."""
+
+_NEWS = ("worse", "better", "new", "time_or_cost")
+_COURSES: tuple[Course, ...] = ("worse", "cannot_tell", "better", "new", "unchanged")
+_SPAN = re.compile(r"(\d{1,4})([dhw])")
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
+
+_COST = """
+select
+    sum(value) filter (measure = 'cost_total' and created_at >= $since) as cost,
+    sum(value) filter (
+        measure = 'cost_total' and created_at < $since and created_at >= $before
+    ) as cost_before,
+    count(distinct task_id) filter (created_at >= $since) as n_runs
+from marts.fct_trends
+where subject is null
+"""
+
+_FLAKY = f"""
+select title, variant, case_id, n_pass, n_rounds, n_flips, count(*) over () as n
+from marts.fct_flaky_cases
+where last_created_at >= $since and n_flips > 0
+order by n_flips desc, n_rounds desc, title, variant, case_id
+limit {MOST_LISTED}
+"""
+
+
+@dataclass(frozen=True)
+class Digest:
+    """What moved since a time."""
+
+    since: datetime
+    groups: Mapping[str, Sequence[Line]]
+    """Variants with a run since then, by their course; ``time_or_cost``: unchanged, but
+    their latency or cost moved."""
+    n_runs: int
+    cost: float | None
+    """Of the runs since then."""
+    cost_before: float | None
+    """Of the runs in the same time before."""
+    flaky: Sequence[Row]
+    n_flaky: int
+
+    @property
+    def has_news(self) -> bool:
+        """Whether anything got worse, better, slower or dearer, or is new."""
+        return any(self.groups.get(course) for course in _NEWS)
+
+
+def since_of(text: str, now: datetime) -> datetime:
+    """Return the time that ``7d``, ``12h``, ``2w`` or a date means.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    if span := _SPAN.fullmatch(text):
+        return now - timedelta(hours=int(span[1]) * _HOURS[span[2]])
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"since: {text!r} is neither a span such as 7d or 12h nor a date such as"
+            " 2026-11-12"
+        ) from None
+    return found if found.tzinfo else found.replace(tzinfo=now.tzinfo)
+
+
+def read_digest(
+    con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
+) -> Digest:
+    """Return what moved since a time.
+
+    Args:
+        con: An open connection to a built warehouse.
+        since: Variants with a run since then are listed.
+        edition: The language, the policy of the gate, and where the reports are.
+    """
+    base = (edition.report_url or "").rstrip("/")
+
+    def link(folder: str) -> str | None:
+        return f"{base}/{quote(folder)}/{PAGE}" if base else None
+
+    index = read_index(
+        con,
+        lambda task_id: link(folder_name(task_id)),
+        lambda title: link(f"titles/{folder_name(title)}"),
+        lang=edition.lang,
+        policy=edition.policy,
+    )
+    span = {"since": since, "before": since - (edition.generated_at - since)}
+    [cost] = rows(con, _COST, span)
+    flaky = rows(con, _FLAKY, span)
+    groups: dict[str, list[Line]] = {}
+    for course in _COURSES:
+        for line in index.groups.get(course, ()):
+            moved = line.row["latency_moved"] or line.row["cost_moved"]
+            if line.row["created_at"] >= since:
+                is_unchanged = course == "unchanged"
+                name = "time_or_cost" if is_unchanged and moved else course
+                groups.setdefault(name, []).append(line)
+    return Digest(
+        since=since,
+        groups=groups,
+        n_runs=cost["n_runs"],
+        cost=cost["cost"],
+        cost_before=cost["cost_before"],
+        flaky=flaky,
+        n_flaky=flaky[0]["n"] if flaky else 0,
+    )
+
+
+def digest_html(digest: Digest, edition: Edition) -> str:
+    """Return the digest as a page that mail programs show, too."""
+    return _rendered("digest.html.j2", digest, edition)
+
+
+def digest_text(digest: Digest, edition: Edition) -> str:
+    """Return the digest as plain text."""
+    return _rendered("digest.txt.j2", digest, edition, autoescape=False)
+
+
+def digest_message(
+    digest: Digest, edition: Edition, envelope: Envelope
+) -> EmailMessage:
+    """Return the mail of a digest.
+
+    Args:
+        digest: What moved.
+        edition: The language and the time that the mail carries.
+        envelope: Sender, recipients and subject.
+    """
+    made = hashlib.sha256(
+        f"digest {digest.since.isoformat()} {edition.generated_at.isoformat()}".encode()
+    ).hexdigest()[:32]
+    message = EmailMessage(policy=SMTP)
+    write_headers(
+        message,
+        envelope,
+        subject=envelope.subject or subject_of(digest, edition.lang),
+        generated_at=edition.generated_at,
+        digest=made,
+    )
+    write_bodies(message, digest_text(digest, edition), digest_html(digest, edition))
+    message["Content-Language"] = catalogue(edition.lang).tag
+    fix_boundaries(message, made)
+    return message
+
+
+def subject_of(digest: Digest, lang: str) -> str:
+    """Return the digest in one line: ``2 worse, 1 better since 12 Nov``."""
+    texts = catalogue(lang)
+    counts = [
+        texts.text(f"digest.{course}", n=len(lines))
+        for course, lines in digest.groups.items()
+        if course != "unchanged"
+    ]
+    if not counts:
+        counts = [texts.text("digest.nothing")]
+    return texts.text(
+        "digest.subject",
+        counts=texts.text("word.in_list").join(counts),
+        day=Filters(texts).day(digest.since),
+    )
+
+
+def slack_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
+    """Return the body of a Slack webhook; texts of others are escaped."""
+    subject = subject_of(digest, edition.lang)
+    text = _slack(clip(digest_text(digest, edition), MOST_LONGEST - 200))
+    return {
+        "text": _slack(subject),
+        "blocks": [
+            {"type": "header", "text": {"type": "plain_text", "text": subject[:150]}},
+            {
+                "type": "section",
+                "text": {"type": "plain_text", "text": text[:MOST_LONGEST]},
+            },
+        ],
+    }
+
+
+def teams_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
+    """Return the body of a Teams webhook: an adaptive card."""
+    lines = clip(digest_text(digest, edition), MOST_LONGEST).splitlines()
+    card = {
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": [
+            {
+                "type": "TextBlock",
+                "text": _markdown(subject_of(digest, edition.lang)),
+                "weight": "Bolder",
+                "wrap": True,
+            },
+            *(
+                {"type": "TextBlock", "text": _markdown(line), "wrap": True}
+                for line in lines
+                if line.strip()
+            ),
+        ],
+    }
+    kind = "application/vnd.microsoft.card.adaptive"
+    return {
+        "type": "message",
+        "attachments": [{"contentType": kind, "content": card}],
+    }
+
+
+def _rendered(
+    name: str, digest: Digest, edition: Edition, *, autoescape: bool = True
+) -> str:
+    env = environment(edition.lang, edition.templates)
+    if not autoescape:
+        env = env.overlay(autoescape=False)
+    return render(
+        env,
+        f"mail/{name}",
+        digest=digest,
+        subject=subject_of(digest, edition.lang),
+        generated_at=edition.generated_at,
+        most=MOST_LISTED,
+    )
+
+
+def _slack(text: str) -> str:
+    """Escape what Slack reads as markup in any text."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _markdown(text: str) -> str:
+    """Escape what an adaptive card reads as Markdown."""
+    return re.sub(r"([\\`*_\[\]()#<>])", r"\\\1", visible(text))

@@ -1,0 +1,358 @@
+"""The page of a title: its numbers over time, its runs, and the cases that moved.
+
+Every number comes from the marts. Lines are drawn per variant on one axis of runs, so
+that a change of the model or of the prompt shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from promptlab.reports.charts.lines import LineChart, Point, line_chart
+from promptlab.reports.gate.verdict import gate_results
+from promptlab.reports.pages.render import environment, render
+from promptlab.reports.printing.filters import Filters
+from promptlab.reports.queries.history import drifts
+from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.views.headline import headline_view
+from promptlab.reports.views.pieces import CaseRef, HeadlineView
+from promptlab.reports.views.task import case_anchor
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from promptlab.reports.edition import Edition
+
+MOST_RUNS = 400
+"""Runs that are drawn, the newest; older ones are counted."""
+MOST_LISTED = 100
+"""Runs that the table lists."""
+MOST_VARIANTS = 6
+"""Variants that are drawn: the current ones first, then those with most runs."""
+MOST_CASES = 40
+"""Rows of a heat map."""
+MOST_COLUMNS = 20
+"""Runs of a heat map."""
+
+Href = Callable[[str], str | None]
+"""Task id to the link of its report, relative to the page, if there is one."""
+
+_RUNS = f"""
+with measures as (
+
+    select
+        task_id,
+        max(value) filter (measure = 'pass_rate') as pass_rate,
+        max(ci_low) filter (measure = 'pass_rate') as pass_rate_low,
+        max(ci_high) filter (measure = 'pass_rate') as pass_rate_high,
+        max(value) filter (measure = 'cost_total') as cost_total,
+        max(value) filter (measure = 'latency_p50') as latency_p50,
+        max(value) filter (measure = 'error_share') as error_share
+    from marts.fct_trends
+    where title = $title and subject is null
+    group by task_id
+
+),
+
+changes as (
+
+    select
+        task_id,
+        count(*) filter (status_change = 'newly_failing') as n_broke,
+        count(*) filter (status_change = 'newly_fixed') as n_fixed
+    from marts.fct_case_history
+    where title = $title
+    group by task_id
+
+)
+
+select
+    tasks.task_id, tasks.variant, tasks.run_number, tasks.prompt_version, tasks.model,
+    epoch_us(tasks.created_at) as created_at, tasks.is_partial,
+    coalesce(variants.is_current and variants.newest_task_id = tasks.task_id, false)
+        as is_current,
+    summaries.overall_score, summaries.ci_low, summaries.ci_high, summaries.n_pass,
+    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+    summaries.n_cases, summaries.n_error,
+    measures.* exclude (task_id), changes.* exclude (task_id),
+    count(*) over () as n_runs
+from marts.dim_tasks as tasks
+inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+left join marts.dim_variants as variants
+    on tasks.title = variants.title and tasks.variant = variants.variant
+left join measures on tasks.task_id = measures.task_id
+left join changes on tasks.task_id = changes.task_id
+where tasks.title = $title
+order by tasks.run_number desc, tasks.task_id desc
+limit {MOST_RUNS}
+"""
+
+_VERSIONS = """
+select
+    task_id, variant, prompt_version, model, score_rank, overall_score, ci_low, ci_high,
+    pass_rate, n_tasks, overlaps_leader
+from marts.fct_leaderboard
+where title = $title
+order by score_rank nulls last, pass_rate desc nulls last, variant, prompt_version
+limit 30
+"""
+
+# Cases whose status moved between the shown runs, or whose rounds disagree.
+_CASES = f"""
+with cells as (
+
+    select
+        case_id,
+        map(list(task_id), list(status)) as statuses,
+        map(list(task_id), list(status_change)) as changes,
+        max_by(status, (run_number, task_id)) as newest,
+        max_by(status_change, (run_number, task_id)) as newest_change,
+        count(distinct status = 'pass') filter (status <> 'unevaluated') > 1 as moved
+    from marts.fct_case_history
+    where
+        title = $title and variant = $variant
+        and task_id in (select unnest($tasks))
+    group by case_id
+
+),
+
+flaky as (
+
+    select case_id, sum(n_pass) as n_pass, sum(n_rounds) as n_rounds
+    from marts.fct_flaky_cases
+    where title = $title and variant = $variant and prompt_version = $prompt_version
+    group by case_id
+
+)
+
+select
+    cells.case_id, cells.statuses, cells.changes, flaky.n_pass, flaky.n_rounds,
+    count(*) over () as n_cases
+from cells
+left join flaky using (case_id)
+where cells.moved or flaky.case_id is not null
+order by
+    cells.newest_change = 'newly_failing' desc, cells.newest in ('fail', 'error') desc,
+    flaky.case_id is null desc, cells.case_id
+limit {MOST_CASES}
+"""
+
+_CHARTS = (
+    ("overall_score", "overall_score", "ci_low", "ci_high"),
+    ("pass_rate", "pass_rate", "pass_rate_low", "pass_rate_high"),
+    ("latency_p50", "latency_p50", None, None),
+    ("cost_total", "cost_total", None, None),
+    ("error_share", "error_share", None, None),
+)
+"""Measure, and the columns of its value and interval."""
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """Cases by runs of one variant."""
+
+    variant: str
+    runs: Sequence[Row]
+    """Columns, the oldest first."""
+    cases: Sequence[Row]
+    n_more: int
+
+
+@dataclass(frozen=True)
+class Current:
+    """A current variant: its newest run and the decision about it."""
+
+    run: Row
+    headline: HeadlineView
+    drift: Row | None
+    """Of :func:`drifts`: how it moved over its last runs; ``None`` below five."""
+    href: str | None
+
+
+@dataclass(frozen=True)
+class TitlePage:
+    """What the page of a title shows."""
+
+    title: str
+    current: Sequence[Current]
+    charts: Sequence[tuple[str, LineChart]]
+    """Measure and chart."""
+    names: Sequence[str]
+    """Variants that are drawn."""
+    n_variants_more: int
+    runs: Sequence[Row]
+    """The newest first."""
+    n_runs: int
+    versions: Sequence[Row]
+    heat_maps: Sequence[HeatMap]
+    hrefs: Mapping[str, str | None]
+    """Task id to the link of its report."""
+
+
+def read_title(
+    con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
+) -> TitlePage:
+    """Return what the page of a title shows.
+
+    Args:
+        con: An open connection to a built warehouse.
+        title: A title of the warehouse.
+        href: Gives the link of a task's report.
+        edition: The language, and the policy of the gate.
+    """
+    runs = rows(con, _RUNS, {"title": title})
+    hrefs = {run["task_id"]: href(run["task_id"]) for run in runs}
+    current = [run for run in runs if run["is_current"]] or runs[:1]
+    task_ids = [run["task_id"] for run in current]
+    gates = gate_results(con, task_ids, edition.policy, lang=edition.lang)
+    drift = drifts(con, task_ids)
+    by_variant: dict[str, list[Row]] = {run["variant"]: [] for run in current}
+    for run in reversed(runs):
+        by_variant.setdefault(run["variant"], []).append(run)
+    known = sorted(
+        by_variant,
+        key=lambda name: (
+            name not in {run["variant"] for run in current},
+            -len(by_variant[name]),
+            name,
+        ),
+    )
+    drawn = known[:MOST_VARIANTS]
+    return TitlePage(
+        title=title,
+        current=[
+            Current(
+                run,
+                headline_view(
+                    gates[run["task_id"]], lambda case: CaseRef(case, case_anchor(case))
+                ),
+                drift.get(run["task_id"]),
+                hrefs[run["task_id"]],
+            )
+            for run in current
+        ],
+        charts=list(
+            _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
+        ),
+        names=drawn,
+        n_variants_more=len(known) - len(drawn),
+        runs=runs[:MOST_LISTED],
+        n_runs=runs[0]["n_runs"] if runs else 0,
+        versions=rows(con, _VERSIONS, {"title": title}),
+        heat_maps=[
+            found
+            for run in current[:MOST_VARIANTS]
+            if (found := _heat_map(con, title, by_variant[run["variant"]])).cases
+        ],
+        hrefs=hrefs,
+    )
+
+
+def to_title_html(view: TitlePage, edition: Edition, *, index: str | None) -> str:
+    """Return the page of a title, without script.
+
+    Args:
+        view: What it shows.
+        edition: The language, and when it is made.
+        index: Link of the index, if there is one.
+    """
+    return render(
+        environment(edition.lang, edition.templates),
+        "title.html.j2",
+        view=view,
+        index=index,
+        generated_at=edition.generated_at,
+        anchor=case_anchor,
+    )
+
+
+def _charts(
+    by_variant: Mapping[str, Sequence[Row]],
+    hrefs: Mapping[str, str | None],
+    edition: Edition,
+) -> list[tuple[str, LineChart]]:
+    filters = Filters(catalogue(edition.lang))
+    times = {
+        run["run_number"]: run["created_at"]
+        for runs in by_variant.values()
+        for run in runs
+    }
+    columns = {number: at for at, number in enumerate(sorted(times))}
+    days = [filters.day(times[number]) for number in sorted(times)]
+    marks: dict[int, str] = {}
+    for runs in by_variant.values():
+        for before, run in pairwise(runs):
+            if run["prompt_version"] != before["prompt_version"]:
+                marks[columns[run["run_number"]]] = run["prompt_version"]
+            elif run["model"] != before["model"]:
+                marks[columns[run["run_number"]]] = run["model"]
+    forms: dict[str, Callable[[float], str]] = {
+        "overall_score": lambda value: filters.number(value * 100, 0),
+        "pass_rate": lambda value: f"{filters.number(value * 100, 0)}%",
+        "error_share": lambda value: f"{filters.number(value * 100, 0)}%",
+        "latency_p50": lambda value: f"{filters.number(value / 1000, 2)} s",
+        "cost_total": filters.number,
+    }
+    words: dict[str, Callable[[float], str]] = {
+        "overall_score": filters.score,
+        "pass_rate": filters.percent,
+        "error_share": filters.percent,
+        "latency_p50": filters.seconds,
+        "cost_total": filters.number,
+    }
+    charts = []
+    for measure, value, low, high in _CHARTS:
+        series = {
+            variant: [
+                Point(
+                    run=columns[run["run_number"]],
+                    value=run[value],
+                    low=None if low is None else run[low],
+                    high=None if high is None else run[high],
+                    label=" · ".join(
+                        (filters.moment(run["created_at"]), words[measure](run[value]))
+                    ),
+                    href=hrefs[run["task_id"]],
+                )
+                for run in runs
+                if run[value] is not None
+            ]
+            for variant, runs in by_variant.items()
+        }
+        # a share of errors that is 0 in every run says nothing
+        if measure == "error_share" and not any(
+            point.value for points in series.values() for point in points
+        ):
+            continue
+        chart = line_chart(
+            series,
+            days,
+            form=forms[measure],
+            is_share=measure in ("overall_score", "pass_rate", "error_share"),
+            marks=marks,
+        )
+        if chart is not None:
+            charts.append((measure, chart))
+    return charts
+
+
+def _heat_map(
+    con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]
+) -> HeatMap:
+    shown = runs[-MOST_COLUMNS:]
+    cases = rows(
+        con,
+        _CASES,
+        {
+            "title": title,
+            "variant": shown[-1]["variant"],
+            "prompt_version": shown[-1]["prompt_version"],
+            "tasks": [run["task_id"] for run in shown],
+        },
+    )
+    n_more = cases[0]["n_cases"] - len(cases) if cases else 0
+    return HeatMap(shown[-1]["variant"], shown, cases, n_more)

@@ -1,0 +1,233 @@
+"""The digest: what moved since a day."""
+
+from __future__ import annotations
+
+import email
+import email.policy
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.database.connection import connect
+from promptlab.errors import MailError, SettingsError, UsageError
+from promptlab.operations.webhooks import post
+from promptlab.reports.digest import (
+    digest_html,
+    digest_text,
+    read_digest,
+    since_of,
+    slack_payload,
+    subject_of,
+    teams_payload,
+)
+from promptlab.reports.edition import Edition
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+EDITION = Edition(NOW, "en", report_url="https://reports.example.com/")
+
+
+@pytest.fixture(scope="module")
+def digest(six_titles_db):
+    with connect(six_titles_db, read_only=True) as con:
+        return read_digest(con, NOW - timedelta(days=7), EDITION)
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("7d", NOW - timedelta(days=7)),
+        ("12h", NOW - timedelta(hours=12)),
+        ("2w", NOW - timedelta(days=14)),
+        ("2026-11-12", datetime(2026, 11, 12, tzinfo=UTC)),
+        ("2026-11-12T08:00+02:00", datetime(2026, 11, 12, 6, tzinfo=UTC)),
+    ],
+)
+def test_a_span_or_a_date_says_since_when(text, time):
+    assert since_of(text, NOW) == time
+
+
+@pytest.mark.parametrize("text", ["", "7", "7 days", "yesterday", "-7d"])
+def test_anything_else_is_refused(text):
+    with pytest.raises(UsageError, match="neither a span"):
+        since_of(text, NOW)
+
+
+def test_what_got_worse_comes_first(digest):
+    assert [line.row["title"] for line in digest.groups["worse"]] == [
+        "Account support",
+        "Parcel tracker",
+    ]
+    assert next(iter(digest.groups)) == "worse"
+    assert subject_of(digest, "en").startswith("2 worse, ")
+
+
+def test_runs_of_before_are_not_news(six_titles_db):
+    with connect(six_titles_db, read_only=True) as con:
+        quiet = read_digest(con, NOW, EDITION)
+    assert not quiet.groups
+    assert not quiet.has_news
+
+
+def test_the_text_says_what_since_when_and_how_sure(digest):
+    text = digest_text(digest, EDITION)
+    assert "since 17 Nov, more than chance" in text
+    assert "latency 1.1 s → 2.7 s in 5 runs" in text
+    assert "https://reports.example.com/titles/Account-support~" in text
+
+
+def test_the_cost_is_compared_with_the_same_time_before(digest):
+    # three of five days are in the week, two in the week before
+    assert digest.n_runs == 18
+    assert digest.cost > digest.cost_before > 0
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_page_has_no_script_and_loads_nothing(digest, lang):
+    html = digest_html(digest, Edition(NOW, lang))
+    assert "<script" not in html
+    assert "<img" not in html
+    assert "Account support" in html
+
+
+def test_markup_of_titles_is_escaped_for_each_chat(digest):
+    line = digest.groups["worse"][0]
+    title = line.row["title"]
+    line.row["title"] = "<!channel> [a](http://b) & *c*"
+    try:
+        slack = json.dumps(slack_payload(digest, EDITION))
+        teams = json.dumps(teams_payload(digest, EDITION))
+    finally:
+        line.row["title"] = title
+    assert "<!channel>" not in slack
+    assert "&lt;!channel&gt;" in slack
+    assert "[a](" not in teams
+
+
+class _Chat(BaseHTTPRequestHandler):
+    status = 200
+
+    def do_POST(self):
+        size = int(self.headers["Content-Length"])
+        self.server.bodies.append(json.loads(self.rfile.read(size)))
+        self.send_response(self.status)
+        if self.status == 302:
+            self.send_header("Location", "http://127.0.0.1:1/")
+        self.end_headers()
+
+    def log_message(self, *_args):
+        pass
+
+
+@pytest.fixture
+def chat():
+    server = HTTPServer(("127.0.0.1", 0), _Chat)
+    server.bodies = []
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    _Chat.status = 200
+
+
+def address(server):
+    return f"http://127.0.0.1:{server.server_port}/secret-path"
+
+
+def test_a_message_is_posted_as_json(chat, digest):
+    post(address(chat), slack_payload(digest, EDITION))
+    [body] = chat.bodies
+    assert body["text"].startswith("2 worse")
+
+
+@pytest.mark.parametrize("status", [302, 404, 429, 500])
+def test_a_refusal_is_an_error_that_does_not_tell_the_address(chat, status):
+    _Chat.status = status
+    with pytest.raises(MailError, match=str(status)) as error:
+        post(address(chat), {})
+    assert "secret-path" not in str(error.value)
+
+
+def test_an_address_without_encryption_is_refused():
+    with pytest.raises(SettingsError, match="https"):
+        post("http://chat.example.com/hook", {})
+
+
+def test_a_chat_that_is_away_is_an_error():
+    with pytest.raises(MailError, match="cannot be reached"):
+        post("http://127.0.0.1:9/secret-path", {}, timeout=2)
+
+
+def run(capsys, *args):
+    code = run_cli([*map(str, args)])
+    return code, *capsys.readouterr()
+
+
+def test_the_command_writes_a_page(six_titles_db, tmp_path, capsys):
+    code, out, _ = run(
+        capsys,
+        "digest",
+        "--db",
+        six_titles_db,
+        "--since",
+        "2026-11-15",
+        "--out",
+        tmp_path,
+    )
+    assert code == 0
+    assert out.strip() == str(tmp_path / "digest.html")
+    assert "Account support" in (tmp_path / "digest.html").read_text("utf-8")
+
+
+def test_a_dry_run_writes_the_mail_and_the_payloads(six_titles_db, tmp_path, capsys):
+    code, out, _ = run(
+        capsys, "digest", "--db", six_titles_db, "--since", "2026-11-15",
+        "--to", "team@example.com", "--webhook", "slack", "--webhook", "teams",
+        "--dry-run", "--out", tmp_path,
+    )  # fmt: skip
+    assert code == 0
+    assert len(out.split()) == 3
+    message = email.message_from_bytes(
+        (tmp_path / "digest.eml").read_bytes(), policy=email.policy.default
+    )
+    assert message["to"] == "team@example.com"
+    assert "2 worse" in message["subject"]
+    assert json.loads((tmp_path / "digest.slack.json").read_text("utf-8"))["blocks"]
+    assert json.loads((tmp_path / "digest.teams.json").read_text("utf-8"))[
+        "attachments"
+    ]
+
+
+def test_the_command_posts_to_the_chat_of_the_environment(
+    six_titles_db, chat, capsys, monkeypatch
+):
+    monkeypatch.setenv("PROMPTLAB_TEAMS_WEBHOOK", address(chat))
+    code, _, err = run(
+        capsys, "digest", "--db", six_titles_db, "--since", "2026-11-15",
+        "--webhook", "teams",
+    )  # fmt: skip
+    assert code == 0
+    assert "posted to teams" in err
+    assert chat.bodies[0]["type"] == "message"
+
+
+def test_a_webhook_without_an_address_is_an_error_of_settings(
+    six_titles_db, capsys, monkeypatch
+):
+    monkeypatch.delenv("PROMPTLAB_SLACK_WEBHOOK", raising=False)
+    code, _, err = run(capsys, "digest", "--db", six_titles_db, "--webhook", "slack")
+    assert code == 2
+    assert "PROMPTLAB_SLACK_WEBHOOK is not set" in err
+
+
+def test_where_nothing_moved_nothing_is_written(six_titles_db, tmp_path, capsys):
+    code, out, _ = run(
+        capsys, "digest", "--db", six_titles_db, "--since", "2030-01-01",
+        "--out", tmp_path,
+    )  # fmt: skip
+    assert (code, out) == (5, "")
+    assert list(tmp_path.iterdir()) == []

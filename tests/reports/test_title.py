@@ -1,0 +1,147 @@
+"""The page of a title."""
+
+from __future__ import annotations
+
+import html5lib
+import pytest
+
+from promptlab.database.connection import connect
+from promptlab.reports.edition import Edition
+from promptlab.reports.index import read_index
+from promptlab.reports.title import read_title, to_title_html
+from tests.reports.conftest import GENERATED_AT
+
+
+@pytest.fixture(scope="module")
+def six(six_titles_db):
+    with connect(six_titles_db, read_only=True) as con:
+        yield con
+
+
+@pytest.fixture
+def title_of(six):
+    def read(title, lang="en", href=lambda task_id: f"../../{task_id}/report.html"):
+        edition = Edition(GENERATED_AT, lang)
+        return read_title(six, title, href, edition), edition
+
+    return read
+
+
+def page(title_of, title, lang="en"):
+    view, edition = title_of(title, lang)
+    return to_title_html(view, edition, index="../../index.html")
+
+
+def test_each_story_is_told_by_its_place_in_the_index(six):
+    index = read_index(six, lambda _: None, lambda _: None)
+    course = {
+        line.row["title"]: name
+        for name, lines in index.groups.items()
+        for line in lines
+    }
+    assert course["Account support"] == "worse"
+    assert course["Parcel tracker"] == "worse"
+    assert course["Sales FAQ"] == "better"
+    assert course["Travel planner"] in {"cannot_tell", "unchanged"}
+    assert course["Invoice reader"] == "unchanged"
+    assert course["Meeting summary"] == "unchanged"
+
+
+def test_a_break_is_told_since_the_run_that_broke_it(six):
+    index = read_index(six, lambda _: None, lambda _: None)
+    drift = {line.row["title"]: line.drift for line in index.groups["worse"]}
+    assert drift["Account support"]["since_at"].isoformat()[:10] == "2026-11-17"
+    assert drift["Account support"]["change"] == pytest.approx(-0.22, abs=0.03)
+    assert drift["Parcel tracker"]["since_at"].isoformat()[:10] == "2026-11-10"
+
+
+def test_what_became_slower_says_so(six):
+    index = read_index(six, lambda _: None, lambda _: None)
+    slower = {
+        line.row["title"]: line.row["latency_moved"]
+        for lines in index.groups.values()
+        for line in lines
+    }
+    assert [title for title, moved in slower.items() if moved] == ["Meeting summary"]
+
+
+def test_scores_pass_rates_latency_and_cost_are_drawn(title_of):
+    view, _ = title_of("Sales FAQ")
+    assert [measure for measure, _ in view.charts] == [
+        "overall_score",
+        "pass_rate",
+        "latency_p50",
+        "cost_total",
+    ]
+    assert all(len(chart.lines[0].dots) == 5 for _, chart in view.charts)
+
+
+def test_each_new_prompt_version_is_marked(title_of):
+    view, _ = title_of("Account support")
+    assert [text for _, text in view.charts[0][1].marks] == ["v4"]
+
+
+def test_models_are_lines_of_one_chart(title_of):
+    view, _ = title_of("Invoice reader")
+    assert list(view.names) == ["acme/large-2", "acme/large"]
+    assert [line.name for line in view.charts[0][1].lines] == list(view.names)
+
+
+def test_the_cases_that_changed_are_shown_run_by_run(title_of):
+    view, _ = title_of("Account support")
+    [heat] = view.heat_maps
+    assert len(heat.runs) == 5
+    broke = [
+        case["case_id"]
+        for case in heat.cases
+        if case["changes"]["account-support-4"] == "newly_failing"
+    ]
+    assert len(broke) > 5
+
+
+def test_the_prompt_versions_are_ranked(title_of):
+    view, _ = title_of("Sales FAQ")
+    assert view.versions[0]["prompt_version"] == "v15"
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_the_page_is_well_formed_and_has_no_script(title_of, lang):
+    html = page(title_of, "Travel planner", lang)
+    parser = html5lib.HTMLParser(namespaceHTMLElements=False)
+    tree = parser.parse(html)
+    assert [error[1] for error in parser.errors] == []
+    assert not list(tree.iter("script"))
+    text = "".join(tree.find("body").itertext())
+    assert not [word for word in ("None", "nan", "null") if f" {word} " in text]
+
+
+def test_every_chart_has_a_title_and_its_numbers_in_a_table(title_of):
+    tree = html5lib.parse(page(title_of, "Sales FAQ"), namespaceHTMLElements=False)
+    charts = [svg for svg in tree.iter("svg") if svg.get("role") == "img"]
+    assert all("5 runs" in svg.get("aria-label") for svg in charts)
+    runs = next(s for s in tree.iter("section") if s.get("id") == "runs")
+    assert len(list(runs.iter("tr"))) == 1 + 5
+
+
+def test_points_and_failed_cells_lead_to_the_reports(title_of):
+    html = page(title_of, "Account support")
+    assert '<a href="../../account-support-4/report.html"><circle' in html
+    assert "../../account-support-4/report.html#case-account-support-01" in html
+
+
+def test_without_reports_nothing_is_linked(title_of):
+    view, edition = title_of("Account support", href=lambda _: None)
+    html = to_title_html(view, edition, index=None)
+    assert "report.html" not in html
+
+
+def test_hostile_names_are_shown_as_text(marts):
+    title = "<script>alert(1)</script>\x1b"
+    marts.execute(
+        "update marts.dim_tasks set title = ?, prompt_version = ?", [title] * 2
+    )
+    edition = Edition(GENERATED_AT, "en")
+    view = read_title(marts, title, lambda _: None, edition)
+    html = to_title_html(view, edition, index=None)
+    assert "<script" not in html
+    assert "\x1b" not in html
