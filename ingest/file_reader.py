@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from promptlab.ingest.foreign.identity import (
 )
 from promptlab.ingest.foreign.registry import TOOLS
 from promptlab.ingest.formats import LINE_KINDS, read_batches
+from promptlab.ingest.given import Given
 from promptlab.ingest.ingested import FileLoad
 from promptlab.ingest.raw.batch import ReadBatch
 from promptlab.ingest.raw.load_log import (
@@ -223,7 +224,7 @@ class _Attempt:
                     load.records_loaded = load.records_rejected = 0
             if is_last and self._kind == "testset" and self._redactor.counts:
                 reading.problems.append(_redacted_expectations(self._redactor))
-            _tell(reading, self._found.given.columns())
+            reading = _tell(reading, self._found.given)
             moment = self._reader.known.undated.get(self._sha256, self._started_at)
             self._undated += date_runs(reading, moment)
             if is_last and self._undated and not reading.rejected and reading.rows:
@@ -366,14 +367,29 @@ class _Attempt:
         )
 
 
-def _tell(reading: Reading, given: Mapping[str, object]) -> None:
-    """Write what the call says of a file into its tasks."""
-    for table in ("tasks", "memory_runs"):
-        tasks = reading.rows.get(table)
-        if tasks is not None and given:
-            n = len(tasks["task_id"])
-            told = {name: [value] * n for name, value in given.items()}
-            reading.rows[table] = {**tasks, **told}
+def _tell(reading: Reading, given: Given) -> Reading:
+    """Write what the call says of a file into its tasks.
+
+    A re-check must not replace the task that it asks again: such a file is rejected.
+    """
+    table = "memory_runs" if "memory_runs" in reading.rows else "tasks"
+    tasks, said = reading.rows.get(table), given.columns()
+    if table == "memory_runs":
+        said.pop("recheck_of", None)
+    if tasks is None or not said:
+        return reading
+    if given.recheck_of in list(tasks["task_id"]):
+        problem = Problem(
+            "recheck_of_itself",
+            f"{given.recheck_of}: the file has the id of the task that it re-checks;"
+            " give the new rounds an id of their own",
+            record_id=given.recheck_of,
+        )
+        return Reading(rows={}, rejected=True, problems=[problem])
+    n = len(tasks["task_id"])
+    told = {name: [value] * n for name, value in said.items()}
+    reading.rows[table] = {**tasks, **told}
+    return reading
 
 
 def _sha256(file: InputFile, source: Source) -> str:

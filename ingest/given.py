@@ -66,6 +66,8 @@ class Given:
     commit_sha: str | None = None
     revision_source: str | None = None
     """``option``, ``sources``, or the CI system whose variables were read."""
+    recheck_of: str | None = None
+    """The task or run whose cases were asked again."""
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are a part of the prompt; no column."""
     tag_keys: tuple[str, ...] | None = None
@@ -86,6 +88,8 @@ class Given:
         said: list[object] = [self.title, self.variant, self.created_at]
         if self.prompt_vars or self.tag_keys is not None:
             said += [",".join(self.prompt_vars), ",".join(self.tag_keys or ())]
+        if self.recheck_of:
+            said.append(f"recheck of {self.recheck_of}")
         return None if not any(said) else "|".join(str(each or "") for each in said)
 
 
@@ -102,6 +106,7 @@ def given_by(
     branch: str | None = None,
     base_branch: str | None = None,
     commit: str | None = None,
+    recheck_of: str | None = None,
 ) -> Given:
     """Return what options and the variables of a CI system say.
 
@@ -114,6 +119,7 @@ def given_by(
         branch: Branch that was evaluated.
         base_branch: Branch that others are compared with.
         commit: Commit that was evaluated.
+        recheck_of: Whole id of the task or run whose cases were asked again.
 
     Raises:
         UsageError: the time is none.
@@ -136,6 +142,7 @@ def given_by(
         base_branch=base_branch or of_ci.base_branch,
         commit_sha=commit or of_ci.commit_sha,
         revision_source=source,
+        recheck_of=recheck_of,
     )
 
 

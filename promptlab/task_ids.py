@@ -22,7 +22,7 @@ _SELECTED = """
     select tasks.task_id
     from marts.dim_tasks as tasks
     left join raw.loads as loads using (load_id)
-    where {condition}
+    where {condition} and tasks.role = 'full'
     qualify row_number() over (
         partition by tasks.title, tasks.variant
         order by tasks.run_number desc, tasks.task_id desc
@@ -34,6 +34,7 @@ _NEWEST_LOAD = """
     coalesce(loads.ingest_id, loads.load_id) = (
         select max(coalesce(newest.ingest_id, newest.load_id))
         from marts.dim_tasks inner join raw.loads as newest using (load_id)
+        where role = 'full'
     )
 """
 
@@ -139,7 +140,8 @@ def _by_word(
 
 def _latest(con: duckdb.DuckDBPyConnection, tasks: str) -> str:
     row = con.execute(
-        f"select task_id from {tasks} order by created_at desc, task_id desc limit 1"
+        f"select task_id from {tasks} where recheck_of is null"
+        " order by created_at desc, task_id desc limit 1"
     ).fetchone()
     if row is None:
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
@@ -150,7 +152,7 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
     row = con.execute(
         f"select earlier.task_id, task.title from {tasks} as task"
         f" left join {tasks} as earlier"
-        " on earlier.title = task.title"
+        " on earlier.title = task.title and earlier.recheck_of is null"
         f" {'and earlier.variant = task.variant' if tasks == BUILT else ''}"
         " and (earlier.created_at, earlier.task_id) < (task.created_at, task.task_id)"
         " where task.task_id = ?"

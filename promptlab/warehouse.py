@@ -48,6 +48,7 @@ class Warehouse(WarehouseFile):
         branch: str | None = None,
         commit: str | None = None,
         run_name: str | None = None,
+        recheck_of: str | None = None,
         labels: LabelOptions | None = None,
         sink: str = "duckdb",
         workers: str = "1",
@@ -67,6 +68,8 @@ class Warehouse(WarehouseFile):
             branch: branch that was evaluated; else that of the CI system.
             commit: commit that was evaluated; else that of the CI system.
             run_name: name of the runs that are judged together.
+            recheck_of: task or run whose cases were asked again; what is loaded adds
+                rounds to it, and is not a run of its own.
             labels: what the call says of files of the kind ``labels``.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
             workers: who reads for Parquet: a number of processes, or ``spark``.
@@ -77,7 +80,7 @@ class Warehouse(WarehouseFile):
             InputError: a path that cannot be read, or a file named itself that is of
                 no known kind.
             NothingToDo: there is no file below ``paths``.
-            UsageError: the time is none.
+            UsageError: the time is none, or there is no such task or run.
         """
         from dataclasses import replace
 
@@ -104,6 +107,7 @@ class Warehouse(WarehouseFile):
                 branch=branch,
                 base_branch=self.settings.base_branch,
                 commit=commit,
+                recheck_of=recheck_of and self._rechecked(recheck_of),
             ),
             prompt_vars=self.settings.prompt_vars,
             tag_keys=self.settings.tag_keys,
@@ -139,6 +143,19 @@ class Warehouse(WarehouseFile):
             return Ingested(
                 ingest_parquet(layer, planned, map_shards=map_shards, **options)
             )
+
+    def _rechecked(self, wanted: str) -> str:
+        """Return the whole id of the task or run that a re-check names."""
+        from promptlab.task_ids import STORED, resolve_task
+
+        with self.connect() as con:
+            known = con.execute(
+                f"select 1 from {STORED} where run_id = ? and recheck_of is null",
+                [wanted],
+            )
+            if known.fetchone() is not None:
+                return wanted
+            return resolve_task(con, wanted, tasks=STORED)
 
     def build(
         self,

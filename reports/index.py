@@ -52,6 +52,7 @@ with tasks as (
         row_number() over in_variant as recency_in_variant,
         max(created_at) over (partition by title) as latest_at
     from marts.dim_tasks
+    where role = 'full'
     window
         in_title as (partition by title order by run_number desc, task_id desc),
         in_variant as (

@@ -268,7 +268,8 @@ class TitleDecision:
 
     gate: GateResult
     """The worst of them."""
-    n_tasks: int
+    gates: list[GateResult]
+    """All of them."""
     page: Path
     """That of the run where it has several variants, else the report of the task."""
 
@@ -302,7 +303,7 @@ def decisions(
         folder = folder_name(gate.task_id)
         if title in with_pages:
             folder = f"{RUNS}/{folder_name(title)}"
-        found.append(TitleDecision(gate, len(of_title), out / folder / PAGE))
+        found.append(TitleDecision(gate, list(of_title.values()), out / folder / PAGE))
     return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
 
 

@@ -179,7 +179,8 @@ create table if not exists raw.tasks (
     branch varchar,                     -- branch that was evaluated
     base_branch varchar,                -- branch that it is compared with
     commit_sha varchar,                 -- commit that was evaluated
-    revision_source varchar             -- option, sources, or the CI system that said branch and commit; null: the file
+    revision_source varchar,            -- option, sources, or the CI system that said branch and commit; null: the file
+    recheck_of varchar                  -- --recheck-of: the task or run whose cases were asked again; null: a run of its own
 );
 
 create table if not exists raw.cases (
@@ -415,6 +416,15 @@ create table if not exists raw.requested_comparisons (
     baseline_task_id varchar not null,  -- The task to compare with
     candidate_task_id varchar not null, -- The task that is compared
     requested_at timestamptz not null   -- When it was asked for, UTC
+);
+
+-- What the gate decided about a task. Rows are only added, and never computed again: which
+-- runs are references of later ones depends on them.
+create table if not exists raw.decisions (
+    task_id varchar not null,           -- Task that was judged
+    policy_hash varchar not null,       -- hash of the rules in force, without those at their default
+    decision varchar not null,          -- ship, do_not_ship, run_again, cannot_tell, first_run
+    decided_at timestamptz not null     -- When it was decided, UTC
 );
 
 -- What the config said of titles, variants and prices at the last build that read it.

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     import duckdb
@@ -42,6 +43,50 @@ def name_baseline(
         "insert into raw.named_baselines values (?, ?, ?, current_timestamp)",
         [title, testset_id, task_id],
     )
+
+
+def record_decisions(
+    con: duckdb.DuckDBPyConnection,
+    decisions: Sequence[tuple[str, str]],
+    policy_hash: str,
+) -> int:
+    """Append decisions of the gate that differ from the newest ones recorded.
+
+    Args:
+        con: A connection that may write.
+        decisions: Task and decision.
+        policy_hash: Hash of the policy that was in force.
+
+    Returns:
+        How many rows were added.
+    """
+    rows = con.execute(
+        """
+        insert into raw.decisions
+        select decided.task_id, $policy_hash, decided.decision, current_timestamp
+        from (
+            select unnest($tasks) as task_id, unnest($decisions) as decision
+        ) as decided
+        left join (
+            select
+                task_id,
+                max_by(decision, decided_at) as decision,
+                max_by(policy_hash, decided_at) as policy_hash
+            from raw.decisions
+            group by task_id
+        ) as newest using (task_id)
+        where
+            newest.decision is distinct from decided.decision
+            or newest.policy_hash is distinct from $policy_hash
+        returning task_id
+        """,
+        {
+            "policy_hash": policy_hash,
+            "tasks": [task_id for task_id, _ in decisions],
+            "decisions": [decision for _, decision in decisions],
+        },
+    ).fetchall()
+    return len(rows)
 
 
 def note_reported(con: duckdb.DuckDBPyConnection, began_at: datetime) -> None:

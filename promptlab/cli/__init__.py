@@ -40,6 +40,7 @@ COMMANDS = {
     "compare": "compare",
     "baseline": "baseline",
     "gate": "gate",
+    "recheck": "recheck",
     "trends": "trends",
     "flaky": "flaky",
     "leaderboard": "leaderboard",

@@ -28,6 +28,11 @@ if TYPE_CHECKING:
 
 SUMMARY = "GITHUB_STEP_SUMMARY"
 
+_MOST_CASES = 20
+_MOST_OF_SEVERAL = 5
+"""Cases that are printed with their rounds, of one task and of each of several; all
+with `--wide`."""
+
 _COLUMNS = ("rule", "value", "limit", "verdict", "note")
 _TABLE = Table(
     columns=(
@@ -44,12 +49,14 @@ _TABLE = Table(
 @policy_option
 @click.option("--init", is_flag=True, help="Print the built-in policy, to begin with.")
 @click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
+@click.option("--no-record", is_flag=True, help="Do not record the decision.")
 @common("policy", formats=("table", "json", "csv", "md", "junit"))
 def command(
     call: Call,
     task: str,
     init: bool,
     allow_inconclusive: bool,
+    no_record: bool,
 ) -> int:
     """Hold tasks against a policy, rule by rule.
 
@@ -59,22 +66,21 @@ def command(
     passes, 1 if one fails, 4 if one could not be judged; of several tasks the worst.
     Where GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
     The first run of a title has nothing to compare with and passes, unless the policy
-    says `require_baseline`.
+    says `require_baseline`. The decision is recorded in the warehouse: a run that was
+    refused is not a reference of later ones.
     """
-    from promptlab.history.gate import exit_code, judge
+    from promptlab.history.gate import exit_code, judge, record
     from promptlab.reports.gate.policy import default_policy, load_policy
 
     if init:
         click.echo(default_policy(), nl=False)
         return 0
-    results = judge(
-        call.warehouse(),
-        task,
-        load_policy(call.settings.policy),
-        lang=call.settings.lang,
-    )
+    policy = load_policy(call.settings.policy)
+    results = judge(call.warehouse(), task, policy, lang=call.settings.lang)
     _print(results, call)
     _append_summary(results)
+    if not no_record:
+        record(call.warehouse(), results, policy)
     return exit_code(results, allow_inconclusive=allow_inconclusive)
 
 
@@ -120,6 +126,10 @@ def _print_one(result: GateResult, call: Call) -> None:
         f"  {against}"
     )
     click.echo()
+    for case in result.cases[: None if call.wide else _MOST_CASES]:
+        print_text(f"{case.case_id}  {case.text}", lead="  ")
+    if result.cases:
+        click.echo()
     print_objects(result.rules, _COLUMNS, "table", _TABLE)
     told = [
         (rule.rule, rule.note)
@@ -139,6 +149,8 @@ def _print_lines(results: list[GateResult], call: Call) -> None:
     for result in sorted(results, key=lambda each: order.index(each.verdict)):
         print_headline(result)
         print_text(f"{result.title}  {result.variant}  {result.task_id}", lead="  ")
+        for case in result.cases[: None if call.wide else _MOST_OF_SEVERAL]:
+            print_text(f"{case.case_id}  {case.text}", lead="    ")
         if call.wide:
             print_objects(result.rules, _COLUMNS, "table", _TABLE)
 

@@ -70,6 +70,11 @@ def given_options(command: F) -> F:
             click.option("--branch", help="Branch that was evaluated."),
             click.option("--commit", help="Commit that was evaluated."),
             click.option("--run-name", help="Name of runs that are judged together."),
+            click.option(
+                "--recheck-of",
+                metavar="RUN",
+                help="Task or run whose cases were asked again (`promptlab recheck`).",
+            ),
         )
     ):
         command = option(command)

@@ -17,6 +17,7 @@ from promptlab.cli.report import report_options
 
 if TYPE_CHECKING:
     from promptlab.ingest.ingested import Ingested
+    from promptlab.reports.write import TitleDecision
     from promptlab.warehouse import Warehouse
 
 
@@ -50,6 +51,8 @@ def command(
     """
     from promptlab.cli.ingest import exit_code, ingest_with_progress
     from promptlab.cli.output import print_rows
+    from promptlab.history.gate import record
+    from promptlab.reports.gate.policy import load_policy
 
     warehouse = call.warehouse()
     with progress(0.3, 0.5, 0.2, shown=call.shows_bars) as bar:
@@ -71,6 +74,12 @@ def command(
         )
         if tasks:
             warehouse.remember_reported(began_at)
+    decided = warehouse.decisions(tasks, call.settings.out) if tasks else []
+    record(
+        warehouse,
+        [gate for each in decided for gate in each.gates],
+        load_policy(call.settings.policy),
+    )
     call.say(
         f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"
         " `promptlab runs`, `promptlab query`"
@@ -82,28 +91,26 @@ def command(
     if call.format != "table":
         print_rows(("report",), [(str(path),) for path in written], call.format)
     elif not call.quiet:
-        _print_decisions(warehouse, tasks, written, call)
+        _print_decisions(decided, written)
     return exit_code(ingested, strict=strict)
 
 
-def _print_decisions(
-    warehouse: Warehouse, tasks: list[str], written: list[Path], call: Call
-) -> None:
+def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     """A line for each title, the worst first, with its page; then the other pages."""
     from promptlab.cli.output import print_headline, print_lines, print_text
     from promptlab.reports.pages.links import MEMORY, PAGE
 
-    for decided in warehouse.decisions(tasks, call.settings.out) if tasks else ():
-        print_headline(decided.gate)
-        several = decided.n_tasks > 1
+    for each in decided:
+        print_headline(each.gate)
+        n_tasks = len(each.gates)
         who = (
-            spoken("the worst of {n} variants: {variant}", n=decided.n_tasks,
-                   variant=decided.gate.variant)
-            if several
-            else decided.gate.variant
+            spoken("the worst of {n} variants: {variant}", n=n_tasks,
+                   variant=each.gate.variant)
+            if n_tasks > 1
+            else each.gate.variant
         )  # fmt: skip
-        print_text(f"{decided.gate.title}  {who}", lead="  ")
-        print_lines(f"  {decided.page}")
+        print_text(f"{each.gate.title}  {who}", lead="  ")
+        print_lines(f"  {each.page}")
     for path in written:
         if MEMORY in path.parts and path.name == PAGE:
             print_lines(str(path))

@@ -19,7 +19,7 @@ _TASKS = """
         summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
     from marts.dim_tasks as tasks
     inner join marts.fct_task_summaries as summaries using (task_id)
-    where $title is null or tasks.title = $title
+    where tasks.role = 'full' and ($title is null or tasks.title = $title)
     order by tasks.created_at desc, tasks.task_id desc
     limit $limit
 """

@@ -150,7 +150,8 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
     from promptlab.errors import NothingToDo
 
     row = con.execute(
-        "select title from marts.dim_tasks order by created_at desc, task_id desc"
+        "select title from marts.dim_tasks where role = 'full'"
+        " order by created_at desc, task_id desc"
         " limit 1"
     ).fetchone()
     if row is None:

@@ -14,12 +14,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.3"
+GATE_FORMAT_VERSION = "1.4"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
 # 1.2  the cases of the baseline that are not compared
 # 1.3  the variant; the decision `run_again`; what chance explains
+# 1.4  the rounds of suspected cases, now and before; re-checks; what the test attains
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -113,6 +114,17 @@ class DimensionRules(_Rules):
     """As in ``regression``; the p-value is adjusted for the number of dimensions."""
 
 
+class TagRules(_Rules):
+    """Rules for the cases with one tag."""
+
+    min_pass_rate: ShareLimit | None = None
+    """Of the cases with the tag that passed, failed or ended in an error."""
+    false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """As in ``regression``, over the cases with the tag alone; it adds to that."""
+    must_pass: Literal["majority", "every_round"] | None = None
+    """Every case with the tag must pass: in most of its rounds, or in every one."""
+
+
 class GatePolicy(_Rules):
     """What a task must keep to; a TOML file."""
 
@@ -125,7 +137,7 @@ class GatePolicy(_Rules):
     max_error_share: ShareLimit | None = None
     """Of the rounds."""
     must_pass_tags: list[NonBlank] = Field(default_factory=list)
-    """Tags whose cases must all pass."""
+    """Tags whose cases must all pass, as ``regression.must_pass`` says."""
     allow_critical_alerts: bool = True
     allow_missed_targets: bool = True
     """Whether a dimension may miss the target that it was given."""
@@ -135,6 +147,8 @@ class GatePolicy(_Rules):
     cost: CostRules = CostRules()
     dimensions: dict[NonBlank, DimensionRules] = Field(default_factory=dict)
     """Rules by ``dimension_id``."""
+    tags: dict[NonBlank, TagRules] = Field(default_factory=dict)
+    """Rules by tag."""
 
 
 class GateRule(Contract):
@@ -156,6 +170,41 @@ class CaseList(Contract):
     n: int
     case_ids: list[str]
     """At most 1,000 of them."""
+
+
+class CaseRecheck(Contract):
+    """The new rounds of a case that was asked again."""
+
+    n_passed: int
+    n_rounds: int
+    """Those that were judged; copies of an answer count once."""
+    n_errors: int
+    n_copies: int
+    """Rounds left out because they came from a cache or had a fixed seed."""
+    n_passed_before: int
+    n_rounds_before: int
+    """New rounds of the baseline, else those of earlier runs other than it."""
+    reference: Literal["rechecked", "earlier_runs", "none"]
+    """What the rounds before are; ``none``: there are not any."""
+    is_enough: bool
+    """Whether there are as many new rounds as it takes to decide."""
+
+
+class CaseRecord(Contract):
+    """A case that newly fails or is listed as broken: its rounds, now and before."""
+
+    case_id: str
+    n_passed: int
+    n_rounds: int
+    n_errors: int
+    n_passed_before: int
+    n_rounds_before: int
+    """Of all reference runs."""
+    to_recheck: int | None
+    """New rounds to run on either side; ``None`` where it is not to be run again."""
+    recheck: CaseRecheck | None
+    text: str
+    """``0 of 3 now, 33 of 33 before``, in the language asked for."""
 
 
 class GateResult(Contract):
@@ -191,6 +240,14 @@ class GateResult(Contract):
     (Simes); ``None`` where it has nothing to test."""
     newly_failing_by_chance: float | None
     """Newly failing cases that chance gives on average if nothing changed."""
+    attained_level: float | None
+    """How often at most the test alarms if nothing changed; ``None`` as for ``p``."""
+    power_of_one_break: float | None
+    """How often a single broken case would have been found at once, by simulation."""
+    rounds_per_case: int | None
+    """Rounds of the task that the test counted, on average, rounded down."""
+    cases: list[CaseRecord]
+    """Cases to run again and those listed as broken, the worst first; 1,000 at most."""
     assumptions: list[str]
     """What the runs at hand do not show and the test takes for granted."""
     n_cases_before: int

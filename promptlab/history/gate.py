@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from promptlab.errors import NothingToDo
+from promptlab.errors import (
+    NothingToDo,
+    SettingsError,
+    StorageError,
+    WarehouseError,
+)
 from promptlab.history.comparisons import compare
+from promptlab.messages import say
 from promptlab.reports.gate.policy import Policy
 from promptlab.reports.gate.verdict import gate_result
 from promptlab.task_ids import selected_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from promptlab.contracts.gate import GateResult
     from promptlab.warehouse_file import WarehouseFile
@@ -60,6 +66,31 @@ def _judged(
         return result
     with warehouse.built() as con:
         return gate_result(con, task_id, policy, lang=lang)
+
+
+def record(
+    warehouse: WarehouseFile, results: Sequence[GateResult], policy: Policy
+) -> None:
+    """Append the decisions to `raw.decisions`; say so where the file takes no writes.
+
+    Args:
+        warehouse: The warehouse of the tasks.
+        results: Of the gate.
+        policy: The policy that was in force.
+    """
+    from promptlab.ingest.raw.requests import record_decisions
+
+    if not results:
+        return
+    try:
+        with warehouse.writable() as con:
+            record_decisions(
+                con,
+                [(result.task_id, result.decision) for result in results],
+                policy.hash,
+            )
+    except (SettingsError, StorageError, WarehouseError, OSError) as error:
+        say(f"the decision was not recorded: {error}", "not_recorded")
 
 
 def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:

@@ -23,7 +23,7 @@ def to_report(con: duckdb.DuckDBPyConnection, *, everything: bool = False) -> li
             f" where {_NOT_REPORTED})"
         )
     tasks = con.execute(
-        f"select task_id from marts.dim_tasks where {of_task}"
+        f"select task_id from marts.dim_tasks where role = 'full' and {of_task}"
         " order by created_at, task_id"
     ).fetchall()
     return [row[0] for row in tasks]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,12 @@ class Policy(NamedTuple):
     name: str
     """The file they come from, or ``default``."""
     rules: GatePolicy
+
+    @property
+    def hash(self) -> str:
+        """Hash of the rules; those at their default do not change it."""
+        text = self.rules.model_dump_json(exclude_defaults=True)
+        return sha256(text.encode()).hexdigest()
 
 
 def built_in_policy() -> Policy:
@@ -102,7 +109,7 @@ def _keys(tables: Sequence[str]) -> list[str]:
     if tables:
         fields = GatePolicy.model_fields
         model = fields[tables[0]].annotation
-        if tables[0] == "dimensions":
+        if tables[0] in ("dimensions", "tags"):
             model = model.__args__[1]
     is_model = isinstance(model, type) and issubclass(model, BaseModel)
     return list(model.model_fields) if is_model else []

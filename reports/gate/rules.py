@@ -7,7 +7,7 @@ about the baseline are skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,7 @@ from promptlab.contracts.gate import (
     GateVerdict,
     RuleVerdict,
     Significance,
+    TagRules,
 )
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.gate import Changes, GateNumbers, TagCases
@@ -62,7 +63,10 @@ class Gate:
             "max_error_share", policy.max_error_share, "error_share"
         )
         for tag in policy.must_pass_tags:
-            yield self._tag(tag)
+            rule = f"must_pass_tags.{tag}"
+            yield self._tag(rule, tag, policy.regression.must_pass)
+        for tag, rules in policy.tags.items():
+            yield from self._rules_of_tag(tag, rules)
         if not policy.allow_critical_alerts:
             yield self._alerts()
         if not policy.allow_missed_targets:
@@ -116,6 +120,7 @@ class Gate:
                 name=gap["name"] or "",
                 n=left,
                 total=before,
+                n_cached=before - left,
             )
             yield _rule("same_yardstick", None, None, verdict, note)
 
@@ -151,10 +156,10 @@ class Gate:
             yield self._by_chance(rule, limit, chance)
         elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
             yield _rule(rule, p, limit, "inconclusive", self._not_tested(score))
-            yield from self._check(changes)
+            yield from self._check(changes, limit)
         else:
             yield _rule(rule, p, limit, "pass")
-            yield from self._check(changes)
+            yield from self._check(changes, limit)
 
     def _by_chance(self, rule: str, limit: float, chance: Row) -> GateRule:
         """More failed than chance explains, unless the errors were passes."""
@@ -171,15 +176,21 @@ class Gate:
             note += self.texts.text("gate_note.unchanged_fail_too")
         return _rule(rule, chance["p"], limit, "fail", note)
 
-    def _check(self, changes: Changes) -> Iterator[GateRule]:
-        """Cases newly fail, and the rounds at hand cannot decide whether they broke."""
+    def _check(self, changes: Changes, limit: float) -> Iterator[GateRule]:
+        """Cases newly fail, and the rounds at hand cannot decide whether they broke.
+
+        The new rounds of a re-check decide, and nothing else.
+        """
         chance, broke = changes.chance, changes.cases["newly_failing"]
         n, names = broke.n, broke.case_ids
         if chance is not None and chance["n_newly_failing"] > n:
             n, names = chance["n_newly_failing"], chance["newly_failing"]
         if not n:
             return
-        asks = self.policy.regression.on_check == "run_again"
+        rule = "regression.on_check"
+        if chance is not None and chance["n_rechecked"]:
+            yield self._rechecked(rule, changes, chance, limit)
+            return
         if chance is None or chance["n_newly_failing_by_chance"] is None:
             note = self.texts.text("gate_note.check", n=n, cases=_named(names))
         else:
@@ -190,9 +201,42 @@ class Gate:
                 passing=chance["n_newly_passing"],
                 expected=self.filters.number(chance["n_newly_failing_by_chance"], 1),
             )
-        yield _rule(
-            "regression.on_check", float(n), 0.0, "check" if asks else "pass", note
-        )
+        copied = [
+            row["case_id"] for row in changes.records if row["n_copies_rechecked"]
+        ]
+        if copied:
+            note = self.texts.text(
+                "gate_note.copies", n=len(copied), cases=_named(copied)
+            )
+        yield _rule(rule, float(n), 0.0, self._asks, note)
+
+    def _rechecked(
+        self, rule: str, changes: Changes, chance: Row, limit: float
+    ) -> GateRule:
+        """The second decision, which is final once every case was asked again."""
+        again = [row for row in changes.records if row["is_rechecked"] is not None]
+        missing = [row["case_id"] for row in again if not row["is_rechecked"]]
+        answered = [row for row in again if row["n_rounds_rechecked"]]
+        p = chance["p_recheck"]
+        if chance["n_broken_alone"] or (p is not None and p <= limit):
+            broken = confirmed(answered)
+            note = self.texts.text(
+                "gate_note.confirmed", n=len(broken), cases=_named(broken)
+            )
+            return _rule(rule, p, limit, "fail", note)
+        if missing:
+            note = self.texts.text(
+                "gate_note.recheck_missing", n=len(missing), cases=_named(missing)
+            )
+            return _rule(rule, float(len(missing)), 0.0, self._asks, note)
+        if len(answered) < len(again):
+            errors = [row["case_id"] for row in again if not row["n_rounds_rechecked"]]
+            note = self.texts.text(
+                "gate_note.recheck_errors", n=len(errors), cases=_named(errors)
+            )
+            return _rule(rule, p, limit, "inconclusive", note)
+        note = self.texts.text("gate_note.not_confirmed", n=len(again))
+        return _rule(rule, p, limit, "pass", note)
 
     def _not_tested(self, score: ScoreComparison) -> str:
         if score.verdict == "not_comparable":
@@ -252,16 +296,21 @@ class Gate:
             return _rule(rule, None, limit, "inconclusive", note)
         return _rule(rule, value, limit, "pass" if holds else "fail")
 
-    def _tag(self, tag: str) -> GateRule:
-        rule = f"must_pass_tags.{tag}"
+    def _tag(
+        self, rule: str, tag: str, must_pass: Literal["majority", "every_round"]
+    ) -> GateRule:
         cases = self.numbers.tags.get(tag)
         if cases is None:
             note = self.texts.text("gate_note.no_tag", name=tag)
             return _rule(rule, None, 1.0, "inconclusive", note)
         share = cases.n_pass / cases.n_cases
-        if cases.not_passed:
-            note = self._cases("tag_failed", cases.not_passed, cases)
-            return _rule(rule, share, 1.0, "fail", note)
+        failing, unsettled = cases.not_passed, list[str]()
+        if must_pass == "majority":
+            failing, unsettled = self._settled(failing, set(cases.mostly_failing))
+        if failing or unsettled:
+            note = self._cases("tag_failed", failing or unsettled, cases)
+            verdict: RuleVerdict = "fail" if failing else self._asks
+            return _rule(rule, share, 1.0, verdict, note)
         for text, unknown in (
             ("tag_unevaluated", cases.unevaluated),
             ("tag_missing", cases.missing),
@@ -270,6 +319,61 @@ class Gate:
                 note = self._cases(text, unknown, cases)
                 return _rule(rule, share, 1.0, "inconclusive", note)
         return _rule(rule, share, 1.0, "pass")
+
+    def _settled(
+        self, failing: Sequence[str], mostly: Set[str]
+    ) -> tuple[list[str], list[str]]:
+        """Return the cases of which most rounds fail, and those still to run again.
+
+        Args:
+            failing: Cases of which some round fails.
+            mostly: Those of them that fail in most rounds.
+        """
+        changes = self.numbers.changes
+        again = {row["case_id"]: row for row in (changes.records if changes else ())}
+        broken, unsettled = [], []
+        for case_id in failing:
+            row = again.get(case_id)
+            if case_id in mostly or (
+                row is not None
+                and row["is_rechecked"]
+                and 2 * row["n_passed_rechecked"] < row["n_rounds_rechecked"]
+            ):
+                broken.append(case_id)
+            elif row is not None and row["is_rechecked"] is False:
+                unsettled.append(case_id)
+        return broken, unsettled
+
+    @property
+    def _asks(self) -> RuleVerdict:
+        """The verdict where more rounds have to decide."""
+        return "check" if self.policy.regression.on_check == "run_again" else "pass"
+
+    def _rules_of_tag(self, tag: str, rules: TagRules) -> Iterator[GateRule]:
+        prefix = f"tags.{tag}"
+        cases, changes = self.numbers.tags.get(tag), self.numbers.changes
+        if rules.min_pass_rate is not None:
+            rule = f"{prefix}.min_pass_rate"
+            n_judged = cases.n_pass + len(cases.not_passed) if cases else 0
+            if cases is None or not n_judged:
+                note = self.texts.text("gate_note.no_tag", name=tag)
+                yield _rule(rule, None, rules.min_pass_rate, "inconclusive", note)
+            else:
+                value = cases.n_pass / n_judged
+                holds = value >= rules.min_pass_rate
+                yield self._held(rule, value, rules.min_pass_rate, holds)
+        if rules.false_alarm is not None:
+            rule, limit = f"{prefix}.false_alarm", rules.false_alarm
+            if changes is None:
+                yield self._not_compared(rule, limit)
+            elif tag not in changes.tag_p:
+                note = self.texts.text("gate_note.no_tag", name=tag)
+                yield _rule(rule, None, limit, "inconclusive", note)
+            else:
+                p = changes.tag_p[tag]
+                yield _rule(rule, p, limit, "fail" if p <= limit else "pass")
+        if rules.must_pass is not None:
+            yield self._tag(f"{prefix}.must_pass", tag, rules.must_pass)
 
     def _cases(self, text: str, listed: list[str], cases: TagCases) -> str:
         return self.texts.text(
@@ -325,14 +429,18 @@ class Gate:
         """Must-haves that fail in fewer than most rounds are to be run again."""
         if changes.chance is None or not lost.n:
             return None
-        mostly = set(changes.chance["mostly_passing"] or ())
-        if any(case_id not in mostly for case_id in lost.case_ids):
+        passing = set(changes.chance["mostly_passing"] or ())
+        mostly = {case_id for case_id in lost.case_ids if case_id not in passing}
+        broken, unsettled = self._settled(lost.case_ids, mostly)
+        if broken:
             return None
+        n = len(unsettled) or lost.n
         note = self.texts.text(
-            "gate_note.must_have_lost", n=lost.n, cases=_named(lost.case_ids)
+            "gate_note.must_have_lost" if unsettled else "gate_note.must_have_kept",
+            n=n,
+            cases=_named(unsettled or lost.case_ids),
         )
-        asks = self.policy.regression.on_check == "run_again"
-        return _rule(rule, float(lost.n), 0.0, "check" if asks else "pass", note)
+        return _rule(rule, float(n), 0.0, self._asks if unsettled else "pass", note)
 
     def _coverage_of_baseline(self, limit: float) -> GateRule:
         """What broke may be among the cases that are not compared."""
@@ -418,12 +526,24 @@ class Gate:
         return _rule(rule, drop, limit, "inconclusive", note)
 
 
+def confirmed(records: Sequence[Row]) -> list[str]:
+    """Return the cases of which fewer new rounds pass than before, the worst first."""
+
+    def change(row: Row) -> float:
+        before = row["n_rounds_rechecked_before"]
+        passed = row["n_passed_rechecked_before"] / before if before else 1.0
+        return float(row["n_passed_rechecked"] / row["n_rounds_rechecked"] - passed)
+
+    found = [row for row in records if row["n_rounds_rechecked"] and change(row) < 0]
+    return [row["case_id"] for row in sorted(found, key=change)]
+
+
 _SCORES_SHARE = 0.1
 """Of the false alarms, what is left to the overall score where there are verdicts too.
 Its p-value is two-sided and only a fall counts, so that it is held against twice that.
 """
 
-_IN_PARTS = frozenset({"dimension_unscored", "rounds_missing"})
+_IN_PARTS = frozenset({"answers_cached", "dimension_unscored", "rounds_missing"})
 """Gaps that may be small: the policy's ``min_coverage`` is their limit."""
 
 _MEASURES = {

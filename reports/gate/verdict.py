@@ -14,6 +14,8 @@ from promptlab.contracts.gate import (
     GATE_FORMAT_VERSION,
     Advice,
     CaseList,
+    CaseRecheck,
+    CaseRecord,
     Decision,
     GateResult,
     GateRule,
@@ -21,10 +23,10 @@ from promptlab.contracts.gate import (
 )
 from promptlab.errors import NothingToDo, UsageError
 from promptlab.reports.gate.policy import Policy, built_in_policy
-from promptlab.reports.gate.rules import Gate
+from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing.filters import Filters
-from promptlab.reports.queries.gate import GateNumbers, gate_numbers
-from promptlab.reports.queries.rows import from_json, rows
+from promptlab.reports.queries.gate import Changes, GateNumbers, gate_numbers
+from promptlab.reports.queries.rows import Row, from_json, rows
 from promptlab.reports.sentences.headline import headline
 from promptlab.reports.texts.catalogue import catalogue
 from promptlab.task_ids import resolve_task
@@ -112,7 +114,7 @@ def gate_results(
         con,
         task_ids,
         baselines=baselines,
-        tags=policy.rules.must_pass_tags,
+        tags=[*policy.rules.must_pass_tags, *policy.rules.tags],
         lang=filters.catalogue.lang,
     )
     for task_id, before in baselines.items():
@@ -200,13 +202,21 @@ def _judged(
         verdict=verdict,
         decision="first_run" if first else _DECISIONS[verdict],
         headline="",
-        broke=nobody if changes is None else changes.cases["broke"],
+        broke=_broke(changes, rules),
         fixed=nobody if changes is None else changes.cases["fixed"],
         not_compared=nobody if changes is None else changes.cases["not_compared"],
         p=None if chance is None else chance["p"],
         newly_failing_by_chance=(
             None if chance is None else chance["n_newly_failing_by_chance"]
         ),
+        attained_level=None if chance is None else chance["attained_level"],
+        power_of_one_break=None if chance is None else chance["power_of_one_break"],
+        rounds_per_case=(
+            chance["n_rounds_now"] // chance["n_cases"]
+            if chance is not None and chance["n_cases"]
+            else None
+        ),
+        cases=[_record(row, filters) for row in (changes.records if changes else ())],
         assumptions=[] if chance is None else from_json(chance["assumptions"]) or [],
         n_cases_before=0 if changes is None else changes.n_cases,
         change=None if changes is None else changes.overall.delta,
@@ -220,6 +230,63 @@ def _judged(
         version=GATE_FORMAT_VERSION,
     )
     return result.model_copy(update={"headline": headline(result, filters)})
+
+
+def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
+    """Cases that broke: those that a re-check confirmed, where one did."""
+    if changes is None:
+        return CaseList(n=0, case_ids=[])
+    if any(r.rule == "regression.on_check" and r.verdict == "fail" for r in rules):
+        case_ids = confirmed(changes.records)
+        return CaseList(n=len(case_ids), case_ids=case_ids)
+    return changes.cases["broke"]
+
+
+def _record(row: Row, filters: Filters) -> CaseRecord:
+    """A case with its rounds, in numbers and in words."""
+    recheck = None
+    if row["n_rounds_rechecked"] is not None:
+        recheck = CaseRecheck(
+            n_passed=row["n_passed_rechecked"],
+            n_rounds=row["n_rounds_rechecked"],
+            n_errors=row["n_errors_rechecked"],
+            n_copies=row["n_copies_rechecked"],
+            n_passed_before=row["n_passed_rechecked_before"],
+            n_rounds_before=row["n_rounds_rechecked_before"],
+            reference=row["recheck_reference"],
+            is_enough=bool(row["is_rechecked"]),
+        )
+    words = filters.catalogue.text
+    text = words(
+        "case_record.now_before",
+        passed=row["n_passed_now"],
+        n=row["n_rounds_now"],
+        passed_before=row["n_passed_before"],
+        n_before=row["n_rounds_before"],
+    )
+    if row["n_errors_now"]:
+        text += words("case_record.errors", n=row["n_errors_now"])
+    if recheck is not None:
+        text += words(
+            f"case_record.{recheck.reference}",
+            passed=recheck.n_passed,
+            n=recheck.n_rounds,
+            passed_before=recheck.n_passed_before,
+            n_before=recheck.n_rounds_before,
+        )
+        if recheck.n_copies:
+            text += words("case_record.copies", n=recheck.n_copies)
+    return CaseRecord(
+        case_id=row["case_id"],
+        n_passed=row["n_passed_now"],
+        n_rounds=row["n_rounds_now"],
+        n_errors=row["n_errors_now"],
+        n_passed_before=row["n_passed_before"],
+        n_rounds_before=row["n_rounds_before"],
+        to_recheck=row["n_rounds_to_recheck"],
+        recheck=recheck,
+        text=text,
+    )
 
 
 def _worst(rules: Iterable[GateRule]) -> GateVerdict:

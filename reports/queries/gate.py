@@ -62,7 +62,9 @@ with asked as (
 
 )
 
-select tags.task_id, tags.tag, results.case_id, results.status
+select
+    tags.task_id, tags.tag, results.case_id, results.status,
+    results.n_rounds, results.n_rounds_passed
 from marts.dim_case_tags as tags
 inner join marts.fct_case_results as results
     on tags.task_id = results.task_id and tags.case_id = results.case_id
@@ -72,7 +74,7 @@ where
 
 union all
 
-select changes.candidate_task_id, tags.tag, tags.case_id, 'missing'
+select changes.candidate_task_id, tags.tag, tags.case_id, 'missing', 0, 0
 from marts.fct_case_changes as changes
 inner join asked using (candidate_task_id, baseline_task_id)
 inner join marts.dim_case_tags as tags
@@ -240,11 +242,48 @@ with asked as (
         unnest($candidates) as candidate_task_id,
         unnest($baselines) as baseline_task_id
 
+),
+
+-- the variants of a run share the false alarms of its re-check: Simes, by
+-- Benjamini-Hochberg steps
+stepped as (
+
+    select
+        verdicts.task_id, tasks.run_id, verdicts.p_recheck as p,
+        verdicts.p_recheck * count(*) over (partition by tasks.run_id)
+        / row_number() over (
+            partition by tasks.run_id order by verdicts.p_recheck, task_id
+        ) as p_stepped
+    from marts.fct_verdicts as verdicts
+    inner join marts.dim_tasks as tasks using (task_id)
+    where
+        verdicts.p_recheck is not null
+        and tasks.run_id in (
+            select own.run_id
+            from marts.dim_tasks as own
+            where own.task_id in (select asked.candidate_task_id from asked)
+        )
+
+),
+
+rechecked as (
+
+    select
+        task_id,
+        min(p_stepped) over (
+            partition by run_id order by p, task_id
+            rows between current row and unbounded following
+        ) as p
+    from stepped
+
 )
 
 select
     verdicts.task_id, verdicts.p_in_run as p, verdicts.p_unchanged,
-    verdicts.p_errors_as_passes, verdicts.attained_level,
+    rechecked.p as p_recheck,
+    verdicts.p_errors_as_passes, verdicts.attained_level, verdicts.power_of_one_break,
+    verdicts.n_to_recheck, verdicts.n_rechecked, verdicts.n_broken_alone,
+    verdicts.n_rounds_now, verdicts.n_cases,
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
     verdicts.assumptions,
@@ -265,7 +304,48 @@ inner join asked
     on
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
+left join rechecked on verdicts.task_id = rechecked.task_id
 where verdicts.n_cases > 0
+"""
+
+_RECORDS = """
+select
+    task_id, case_id, n_rounds_now, n_passed_now, n_errors_now, n_rounds_before,
+    n_passed_before, n_rounds_to_recheck, n_rounds_rechecked, n_passed_rechecked,
+    n_errors_rechecked, n_copies_rechecked, n_rounds_rechecked_before,
+    n_passed_rechecked_before, recheck_reference, is_rechecked
+from marts.fct_verdict_cases
+where
+    task_id in (select unnest($candidates))
+    and (is_listed or recheck_place is not null)
+qualify row_number() over (
+    partition by task_id order by recheck_place nulls last, p nulls last, case_id
+) <= $most
+order by task_id, recheck_place nulls last, p nulls last, case_id
+"""
+
+# Simes over the cases with a tag: few cases, each with its exact p.
+_CHANCE_OF_TAGS = """
+with ranked as (
+
+    select
+        verdicts.task_id, tags.tag, verdicts.p,
+        count(*) over (partition by verdicts.task_id, tags.tag) as n,
+        row_number() over (
+            partition by verdicts.task_id, tags.tag order by verdicts.p, case_id
+        ) as place
+    from marts.fct_verdict_cases as verdicts
+    inner join marts.dim_case_tags as tags using (task_id, case_id)
+    where
+        verdicts.p is not null
+        and verdicts.task_id in (select unnest($candidates))
+        and tags.tag in (select unnest($tags))
+
+)
+
+select task_id, tag, least(1, min(p * n / place)) as p
+from ranked
+group by task_id, tag
 """
 
 
@@ -277,6 +357,8 @@ class TagCases:
     n_pass: int
     not_passed: list[str]
     """Cases that failed or ended in an error."""
+    mostly_failing: list[str]
+    """Of these, cases of which fewer than half of the rounds passed."""
     unevaluated: list[str]
     missing: list[str]
     """Cases of the baseline that the task does not have."""
@@ -296,6 +378,10 @@ class Changes:
     chance: Row | None
     """The row of ``fct_verdicts``, with lists of the newly failing cases and of those
     of which at least half of the rounds pass; ``None`` where nothing was tested."""
+    records: list[Row]
+    """Rows of ``fct_verdict_cases``: cases to run again or listed, the worst first."""
+    tag_p: dict[str, float]
+    """Chance of so many failures among the cases with a tag, by tag."""
     gaps: list[Row]
     """What judged the baseline and does not judge the task: ``gap``, ``subject``,
     ``name``, ``n_before``, ``n_now`` of ``fct_yardstick_gaps``."""
@@ -380,6 +466,8 @@ def gate_numbers(
         ("baseline", _CASES_OF_BASELINES, bool(pairs)),
         ("gaps", _GAPS, bool(pairs)),
         ("chance", _CHANCE, bool(pairs)),
+        ("records", _RECORDS, bool(pairs)),
+        ("tag_p", _CHANCE_OF_TAGS, bool(pairs and tags)),
     ):
         for row in rows(con, sql, values) if wanted else []:
             found[row["task_id"]][name].append(row)
@@ -463,6 +551,7 @@ def _changes(
     cases: dict[str, list[Row]] = defaultdict(list)
     for row in found["changes"]:
         cases[row["kind"]].append(row)
+    chance = next(iter(found["chance"]), None)
     return Changes(
         baseline_task_id=baseline,
         overall=scores[0],
@@ -475,7 +564,9 @@ def _changes(
             for kind in KINDS
         },
         n_cases=sum(row["n"] for row in found["baseline"]),
-        chance=next(iter(found["chance"]), None),
+        chance=chance,
+        records=found["records"] if chance else [],
+        tag_p={row["tag"]: row["p"] for row in found["tag_p"]} if chance else {},
         gaps=[
             row | {"name": speech.dimension(row["subject"], row["name"])}
             if row["gap"] in _OF_DIMENSIONS
@@ -488,11 +579,18 @@ def _changes(
 def _tags(listed: Sequence[Row]) -> dict[str, TagCases]:
     found = {}
     for tag in sorted({row["tag"] for row in listed}):
-        cases = [(r["case_id"], r["status"]) for r in listed if r["tag"] == tag]
+        of_tag = [row for row in listed if row["tag"] == tag]
+        cases = [(row["case_id"], row["status"]) for row in of_tag]
         found[tag] = TagCases(
             n_cases=len(cases),
             n_pass=sum(status == "pass" for _, status in cases),
             not_passed=[c for c, status in cases if status in ("fail", "error")],
+            mostly_failing=[
+                row["case_id"]
+                for row in of_tag
+                if row["status"] in ("fail", "error")
+                and 2 * row["n_rounds_passed"] < row["n_rounds"]
+            ],
             unevaluated=[c for c, status in cases if status == "unevaluated"],
             missing=[c for c, status in cases if status == "missing"],
         )

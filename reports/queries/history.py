@@ -38,6 +38,7 @@ inner join this_task
         and tasks.variant = this_task.variant
         and (tasks.run_number, tasks.task_id)
         <= (this_task.run_number, this_task.task_id)
+where tasks.role = 'full'
 order by tasks.run_number desc, tasks.task_id desc
 limit $most
 """

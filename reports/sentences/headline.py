@@ -24,6 +24,8 @@ _TOLD_BY_CHANGE = "regression.max_drop"
 _TESTED = "regression.false_alarm"
 _BY_CHANCE = frozenset({_TESTED, "regression.on_check"})
 _TOLD_BY_NOTE = frozenset({"all_rows", "same_yardstick"})
+_CHECKED = "regression.on_check"
+
 _NOTHING_SCORED = "min_coverage"
 _NOT_COMPARED = "regression.min_coverage"
 
@@ -98,6 +100,7 @@ def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[
     for clause in (*rest, _change(result, filters)):
         if clause and clause not in why:
             yield clause
+    yield from _shipped(result, filters)
 
 
 def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
@@ -116,6 +119,21 @@ def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
         yield [Piece(_advice(result, filters))]
 
 
+def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
+    """Why newly failing cases do not count, and what the test would have found."""
+    texts = filters.catalogue
+    if result.decision != "ship":
+        return
+    if any(
+        r.rule == _CHECKED and r.limit and r.verdict == "pass" for r in result.rules
+    ):
+        yield [Piece(texts.text("headline.not_confirmed"))]
+    elif not result.broke.n and result.power_of_one_break is not None:
+        share = filters.percent(result.power_of_one_break)
+        n = result.rounds_per_case or 0
+        yield [Piece(texts.text("headline.power", n=n, share=share))]
+
+
 def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
     """What a run with nothing before it has to say: how many cases pass."""
     texts = filters.catalogue
@@ -132,13 +150,20 @@ def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
     texts = filters.catalogue
     said = [Piece(texts.text("headline.none_broke"))]
     if result.broke.n:
-        known = "newly_fail" if result.decision == "run_again" else "broke"
+        known = "newly_fail" if _is_unconfirmed(result) else "broke"
         said = [Piece(texts.text(f"headline.{known}", n=result.broke.n))]
         said += _named(result.broke, filters, named)
     if result.fixed.n:
-        known = "newly_pass" if result.decision == "run_again" else "fixed"
+        known = "newly_pass" if _is_unconfirmed(result) else "fixed"
         said.append(Piece(texts.text(f"headline.{known}", n=result.fixed.n)))
     return said
+
+
+def _is_unconfirmed(result: GateResult) -> bool:
+    """Whether the cases that newly fail did not break, as far as is known."""
+    return result.decision == "run_again" or (
+        result.decision == "ship" and any(r.rule == _CHECKED for r in result.rules)
+    )
 
 
 def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
@@ -165,7 +190,8 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
         rule.verdict in ("fail", "check") or result.advice
     ):
         return
-    if rule.rule in _BY_CHANCE and rule.value is not None:
+    is_confirmed = rule.rule == _CHECKED and rule.verdict == "fail"
+    if rule.rule in _BY_CHANCE and (rule.value is not None or is_confirmed):
         yield from _by_chance(rule, result, filters)
         return
     if rule.rule == _NOT_COMPARED or (
@@ -210,9 +236,29 @@ def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator
         return
     if rule.verdict == "inconclusive":
         yield _clause(rule)
-    elif rule.verdict == "check" and expected is not None:
-        said = filters.number(expected, 1)
-        yield texts.text("headline.by_chance", expected=said)
+    elif rule.rule == _CHECKED and rule.verdict == "fail":
+        broke = set(result.broke.case_ids)
+        again = [each.recheck for each in result.cases if each.case_id in broke]
+        failing = [each for each in again if each is not None]
+        n_before = sum(each.n_rounds_before for each in failing)
+        yield texts.text(
+            "headline.confirmed" if n_before else "headline.confirmed_alone",
+            passed=sum(each.n_passed for each in failing),
+            n=sum(each.n_rounds for each in failing),
+            passed_before=sum(each.n_passed_before for each in failing),
+            n_before=n_before,
+        )
+    elif rule.verdict == "check":
+        calls = 2 * sum(
+            each.to_recheck or 0
+            for each in result.cases
+            if each.recheck is None or not each.recheck.is_enough
+        )
+        if expected is not None:
+            said = filters.number(expected, 1)
+            yield texts.text("headline.by_chance", expected=said)
+        if calls:
+            yield texts.text("headline.recheck", n=calls)
     elif rule.verdict == "fail" and result.p == rule.value and result.p is not None:
         yield texts.text("headline.more_than_chance", p=filters.p_value(result.p))
 
@@ -225,7 +271,7 @@ def _name(rule: GateRule, filters: Filters) -> str:
     table, _, rest = rule.rule.partition(".")
     if table == "must_pass_tags":
         return filters.catalogue.text("headline.tag", name=rest)
-    if table == "dimensions":
+    if table in ("dimensions", "tags"):
         dimension, _, key = rest.rpartition(".")
         label = filters.label(key, "gate_rule")
         return filters.catalogue.text("headline.of", name=dimension, rule=label)
@@ -234,7 +280,8 @@ def _name(rule: GateRule, filters: Filters) -> str:
 
 def _value(rule: GateRule, value: float, filters: Filters) -> str:
     table, _, key = rule.rule.rpartition(".")
-    if rule.rule in _SHARES or rule.rule.startswith("must_pass_tags."):
+    is_of_tag = table.startswith(("must_pass_tags", "tags"))
+    if rule.rule in _SHARES or (is_of_tag and key != "false_alarm"):
         return filters.percent(value)
     if key == "min_score":
         return filters.score(value)

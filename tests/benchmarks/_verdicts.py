@@ -34,7 +34,7 @@ create schema policy;
 create table intermediate.int_task_variants (
     task_id varchar, title varchar, variant varchar, run_id varchar, prompt_hash varchar,
     run_number bigint,
-    is_whole boolean, is_base_branch boolean, created_at timestamptz
+    is_eligible boolean, is_accepted boolean, recheck_of varchar, created_at timestamptz
 );
 create table intermediate.int_task_baselines (task_id varchar, baseline_task_id varchar);
 create table intermediate.int_case_rounds (
@@ -48,6 +48,14 @@ create table intermediate.int_case_contents (
     task_id varchar, case_id varchar, contents_hash varchar
 );
 create table intermediate.int_comparisons_to_build (candidate_task_id varchar);
+create table intermediate.int_recheck_cases (
+    task_id varchar, case_id varchar, reference varchar, k bigint, x bigint,
+    n_errors bigint, n_copies bigint, k_before bigint, x_before bigint
+);
+create table intermediate.int_cases_compared (
+    baseline_task_id varchar, candidate_task_id varchar, case_id varchar,
+    status_change varchar, must_have_lost boolean
+);
 """
 
 
@@ -74,7 +82,7 @@ def warehouse() -> duckdb.DuckDBPyConnection:
     con.execute("set threads = 1; set TimeZone = 'UTC'")
     con.execute(_INPUTS)
     for node in _nodes():
-        if node.name == "verdict_policy":
+        if node.name in ("verdict_policy", "recheck_policy", "verdict_power"):
             con.execute(f"create table {node.relation} as {node.query}")
     return con
 
@@ -116,7 +124,7 @@ def fill(
                 when run = $runs - 1 and suite % $variants < $changed then ' changed'
                 else ''
             end,
-            run + 1, true, true,
+            run + 1, true, true, null,
             '2026-01-01'::timestamptz + to_days(run::integer)
         from range($suites) as suites (suite), range($runs) as runs (run)
         """,

@@ -36,6 +36,8 @@ from tests.ingest.test_load import task, write
         ("[latency]\nmax_p95_ms = -1", "latency.max_p95_ms: input should be greater"),
         ("[latency]\nmax_p95_ms = nan", "latency.max_p95_ms: input should be"),
         ("[dimensions.x]\nmin_scoer = 1", "`dimensions.x.min_scoer`; did you mean `min_score`?"),
+        ("[tags.x]\nmust_pas = 'majority'", "`tags.x.must_pas`; did you mean `must_pass`?"),
+        ("[tags.x]\nmust_pass = 'always'", "tags.x.must_pass: input should be"),
     ],
 )  # fmt: skip
 def test_a_faulty_policy_is_refused_with_its_key_and_a_hint(text, message):
@@ -63,6 +65,7 @@ def test_the_built_in_policy_explains_every_rule_there_is():
             ("tokens.", policy.tokens),
             ("cost.", policy.cost),
             ("dimensions.accuracy.", policy.dimensions["accuracy"]),
+            ("tags.safety.", policy.tags["safety"]),
         )
         for name in type(model).model_fields
         if name not in model.model_fields_set
@@ -114,6 +117,13 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("unscored-2", "min_coverage = 0", "pass", None),
         ("tagged-2", "must_pass_tags = ['shaky']", "fail", "2 of 2 cases did not pass: c0, c1"),
         ("tagged-2", "must_pass_tags = ['gone']", "inconclusive", "no case has the tag gone"),
+        ("tagged-2", "[tags.shaky]\nmin_pass_rate = 0", "pass", None),
+        ("tagged-2", "[tags.shaky]\nmin_pass_rate = 0.5", "fail", None),
+        ("tagged-2", "[tags.gone]\nmin_pass_rate = 0.5", "inconclusive", "no case has the tag gone"),
+        ("tagged-2", "[tags.shaky]\nmust_pass = 'majority'", "fail", "2 of 2 cases did not pass: c0, c1"),
+        ("tagged-2", "[tags.solid]\nmust_pass = 'every_round'", "fail", "1 of 1 cases did not pass: c7"),
+        ("tagged-2", "[tags.shaky]\nfalse_alarm = 0.05", "pass", None),
+        ("tagged-2", "[tags.gone]\nfalse_alarm = 0.05", "inconclusive", "no case has the tag gone"),
         ("tagged-2", "[latency]\nmax_p50_ms = 500", "pass", "measured on 1 of 7 rounds"),
         ("tagged-2", "[latency]\nmax_p95_ms = 499", "fail", "measured on 1 of 7 rounds"),
         ("tagged-2", "[tokens]\nmax_total = 120", "pass", "measured on 1 of 8 rounds"),

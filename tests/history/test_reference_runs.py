@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from promptlab.cli import run_cli
 from promptlab.database.rows import dictionaries
+from promptlab.history.gate import judge, record
+from promptlab.ingest.raw.requests import record_decisions
 from promptlab.operations.purge import purge
+from promptlab.reports.gate.policy import built_in_policy
 from promptlab.warehouse import Warehouse
 
 
@@ -103,6 +109,106 @@ def test_an_earlier_run_that_comes_late_is_counted(warehouse, tmp_path):
     built = verdict(warehouse, "new")
     warehouse.build(full_refresh=True)
     assert verdict(warehouse, "new") == built
+
+
+def decide(warehouse: Warehouse, task_id: str) -> str:
+    """Ask the gate, and record what it says."""
+    policy = built_in_policy()
+    results = judge(warehouse, task_id, policy, lang="en")
+    record(warehouse, results, policy)
+    return results[0].decision
+
+
+def references(warehouse: Warehouse, task_id: str) -> list[str]:
+    with warehouse.examining() as con:
+        rows = con.execute(
+            "select reference_task_id from intermediate.int_reference_runs"
+            " where task_id = ? order by place",
+            [task_id],
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
+def test_a_break_that_stays_is_red_on_every_night(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    decisions = []
+    for night in range(1, 7):
+        files = tmp_path / f"night{night}"
+        files.mkdir()
+        write(files, f"night{night:02}", night, GOOD if night < 3 else BROKEN)
+        warehouse.ingest(files)
+        warehouse.build()
+        decisions.append(decide(warehouse, f"night{night:02}"))
+    assert decisions == ["first_run", "ship", *["do_not_ship"] * 4]
+    assert references(warehouse, "night06") == ["night02", "night01"]
+    built = verdict(warehouse, "night06")
+    warehouse.build(full_refresh=True)
+    assert verdict(warehouse, "night06") == built
+
+
+def test_a_run_is_a_reference_again_once_it_is_accepted(warehouse):
+    with warehouse.writable() as con:
+        record_decisions(con, [("night1", "do_not_ship")], "policy")
+    warehouse.build()
+    assert references(warehouse, "new") == ["night2"]
+    with warehouse.writable() as con:
+        record_decisions(con, [("night1", "ship")], "another policy")
+    warehouse.build()
+    assert references(warehouse, "new") == ["night2", "night1"]
+
+
+def test_a_task_is_compared_with_a_refused_run_only_where_all_were_refused(warehouse):
+    with warehouse.writable() as con:
+        record_decisions(con, [("night2", "do_not_ship")], "policy")
+    warehouse.build()
+    assert references(warehouse, "new") == ["night1"]
+    with warehouse.writable() as con:
+        record_decisions(con, [("night1", "do_not_ship")], "policy")
+    warehouse.build()
+    assert references(warehouse, "new") == ["night2"]
+
+
+def test_a_decision_is_added_only_where_it_is_new(warehouse):
+    assert decide(warehouse, "new") == decide(warehouse, "new") == "do_not_ship"
+    with warehouse.writable() as con:
+        record_decisions(con, [("new", "ship")], "another policy")
+        record_decisions(con, [("new", "ship")], "a third policy")
+    with warehouse.examining() as con:
+        rows = con.execute(
+            "select decision, is_newest from marts.fct_decisions order by decided_at"
+        ).fetchall()
+    assert rows == [("do_not_ship", False), ("ship", False), ("ship", True)]
+
+
+def test_only_a_purge_of_the_task_removes_its_decisions(warehouse):
+    decide(warehouse, "new")
+    decide(warehouse, "night2")
+    warehouse.build(full_refresh=True)
+    purge(warehouse, tasks=["night2"])
+    with warehouse.examining() as con:
+        left = con.execute("select task_id from raw.decisions").fetchall()
+    assert left == [("new",)]
+
+
+def test_the_gate_answers_where_the_warehouse_takes_no_writes(
+    warehouse, monkeypatch, capsys
+):
+    db = warehouse.settings.db
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    assert run_cli(["gate", "new", "--db", str(db), "--no-record"]) == 1
+    script = "import duckdb, sys; c = duckdb.connect(sys.argv[1], read_only=True);"
+    reader = subprocess.Popen(
+        [sys.executable, "-c", f"{script} print('open', flush=True); input()", str(db)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert reader.stdout and reader.stdout.readline()
+    code = run_cli(["gate", "new", "--db", str(db), "--lock-timeout", "0"])
+    reader.communicate(b"\n")
+    assert code == 1
+    assert "the decision was not recorded" in capsys.readouterr().err
+    with warehouse.examining() as con:
+        assert con.execute("from raw.decisions").fetchall() == []
 
 
 def test_the_first_run_has_no_verdict(warehouse):

@@ -162,6 +162,7 @@ class LogReading:
                 tags=about.tags,
                 metadata=about.metadata,
                 dataset=about.dataset.name if about.dataset else None,
+                task_file=about.task_file,
             ),
         )
 

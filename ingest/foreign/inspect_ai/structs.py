@@ -74,6 +74,7 @@ class Eval(Struct, omit_defaults=True):
     run_id: str | None = None
     task_id: str | None = None
     task_version: Any = None
+    task_file: str | None = None
     created: str | None = None
     task_args: Raw = ABSENT
     task_args_passed: Raw = ABSENT

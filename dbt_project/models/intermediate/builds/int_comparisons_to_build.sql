@@ -3,6 +3,7 @@ with
 versions as (select * from {{ ref('int_task_versions') }}),
 pairs as (select * from {{ ref('int_task_pairs') }}),
 reference_runs as (select * from {{ ref('int_reference_runs') }}),
+recheck_runs as (select * from {{ ref('int_recheck_runs') }}),
 variants as (select * from {{ ref('int_task_variants') }}),
 drift_runs as (select * from {{ ref('int_drift_runs') }}),
 built as (select * from {{ ref('stg_builds__comparison_builds') }}),
@@ -36,6 +37,21 @@ described as (
 
     from reference_runs
     inner join versions on reference_runs.reference_task_id = versions.task_id
+
+    union all
+
+    select
+        recheck_runs.task_id as candidate_task_id,
+        concat_ws(
+            ' ',
+            'recheck',
+            recheck_runs.recheck_task_id,
+            recheck_runs.side,
+            versions.fingerprint
+        ) as description
+
+    from recheck_runs
+    inner join versions on recheck_runs.recheck_task_id = versions.task_id
 
     union all
 

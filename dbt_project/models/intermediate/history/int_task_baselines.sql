@@ -2,7 +2,7 @@
 
 with
 
-tasks as (select * from {{ ref('int_task_variants') }}),
+tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 named as (select * from {{ ref('int_named_baselines') }}),
 
@@ -11,7 +11,6 @@ counted as (
     select
         tasks.*,
         resolved.testset_id,
-        tasks.is_whole and tasks.is_base_branch as is_eligible,
         min(tasks.variant) over in_run = max(tasks.variant) over in_run as is_alone,
         max(tasks.run_number) over (partition by tasks.title, tasks.variant) as last_run
 
@@ -22,25 +21,38 @@ counted as (
 ),
 
 -- the last run before, by what has to be the same; results of one run are no baselines of
--- each other
+-- each other. A run that the gate refused counts only where every one before was refused.
 looked_up as (
 
     select
         *,
-        max(case when is_eligible then run_number end) over (
-            partition by title, variant
-            order by run_number range between unbounded preceding and 1 preceding
+        coalesce(
+            max(case when is_eligible and is_accepted then run_number end) over of_variant,
+            max(case when is_eligible then run_number end) over of_variant
         ) as run_of_variant,
-        max(case when is_eligible then run_number end) over (
-            partition by title, provider, prompt_hash
-            order by run_number range between unbounded preceding and 1 preceding
+        coalesce(
+            max(case when is_eligible and is_accepted then run_number end) over of_prompt,
+            max(case when is_eligible then run_number end) over of_prompt
         ) as run_of_prompt,
-        max(case when is_eligible then run_number end) over (
-            partition by title
-            order by run_number range between unbounded preceding and 1 preceding
+        coalesce(
+            max(case when is_eligible and is_accepted then run_number end) over of_title,
+            max(case when is_eligible then run_number end) over of_title
         ) as run_of_title
 
     from counted
+    window
+        of_variant as (
+            partition by title, variant
+            order by run_number range between unbounded preceding and 1 preceding
+        ),
+        of_prompt as (
+            partition by title, provider, prompt_hash
+            order by run_number range between unbounded preceding and 1 preceding
+        ),
+        of_title as (
+            partition by title
+            order by run_number range between unbounded preceding and 1 preceding
+        )
 
 ),
 

@@ -7,6 +7,18 @@ titles as (select * from {{ ref('int_titles') }}),
 prompts as (select * from {{ ref('int_task_prompts') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
 renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
+decisions as (select * from {{ ref('stg_tasks__decisions') }}),
+
+-- the newest decision about a task counts
+refused as (
+
+    select task_id
+
+    from decisions
+    group by task_id
+    having max_by(decision, decided_at) = 'do_not_ship'
+
+),
 
 described as (
 
@@ -25,13 +37,16 @@ described as (
             or (tasks.base_branch is null and tasks.branch in ('main', 'master')),
             false
         ) as is_base_branch,
+        tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
+        refused.task_id is null as is_accepted,
         tasks.created_at
 
     from tasks
     inner join titles using (task_id)
     left join prompts using (task_id)
     left join partial using (task_id)
+    left join refused using (task_id)
 
 ),
 
@@ -45,12 +60,14 @@ dated as (
 
 ),
 
+-- a re-check is not a run of the history: it is numbered apart
 ordered as (
 
     select
         *,
         cast(dense_rank() over (
-            partition by title order by run_created_at nulls last, run_id
+            partition by title, recheck_of is null
+            order by run_created_at nulls last, run_id
         ) as bigint) as run_number
 
     from dated
@@ -64,9 +81,9 @@ placed as (
         *,
         first_value(prompt_position) over (
             partition by title, provider, prompt_hash, prompt_name is null
-            order by run_number, prompt_position, task_id
+            order by recheck_of is not null, run_number, prompt_position, task_id
         ) as first_position,
-        min(run_number) over (
+        min(case when recheck_of is null then run_number end) over (
             partition by title, provider, prompt_hash, prompt_name is null
         ) as first_run_number
 
@@ -112,7 +129,7 @@ numbered as (
         *,
         row_number() over (
             partition by title, run_id, known_name
-            order by first_run_number, prompt_position nulls last, task_id
+            order by first_run_number nulls last, prompt_position nulls last, task_id
         ) as occurrence
 
     from renamed
@@ -127,6 +144,7 @@ variants as (
         task_id,
         run_id,
         prompt_hash,
+        recheck_of,
 
         ---------- strings
         title,
@@ -143,6 +161,8 @@ variants as (
         ---------- booleans
         is_whole,
         is_base_branch,
+        is_accepted,
+        is_whole and is_base_branch and recheck_of is null as is_eligible,
 
         ---------- timestamps
         created_at

@@ -42,7 +42,8 @@ counted as (
 
         ---------- booleans
         bool_or(place = 1 and status = 'pass') as is_first_passed,
-        bool_or(is_copied) as has_copies
+        bool_or(is_copied) as has_copies,
+        bool_and(is_copied) as has_only_copies
 
     from placed
     group by task_id, case_id

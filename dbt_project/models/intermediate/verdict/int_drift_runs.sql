@@ -6,7 +6,7 @@ with
 
 tasks as (
     select * from {{ ref('int_task_variants') }}
-    where is_whole and is_base_branch
+    where is_eligible
 ),
 policy as (select * from {{ ref('verdict_policy') }}),
 

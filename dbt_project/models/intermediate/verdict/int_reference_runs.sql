@@ -11,27 +11,19 @@ baselines as (
 ),
 policy as (select * from {{ ref('verdict_policy') }}),
 
--- whether a task may be a reference of later ones
-judged as (
-
-    select
-        *,
-        is_whole and is_base_branch as is_eligible
-
-    from tasks
-
-),
-
+-- a run that the gate refused is not a reference of later ones
 counted as (
 
     select
         *,
-        count(case when is_eligible then 1 end) over (
+        is_eligible and is_accepted as is_reference,
+        count(case when is_eligible and is_accepted then 1 end) over (
             partition by title, variant order by run_number
             range between unbounded preceding and 1 preceding
         ) as n_before
 
-    from judged
+    from tasks
+    where recheck_of is null
 
 ),
 
@@ -63,7 +55,7 @@ chosen as (
             places.title = counted.title
             and places.variant = counted.variant
             and places.place = counted.n_before + 1
-            and counted.is_eligible
+            and counted.is_reference
 
     union distinct
 

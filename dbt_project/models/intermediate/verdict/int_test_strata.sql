@@ -1,6 +1,7 @@
 with
 
 cases as (select * from {{ ref('int_verdict_cases') }}),
+rechecked as (select * from {{ ref('int_recheck_cases') }} where reference <> 'none'),
 drift as (select * from {{ ref('int_drift_strata') }}),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
@@ -47,6 +48,19 @@ treated as (
 
     from cases
     where task_id in (select in_error.task_id from in_error)
+
+    union all
+
+    -- new rounds of both sides, and nothing that selected the cases
+    select
+        task_id,
+        'recheck' as treatment,
+        k + k_before as n,
+        x + x_before as s,
+        k,
+        x
+
+    from rechecked
 
     union all
 

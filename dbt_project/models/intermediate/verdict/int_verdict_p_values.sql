@@ -5,12 +5,14 @@ shifts as (select * from {{ ref('int_run_shifts') }}),
 clusters as (select * from {{ ref('int_cluster_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
 
--- p as a z, narrower by as much as whole runs differ
+-- p as a z, narrower by as much as whole runs differ; both sides of a re-check ran together
 scaled as (
 
     select
         tests.*,
-        coalesce(shifts.is_shifting and shifts.spread > 1, false) as is_calibrated,
+        coalesce(
+            tests.treatment <> 'recheck' and shifts.is_shifting and shifts.spread > 1, false
+        ) as is_calibrated,
         shifts.df,
         {{ z_exceeded('greatest(1e-12, least(1 - 1e-12, tests.p))') }}
         / greatest(1e0, shifts.spread) as t

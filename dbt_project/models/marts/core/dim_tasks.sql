@@ -23,6 +23,7 @@ final as (
         contents.settings_hash,
         contents.judge_hash,
         contents.expectation_hash,
+        tasks.recheck_of,
 
         ---------- strings
         tasks.source_kind,
@@ -32,6 +33,7 @@ final as (
         tasks.prompt_name,
         tasks.model,
         tasks.provider,
+        case when tasks.recheck_of is null then 'full' else 'recheck' end as role,
         tasks.triggered_by,
         tasks.tool_version,
         tasks.run_name,

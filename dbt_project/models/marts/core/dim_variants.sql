@@ -2,7 +2,7 @@
 
 with
 
-tasks as (select * from {{ ref('dim_tasks') }}),
+tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
 loads as (select * from {{ ref('stg_loads__loads') }}),
 
 joined as (

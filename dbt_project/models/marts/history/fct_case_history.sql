@@ -4,7 +4,7 @@ with
 
 results as (select * from {{ ref('fct_case_results') }}),
 contents as (select * from {{ ref('int_case_contents') }}),
-tasks as (select * from {{ ref('dim_tasks') }}),
+tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
 
 -- the same case asked and judged in the same way, from task to task
 joined as (

@@ -2,7 +2,7 @@
 
 with
 
-tasks as (select * from {{ ref('dim_tasks') }}),
+tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
 summaries as (select * from {{ ref('fct_task_summaries') }}),
 pass_rates as (select * from {{ ref('int_trends_of_tasks') }} where measure = 'pass_rate'),
 

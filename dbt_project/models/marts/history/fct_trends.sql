@@ -11,6 +11,7 @@ tasks as (
         ) as task_number
 
     from {{ ref('dim_tasks') }}
+    where recheck_of is null
 
 ),
 

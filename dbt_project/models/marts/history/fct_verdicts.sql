@@ -17,6 +17,26 @@ levels as (select * from {{ ref('int_test_levels') }}),
 correlations as (select * from {{ ref('int_round_correlations') }}),
 shifts as (select * from {{ ref('int_run_shifts') }}),
 assumptions as (select * from {{ ref('int_verdict_assumptions') }}),
+simulated as (select * from {{ ref('verdict_power') }}),
+case_verdicts as (
+    select * from {{ ref('fct_verdict_cases') }}
+    where {{ in_this_build('comparisons', 'task_id') }}
+),
+
+rechecked as (
+
+    select
+        task_id,
+        count(recheck_place) as n_to_recheck,
+        count(*) filter (where is_rechecked) as n_rechecked,
+        count(*) filter (where is_broken_alone) as n_broken_alone,
+        count(*) filter (where n_rounds_rechecked > 0 and recheck_reference <> 'none')
+            as n_tested_again
+
+    from case_verdicts
+    group by task_id
+
+),
 
 runs as (
 
@@ -63,6 +83,36 @@ counted as (
     from cases
     inner join tested using (task_id, case_id)
     group by cases.task_id
+
+),
+
+-- the simulated suites of the next size; of those with no more data the luckiest
+powers as (
+
+    select
+        task_id,
+        max(share_found) as share_found
+
+    from (
+        select
+            counted.task_id,
+            simulated.share_found,
+            counted.n_rounds_now >= simulated.n_rounds * counted.n_cases
+            and runs.n_reference_runs > simulated.n_runs as has_no_more_data,
+            dense_rank() over (
+                partition by counted.task_id
+                order by
+                    simulated.n_cases < counted.n_cases,
+                    abs(simulated.n_cases - counted.n_cases)
+            ) as distance
+
+        from counted
+        inner join runs on counted.task_id = runs.task_id
+        cross join simulated
+        where counted.n_cases > 0
+    ) as sized
+    where distance = 1 and has_no_more_data
+    group by task_id
 
 ),
 
@@ -116,8 +166,14 @@ final as (
         run_p_values.p_unchanged,
         case when counted.n_cases > 0 then coalesce({{ rounded('levels.level') }}, 0e0) end
             as attained_level,
+        powers.share_found as power_of_one_break,
         correlations.correlation as round_correlation,
         {{ rounded('shifts.spread') }} as run_spread,
+        coalesce(rechecked.n_to_recheck, 0) as n_to_recheck,
+        coalesce(rechecked.n_rechecked, 0) as n_rechecked,
+        coalesce(rechecked.n_broken_alone, 0) as n_broken_alone,
+        case when rechecked.n_tested_again > 0 then coalesce(of_rechecks.p, 1e0) end
+            as p_recheck,
 
         ---------- booleans
         coalesce(correlations.is_correlated, false) as is_one_round_per_run,
@@ -131,6 +187,10 @@ final as (
         on runs.task_id = p_values.task_id and p_values.treatment = 'errors_left_out'
     left join p_values as of_errors
         on runs.task_id = of_errors.task_id and of_errors.treatment = 'errors_as_passes'
+    left join p_values as of_rechecks
+        on runs.task_id = of_rechecks.task_id and of_rechecks.treatment = 'recheck'
+    left join rechecked on runs.task_id = rechecked.task_id
+    left join powers on runs.task_id = powers.task_id
     left join run_p_values on runs.task_id = run_p_values.task_id
     left join levels on runs.task_id = levels.task_id
     left join correlations on runs.task_id = correlations.task_id

@@ -30,6 +30,10 @@ case_results as (
         task_id in (select pairs.baseline_task_id from pairs)
         or task_id in (select pairs.candidate_task_id from pairs)
 ),
+case_rounds as (
+    select * from {{ ref('int_case_rounds') }}
+    where task_id in (select pairs.candidate_task_id from pairs)
+),
 matches as (
     select * from {{ ref('fct_match_results') }}
     where task_id in (select pairs.candidate_task_id from pairs)
@@ -209,6 +213,25 @@ of_expectations as (
 
 ),
 
+-- an answer from a cache was given before: it says nothing of what changed since
+of_caches as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        'answers_cached' as gap,
+        'answers' as subject,
+        cast(null as string) as name,
+        count(*) as n_before,
+        count(*) filter (where not case_rounds.has_only_copies) as n_now
+
+    from pairs
+    inner join case_rounds on pairs.candidate_task_id = case_rounds.task_id
+    group by pairs.baseline_task_id, pairs.candidate_task_id
+    having n_now < n_before
+
+),
+
 gaps as (
 
     select * from of_dimensions
@@ -229,6 +252,10 @@ gaps as (
     union all
 
     select * from of_expectations
+
+    union all
+
+    select * from of_caches
 
 ),
 

@@ -11,6 +11,7 @@ renamed as (
         load_id,
         task_id,
         run_id,
+        recheck_of,
 
         ---------- strings
         source_kind,

@@ -1,0 +1,102 @@
+{{ config(
+    unique_key='task_id', meta={'batch': 'comparisons', 'mentions': ['recheck_task_id']}
+) }}
+
+with
+
+tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),
+baselines as (
+    select * from {{ ref('int_task_baselines') }}
+    where baseline_task_id is not null
+),
+
+rechecks as (
+
+    select
+        *,
+        count(*) over (partition by recheck_of, run_id) as n_in_run
+
+    from {{ ref('int_task_variants') }}
+    where recheck_of is not null
+
+),
+
+-- a re-check names a task, or a run with several: then the one of its variant is meant
+named as (
+
+    select
+        rechecks.task_id as recheck_task_id,
+        rechecks.created_at,
+        rechecks.n_in_run,
+        tasks.task_id,
+        count(*) over (partition by rechecks.task_id) as n_named,
+        case
+            when rechecks.variant = tasks.variant then 1
+            when
+                rechecks.provider = tasks.provider
+                and rechecks.prompt_hash = tasks.prompt_hash
+                then 2
+            else 3
+        end as distance
+
+    from rechecks
+    inner join tasks
+        on rechecks.recheck_of = tasks.task_id or rechecks.recheck_of = tasks.run_id
+
+),
+
+ranked as (
+
+    select
+        *,
+        row_number() over (
+            partition by recheck_task_id order by distance, task_id
+        ) as choice
+
+    from named
+    where distance < 3 or (n_named = 1 and n_in_run = 1)
+
+),
+
+sides as (
+
+    select
+        ranked.task_id,
+        ranked.recheck_task_id,
+        'now' as side
+
+    from ranked
+    inner join baselines using (task_id)
+    where ranked.choice = 1
+
+    union all
+
+    -- the baseline is asked again after the task was: at the same time as the task
+    select
+        baselines.task_id,
+        ranked.recheck_task_id,
+        'before' as side
+
+    from ranked
+    inner join baselines on ranked.task_id = baselines.baseline_task_id
+    inner join tasks on baselines.task_id = tasks.task_id
+    where ranked.choice = 1 and ranked.created_at >= tasks.created_at
+
+),
+
+runs as (
+
+    select
+
+        ---------- ids
+        task_id,
+        recheck_task_id,
+
+        ---------- strings
+        side
+
+    from sides
+
+)
+
+select * from runs

@@ -1,0 +1,28 @@
+{{ config(materialized='view') }}
+
+with
+
+decisions as (select * from {{ ref('stg_tasks__decisions') }}),
+
+final as (
+
+    select
+
+        ---------- ids
+        task_id,
+        policy_hash,
+
+        ---------- strings
+        decision,
+
+        ---------- booleans
+        row_number() over (partition by task_id order by decided_at desc) = 1 as is_newest,
+
+        ---------- timestamps
+        decided_at
+
+    from decisions
+
+)
+
+select * from final
