@@ -18,6 +18,8 @@ _WITH_DEFAULTS = "results"
 """Tasks of this kind have the default dimensions, and only these."""
 _CONFIGURED = "analysis"
 """Tasks of this kind have the dimensions of their file, and no default."""
+_MEMORY = "memory"
+"""Tasks of this kind have the metrics of the memory benchmark."""
 _PASSED = "default_dimension.passed"
 """The one default dimension of other tools' tasks: those with verdicts and no score."""
 _FINE_DIGITS = 4
@@ -46,6 +48,12 @@ class Speech:
         own: Mapping[str, Any] = {}
         if source_kind == _WITH_DEFAULTS:
             own = words.entries
+        elif source_kind == _MEMORY:
+            own = {
+                key.replace("memory_metric", "default_dimension"): name
+                for key, name in words.entries.items()
+                if key.startswith("memory_metric.")
+            }
         elif source_kind != _CONFIGURED:
             own = {_PASSED: words.entries[_PASSED]}
         return cls(Filters(words), own, source_kind in (None, _CONFIGURED))
