@@ -339,12 +339,12 @@ class _Attempt:
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
-        mapping = self._found.mapping
+        mapping, given = self._found.mapping, self._found.given
         return read_with(
             self._reader.redact,
             self._reader.limits if exceeds else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            self._found.given.identity,
+            repr(self._found.labels) if self._found.labels else given.identity,
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
@@ -359,6 +359,7 @@ class _Attempt:
             form=self._found.form,
             companions=self._found.companions,
             mapping=self._found.mapping,
+            labels=self._found.labels,
             prompt_vars=self._found.given.prompt_vars,
             tag_keys=self._found.given.tag_keys,
             redact=self._redactor.redact,
@@ -367,11 +368,12 @@ class _Attempt:
 
 def _tell(reading: Reading, given: Mapping[str, object]) -> None:
     """Write what the call says of a file into its tasks."""
-    tasks = reading.rows.get("tasks")
-    if tasks is not None and given:
-        n = len(tasks["task_id"])
-        told = {name: [value] * n for name, value in given.items()}
-        reading.rows["tasks"] = {**tasks, **told}
+    for table in ("tasks", "memory_runs"):
+        tasks = reading.rows.get(table)
+        if tasks is not None and given:
+            n = len(tasks["task_id"])
+            told = {name: [value] * n for name, value in given.items()}
+            reading.rows[table] = {**tasks, **told}
 
 
 def _sha256(file: InputFile, source: Source) -> str:

@@ -46,24 +46,28 @@ class LoadOrder:
 
 
 def date_runs(reading: Reading, moment: datetime) -> list[str]:
-    """Give *moment* to the tasks of a reading that have no time; return their ids."""
-    tasks = reading.rows.get("tasks")
-    if tasks is None:
-        return []
-    times = list(tasks["created_at"])
-    undated = [
-        task_id
-        for task_id, time in zip(tasks["task_id"], times, strict=True)
-        if time is None
-    ]
-    if undated:
+    """Give *moment* to the tasks of a reading that have no time; return their ids.
+
+    Memory runs are not among the ids: their reader says what it made of their path.
+    """
+    undated: list[str] = []
+    for table in ("tasks", "memory_runs"):
+        tasks = reading.rows.get(table)
+        if tasks is None or None not in (times := list(tasks["created_at"])):
+            continue
         dated: Mapping[str, Any] = {
             **tasks,
             "created_at": pl.Series(
                 [time or moment for time in times], dtype=pl.Datetime("us", "UTC")
             ),
         }
-        reading.rows["tasks"] = dated
+        reading.rows[table] = dated
+        if table == "tasks":
+            undated += [
+                task_id
+                for task_id, time in zip(tasks["task_id"], times, strict=True)
+                if time is None
+            ]
     return undated
 
 

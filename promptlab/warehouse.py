@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
     from promptlab.contracts.gate import GateResult
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
     from promptlab.reports.edition import Edition
@@ -47,6 +48,7 @@ class Warehouse(WarehouseFile):
         branch: str | None = None,
         commit: str | None = None,
         run_name: str | None = None,
+        labels: LabelOptions | None = None,
         sink: str = "duckdb",
         workers: str = "1",
         on_start: Callable[[int, int], None] = lambda _files, _size: None,
@@ -65,6 +67,7 @@ class Warehouse(WarehouseFile):
             branch: branch that was evaluated; else that of the CI system.
             commit: commit that was evaluated; else that of the CI system.
             run_name: name of the runs that are judged together.
+            labels: what the call says of files of the kind ``labels``.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
             workers: who reads for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
@@ -107,7 +110,14 @@ class Warehouse(WarehouseFile):
         )
         sources = self.settings.sources
         planned = [
-            (replace(found, given=of_path(given, found.path, sources)), kind_of_file)
+            (
+                replace(
+                    found,
+                    given=of_path(given, found.path, sources),
+                    labels=labels,
+                ),
+                kind_of_file,
+            )
             for found, kind_of_file in planned
         ]
         size = sum(found.size for found, _ in planned)
@@ -178,13 +188,12 @@ class Warehouse(WarehouseFile):
         out: Path,
         *,
         formats: Sequence[str] = ("json", "html"),
-        memory_runs: Sequence[str] | None = None,
         lang: str | None = None,
         templates: Path | None = None,
         generated_at: datetime | None = None,
         on_report: Callable[[str], None] = lambda _name: None,
     ) -> list[Path]:
-        """Write the reports of stored tasks and memory runs, and the index.
+        """Write the reports of stored tasks, and the index.
 
         Nothing is run again: everything is read from the marts.
 
@@ -192,11 +201,10 @@ class Warehouse(WarehouseFile):
             task_ids: whole ids.
             out: folder to write below; nothing is written anywhere else.
             formats: names of ``reports.FORMATS``.
-            memory_runs: whole ids; every memory run by default.
             lang: ``zh`` or ``en``.
             templates: folder of templates that replace built-in ones.
             generated_at: the time that the reports carry; now, when not given.
-            on_report: called before each task and memory run with its id.
+            on_report: called before each task with its id.
 
         Returns:
             Every file written, the index last.
@@ -211,7 +219,6 @@ class Warehouse(WarehouseFile):
                 out,
                 edition,
                 formats=formats,
-                memory_runs=memory_runs,
                 on_report=on_report,
             )
 
@@ -414,17 +421,14 @@ class Warehouse(WarehouseFile):
             rows, schema=columns, orient="row", infer_schema_length=None
         )
 
-    def to_report(self, *, everything: bool = False) -> tuple[list[str], list[str]]:
-        """Tasks and memory runs that were built since the last ``run`` reported.
+    def to_report(self, *, everything: bool = False) -> list[str]:
+        """Tasks that were built since the last ``run`` reported, the oldest first.
 
         A task is built again when its own numbers change, or its baseline's, or when it
         has another baseline: its report compares.
 
         Args:
             everything: all that there is, whenever it was built.
-
-        Returns:
-            Ids of tasks, the oldest first; ids of memory runs, the newest first.
         """
         from promptlab.history.reported import to_report
 

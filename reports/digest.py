@@ -121,7 +121,6 @@ def read_digest(
     index = read_index(
         con,
         lambda task_id: link(folder_name(task_id)),
-        lambda _: None,
         lambda title: link(f"titles/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,

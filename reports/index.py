@@ -14,7 +14,6 @@ from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.pages.render import environment, render, script_hash
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.history import drifts
-from promptlab.reports.queries.memory import MemoryLine, memory_lines
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts.catalogue import catalogue
 from promptlab.reports.views.headline import headline_view
@@ -165,13 +164,11 @@ class Index:
     is_long: bool
     models: Sequence[str]
     tags: Sequence[str]
-    memory: Sequence[MemoryLine]
 
 
 def read_index(
     con: duckdb.DuckDBPyConnection,
     task: Href,
-    memory: Href,
     title: Href = lambda _: None,
     *,
     lang: str = "en",
@@ -182,7 +179,6 @@ def read_index(
     Args:
         con: An open connection to a built warehouse.
         task: Gives the link of a task's report.
-        memory: Gives the link of a memory run's report.
         title: Gives the link of a title's page.
         lang: Language of the decisions, ``zh`` or ``en``.
         policy: What the gate asks for; the built-in policy by default.
@@ -235,7 +231,6 @@ def read_index(
         is_long=is_long,
         models=models,
         tags=tags,
-        memory=memory_lines(con, memory),
     )
 
 

@@ -19,14 +19,15 @@ from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.limits import SHOWN, WHOLE
 from promptlab.reports.pages.links import (
     INDEX,
+    MEMORY,
     PAGE,
+    Links,
     links_of_comparison,
-    links_of_memory,
     links_of_task,
 )
 from promptlab.reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from promptlab.reports.queries.history import title_history
-from promptlab.reports.queries.memory import memory_lines, memory_result
+from promptlab.reports.queries.memory import memory_result, memory_runs
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     WORST_FIRST,
@@ -61,9 +62,6 @@ TITLES = "titles"
 RUNS = "runs"
 """Folder of the pages of runs below the output folder, one per title."""
 
-MEMORY = "memory"
-"""Folder of the memory runs below the output folder."""
-
 
 def write_all(
     con: duckdb.DuckDBPyConnection,
@@ -72,10 +70,9 @@ def write_all(
     edition: Edition,
     *,
     formats: Sequence[str] = ("json", "html"),
-    memory_runs: Iterable[str] | None = None,
     on_report: Callable[[str], None] = lambda _name: None,
 ) -> list[Path]:
-    """Write the reports of these tasks and memory runs, and the index.
+    """Write the reports of these tasks, and the index.
 
     Args:
         con: An open connection to a built warehouse.
@@ -83,8 +80,7 @@ def write_all(
         out: The output folder; made if it is not there.
         edition: When and in which words they are made, and the policy of the gate.
         formats: Names of :data:`promptlab.reports.FORMATS`.
-        memory_runs: Whole ids of memory runs; every run of the warehouse by default.
-        on_report: Called before each task and memory run with its id.
+        on_report: Called before each task with its id.
 
     Returns:
         Every file written, the index last.
@@ -114,23 +110,29 @@ def write_all(
             remove_file(out, page)
 
     task_ids = list(task_ids)
+    of_memory = memory_runs(con)
     for task_id in task_ids:
         on_report(task_id)
+        if task_id in of_memory:
+            attempt(
+                task_id,
+                f"{MEMORY}/{folder_name(task_id)}/{PAGE}",
+                partial(
+                    write_memory,
+                    con,
+                    task_id,
+                    out,
+                    edition,
+                    formats=formats,
+                    index=True,
+                ),
+            )
         attempt(
             task_id,
             f"{folder_name(task_id)}/{PAGE}",
             partial(
                 write_task, con, task_id, out, edition, formats=formats, index=True
             ),
-        )
-    if memory_runs is None:
-        memory_runs = [line.run_id for line in memory_lines(con, lambda _: None)]
-    for run_id in sorted(memory_runs):  # earlier runs first: later ones link to them
-        on_report(run_id)
-        attempt(
-            run_id,
-            f"{MEMORY}/{folder_name(run_id)}/{PAGE}",
-            partial(write_memory, con, run_id, out, edition, index=True),
         )
     for title in titles_of(con, task_ids):
         attempt(
@@ -175,7 +177,7 @@ def write_task(
     with_history = any(fmt.with_history for fmt in chosen)
     around = Surroundings(
         history=title_history(con, task_id) if with_history else (),
-        links=links_of_task(out, before or None, formats, index=index),
+        links=links_of_task(out, task_id, before or None, formats, index=index),
     )
     folder = folder_name(task_id)
     return [
@@ -331,9 +333,14 @@ def write_memory(
     out: Path,
     edition: Edition,
     *,
+    formats: Sequence[str] = (),
     index: bool = False,
 ) -> list[Path]:
-    """Write the report of a memory run to ``out/memory/<run>/``; return its files."""
+    """Write the figures of a memory run to ``out/memory/<run>/``; return its files.
+
+    Arguments are those of :func:`write_all`; the page links to the report of the run
+    where *formats* have one.
+    """
     result = memory_result(
         con,
         run_id,
@@ -342,7 +349,11 @@ def write_memory(
         package_version=edition.package_version,
     )
     folder = f"{MEMORY}/{folder_name(run_id)}"
-    links = links_of_memory(out / MEMORY, result.run.previous_run_id, index=index)
+    report = f"../../{quote(folder_name(run_id))}/{PAGE}"
+    links = Links(
+        index=f"../../{INDEX}" if index else None,
+        run=report if "html" in formats else None,
+    )
     page = to_memory_html(result, templates=edition.templates, links=links)
     return [
         write_file(out, folder, "memory.json", to_memory_json(result).encode()),
@@ -359,7 +370,6 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
     index = read_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
-        memory=lambda run_id: link(f"{MEMORY}/{folder_name(run_id)}"),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,

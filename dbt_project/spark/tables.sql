@@ -129,7 +129,6 @@
             ~ ' is_full_refresh boolean, promptlab_version string, invocation_id string',
         'task_builds': 'task_id string, title string, fingerprint string',
         'comparison_builds': 'candidate_task_id string, fingerprint string, built_at timestamp',
-        'memory_builds': 'run_id string, fingerprint string, built_at timestamp',
         'settings': 'setting string, name string, value string, input_price double,'
             ~ ' output_price double',
     }.items() -%}

@@ -14,6 +14,7 @@ from promptlab.ingest.given import NOTHING, Given
 from promptlab.paths import kind_of_file
 
 if TYPE_CHECKING:
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.contracts.table_mapping import TableMapping
 
 _NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
@@ -40,6 +41,8 @@ class FoundFile:
     """More files of the same run, which are read with this one."""
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
+    labels: LabelOptions | None = None
+    """What the call says of a file of labels."""
     given: Given = NOTHING
     """Title, variant and revision that the call gives it."""
 

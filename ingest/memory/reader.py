@@ -167,6 +167,7 @@ def _run_row(head: MemoryHead) -> dict[str, Any]:
         "run_timestamp": head.run.stamp,
         "memory_system": head.run.memory_system,
         "started_at": head.run.started_at,
+        "created_at": head.run.started_at,
         "total_sessions": statistics.total_sessions,
         "total_dialogs": statistics.total_dialogs,
         "total_messages": statistics.total_messages,

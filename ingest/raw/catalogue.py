@@ -69,13 +69,14 @@ class RawTable:
 
 
 _BY_TASK = (("task_id", "purged_tasks"),)
-_BY_RUN = (("run_id", "purged_runs"),)
+_BY_RUN = (("run_id", "purged_tasks"),)
 
 _TESTSET = RawObject("testset", ("testset_id",))
 _PIPELINE = RawObject("pipeline", ("pipeline_id",))
 _TASK = RawObject("task", ("task_id",), _BY_TASK)
 _MEMORY = RawObject("memory", ("run_id", "task_id"), _BY_RUN)
 _SCORES = RawObject("scores", on_purge=_BY_TASK)
+_LABELS = RawObject("labels", on_purge=_BY_TASK)
 
 _OF_ANALYSES = "source_kind = 'analysis'"
 _OF_OTHERS = "source_kind <> 'analysis'"
@@ -104,6 +105,7 @@ RAW_TABLES = (
     RawTable("reported_scores", _TASK),
     RawTable("reported_totals", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
+    RawTable("labels", _LABELS, records=EVERY_ROW),
     # a baseline that is gone is cleared; an earlier one must not come back
     RawTable(
         "named_baselines", on_purge=(("title", "emptied_titles"),), mentions=_BY_TASK
@@ -128,7 +130,6 @@ RAW_TABLES = (
         on_purge=(("candidate_task_id", "tasks_to_compare"),),
         by_build=True,
     ),
-    RawTable("memory_builds", on_purge=(("run_id", "runs_to_compare"),), by_build=True),
     RawTable("reported_runs", by_build=True),
 )
 

@@ -33,7 +33,7 @@ file is ingested again."""
 _MEANT_BY_NAME = {"testset", "results"}
 _MEANT_BY_PATH = {"memory", "unknown"}  # the folders above a memory file name its run
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WITHOUT_TASKS = {"testset", "pipeline", "scores", "memory", "unknown"}
+_WITHOUT_TASKS = {"testset", "pipeline", "scores", "labels", "memory", "unknown"}
 
 
 class Version(NamedTuple):

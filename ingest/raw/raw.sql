@@ -381,6 +381,27 @@ create table if not exists raw.scores (
     scorer_version varchar
 );
 
+-- What a person said of one answer: pass or fail, or a grade.
+create table if not exists raw.labels (
+    load_id bigint not null,
+    "line" bigint not null,             -- Row of the file, from 1
+    task_id varchar,                    -- null: any task with this output
+    case_id varchar,                    -- null: any case with this output
+    round_id varchar,                   -- null: every round with this output
+    output_hash varchar,                -- MD5 of the answer; null: the round is named
+    dimension_id varchar,               -- what was judged; null: the verdict of the round
+    labeler varchar not null,           -- Who labelled
+    label varchar,                      -- pass, fail; null: only a grade
+    grade double,                       -- Grade on its own scale; null: only pass or fail
+    scale double,                       -- Best grade there is
+    policy varchar,                     -- version of the instruction that the labeler followed
+    "split" varchar,                    -- train, dev, test; null: not split
+    draw varchar,                       -- how the round was drawn: random, verdict, disagree; null: not known
+    weight double,                      -- rounds that it stands for; null: all the same
+    "comment" varchar,                  -- Comment of the labeler
+    labeled_at timestamptz              -- When it was labelled, UTC
+);
+
 -- A baseline that a person set; the newest row of a title and testset counts.
 create table if not exists raw.named_baselines (
     title varchar not null,             -- Title whose tasks are compared with it
@@ -424,7 +445,15 @@ create table if not exists raw.memory_runs (
     total_tests bigint,
     test_segments bigint,
     test_threshold varchar,
-    extras json not null                -- what this version of the format does not understand
+    extras json not null,               -- what this version of the format does not understand
+    created_at timestamptz,             -- --time, else started_at, else the time of the load
+    title varchar,                      -- --title; null: the data set
+    variant varchar,                    -- --variant; null: the memory system
+    run_name varchar,                   -- --run-name: runs of one name are judged together
+    branch varchar,                     -- branch that was evaluated
+    base_branch varchar,                -- branch that it is compared with
+    commit_sha varchar,                 -- commit that was evaluated
+    revision_source varchar             -- option, sources, or the CI system that said branch and commit
 );
 
 -- One round of questions.
@@ -499,7 +528,7 @@ create table if not exists raw.builds (
     invocation_id varchar not null      -- dbt's own
 );
 
--- What each task, comparison and memory run was built from: the next build takes those
+-- What each task and comparison was built from: the next build takes those
 -- whose fingerprint has changed, and deletes those that are gone.
 create table if not exists raw.task_builds (
     task_id varchar not null,
@@ -510,12 +539,6 @@ create table if not exists raw.task_builds (
 create table if not exists raw.comparison_builds (
     candidate_task_id varchar not null, -- the task that was compared
     fingerprint varchar not null,       -- hash of its own and of those it was compared with
-    built_at timestamptz not null       -- when that was, UTC
-);
-
-create table if not exists raw.memory_builds (
-    run_id varchar not null,
-    fingerprint varchar not null,       -- hash of the loads of its files, and of those it was compared with
     built_at timestamptz not null       -- when that was, UTC
 );
 

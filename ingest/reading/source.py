@@ -11,6 +11,7 @@ from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.contracts.pipeline import Pipeline
     from promptlab.contracts.table_mapping import TableMapping
 
@@ -40,6 +41,8 @@ class Source:
     """More files of the same run of another tool."""
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
+    labels: LabelOptions | None = None
+    """What the call says of a file of labels."""
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are a part of the prompt."""
     tag_keys: tuple[str, ...] | None = None

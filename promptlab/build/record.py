@@ -30,27 +30,27 @@ _LAST_BUILD = """
         select
             built_at,
             project_hash,
-            last_load_id >= coalesce((select max(load_id) from raw.memory_runs), 0)
-            and (select count(*) from raw.memory_builds)
-            = (select count(distinct run_id) from raw.memory_runs) as has_memory,
             last_load_id >= coalesce((select max(load_id) from raw.loads), 0)
-            and (select count(*) from raw.comparison_builds)
-            = (select count(*) from raw.tasks)
-            and (select count(*) from raw.task_builds)
-            = (select count(*) from raw.tasks) as has_tasks,
+            and (select count(*) from raw.comparison_builds) = n_tasks
+            and (select count(*) from raw.task_builds) = n_tasks as has_tasks,
             not exists (from raw.named_baselines where set_at > built_at)
             and not exists (
                 from raw.requested_comparisons where requested_at > built_at
             ) as has_comparisons
 
         from last
+        cross join (
+            select count(*) as n_tasks
+            from (
+                select task_id from raw.tasks union select run_id from raw.memory_runs
+            )
+        )
 
     )
 
     select
         project_hash,
-        has_memory,
-        has_memory and has_tasks and has_comparisons as has_all
+        has_tasks and has_comparisons as has_all
 
     from compared
 """
@@ -62,8 +62,6 @@ class LastBuild:
 
     has_all: bool
     """Nothing that it would build has come or gone since."""
-    has_memory: bool
-    """Nothing of the memory benchmark has."""
     is_of_this_project: bool
     """It ran the models, seeds and macros that are there now."""
 
@@ -73,9 +71,8 @@ def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild 
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None
-    project_hash, has_memory, has_all = row
+    project_hash, has_all = row
     return LastBuild(
         has_all=has_all and are_settings_kept(con, settings),
-        has_memory=has_memory,
         is_of_this_project=project_hash == plan.load().project_hash,
     )

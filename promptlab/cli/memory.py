@@ -1,4 +1,4 @@
-"""``promptlab memory``: the figures of a memory run, or of two question by question."""
+"""``promptlab memory``: the figures of a memory run, or of two side by side."""
 
 from __future__ import annotations
 
@@ -8,34 +8,31 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from promptlab.cli.cells import (
-    from_to,
     ident,
-    interval_of_points,
-    judged,
-    judged_from_to,
+    interval,
     milliseconds,
     named,
-    p_value,
     plain,
-    points,
     score,
     words,
 )
-from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
-from promptlab.cli.output import (
-    Column,
-    Table,
-    print_objects,
-    print_rows,
-    print_sides,
-    print_text,
-)
+from promptlab.cli.output import Column, Table, print_rows
 
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.contracts.memory_result import MemoryComparison
+_METRICS = """
+    select scores.metric
+    from marts.fct_memory_scores as scores
+    left join marts.fct_dimension_scores as dimensions
+        on
+            scores.run_id = dimensions.task_id
+            and scores.metric = dimensions.dimension_id
+    where list_contains($runs, scores.run_id)
+    group by scores.metric
+    order by min(dimensions.dimension_position) nulls last, scores.metric
+"""
 
 _SCORES = """
     pivot (
@@ -45,12 +42,12 @@ _SCORES = """
             runs.dataset as name, -- it names its categories
             scores.metric,
             scores.score,
-            max(scores.n_questions) over (
-                partition by scores.run_id, scores.category
-            ) as n_questions,
-            max(scores.n_failed) over (
-                partition by scores.run_id, scores.category
-            ) as n_failed
+            max(scores.n_questions) over in_category as n_questions,
+            max(scores.n_failed) over in_category as n_failed,
+            max(scores.ci_low) filter (scores.metric = runs.right_metric)
+                over in_category as ci_low,
+            max(scores.ci_high) filter (scores.metric = runs.right_metric)
+                over in_category as ci_high
         from marts.fct_memory_scores as scores
         inner join marts.dim_memory_runs as runs using (run_id)
         where
@@ -59,10 +56,9 @@ _SCORES = """
             and scores.failed_calls = $failed_calls
             and scores.average = $average
             and scores.test_index is null
+        window in_category as (partition by scores.run_id, scores.category)
     )
-    on metric in (
-        'locomo_f1', 'token_f1', 'mem0_f1', 'exact_match', 'contains_reference'
-    )
+    on metric in ({metrics})
     using max(score)
     order by category
 """
@@ -78,22 +74,6 @@ _TIMINGS = """
 
 Rows = tuple[Sequence[str], list[Sequence[Any]]]
 """Names of columns, and the values below them."""
-
-_FIGURES = Table(
-    columns=(
-        Column("run", ident, "run_id"),
-        Column("category", named, "category", "name"),
-        Column("questions", plain, "n_questions"),
-        Column("failed", plain, "n_failed"),
-        Column("LoCoMo F1", score, "locomo_f1"),
-        Column("token F1", score, "token_f1"),
-    ),
-    wide=(
-        Column("Mem0 F1", score, "mem0_f1"),
-        Column("exact match", score, "exact_match"),
-        Column("contains reference", score, "contains_reference"),
-    ),
-)
 
 _TIMES = Table(
     columns=(
@@ -125,7 +105,7 @@ _TIMES = Table(
 @click.option("--average", type=click.Choice(("micro", "macro")), default="micro")
 @click.option(
     "--show",
-    type=click.Choice(("figures", "comparison", "questions", "timings")),
+    type=click.Choice(("figures", "timings")),
     help="Only this part; JSON and CSV have one part, figures by default.",
 )
 @common()
@@ -137,41 +117,39 @@ def command(
     average: str,
     show: str | None,
 ) -> int:
-    """Print the scores of a memory run by category, or compare two runs.
+    """Print the scores of a memory run by category, or of two runs side by side.
 
     RUN is an id or a unique part of one; by default the newest run. Every figure is of
     the view, the rule for failed calls and the average that the options name: the
-    last round, failed calls as 0, over questions.
+    last round, failed calls as 0, over questions. The interval is that of the metric
+    that says what is right, clustered by conversation. Times of inserting and
+    retrieving follow.
 
-    Two runs are compared question by question, over all and by category, where the
-    warehouse keeps the pair: a run with the one before it of the same memory system,
-    and with the newest before it of another. Times of inserting and retrieving follow.
+    `promptlab compare RUN RUN` compares two runs question by question, and
+    `promptlab gate RUN` judges one, as any other run.
     """
     from promptlab.errors import UsageError
 
     if len(runs) > 2:
         raise UsageError("one run, or two to compare")
-    if show in ("comparison", "questions") and len(runs) < 2:
-        raise UsageError(f"--show {show}: name two runs")
     with call.warehouse().built() as con:
         chosen = [_resolve(con, run) for run in runs] or [_newest(con)]
         lang = call.settings.lang
+        metrics = [row[0] for row in con.execute(_METRICS, {"runs": chosen}).fetchall()]
         values = {"view": view, "failed_calls": failed_calls, "average": average}
-        figures = _side_by_side(con, chosen, values, lang)
+        figures = _side_by_side(con, chosen, metrics, values, lang)
         timings = _read(con, _TIMINGS, chosen, {})
-        comparison = _comparison(con, chosen, lang) if len(chosen) == 2 else None
     if show in (None, "figures"):
         call.say(_rule(lang, view, failed_calls, average))
-    if (
-        show in (None, "comparison", "questions")
-        and len(chosen) == 2
-        and not comparison
-    ):
-        call.say(
-            "not compared question by question: kept are a run with the one before it"
-            " of the same data set and memory system, and with the newest of another"
-        )
-    _print(call, show, figures, timings, comparison)
+    if call.format != "table":
+        print_rows(*(timings if show == "timings" else figures), call.format)
+        return 0
+    if show in (None, "figures"):
+        print_rows(*figures, "table", _figures(metrics, lang), wide=call.wide)
+    if show == "timings" or (show is None and timings[1]):
+        if show is None:
+            click.echo()
+        print_rows(*timings, "table", _TIMES, wide=call.wide)
     return 0
 
 
@@ -189,123 +167,39 @@ def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
     return texts.text("word.comma").join(words)
 
 
-def _print(
-    call: Call,
-    show: str | None,
-    figures: Rows,
-    timings: Rows,
-    comparison: MemoryComparison | None,
-) -> None:
-    questions = comparison.questions if comparison else []
-    if call.format != "table":
-        if show == "comparison":
-            scores = comparison.scores if comparison else []
-            print_objects(scores, _COMPARED, call.format)
-        elif show == "questions":
-            print_objects(questions, _QUESTIONS, call.format)
-        else:
-            print_rows(*(timings if show == "timings" else figures), call.format)
-        return
-    if show in (None, "figures"):
-        print_rows(*figures, "table", _FIGURES, wide=call.wide)
-    if comparison is not None and show in (None, "comparison"):
-        if show is None:
-            click.echo()
-        _print_comparison(comparison, wide=call.wide)
-    if show == "questions":
-        print_objects(questions, _QUESTIONS, "table", _CHANGED, wide=call.wide)
-    if show == "timings" or (show is None and timings[1]):
-        if show is None:
-            click.echo()
-        print_rows(*timings, "table", _TIMES, wide=call.wide)
+def _figures(metrics: Sequence[str], lang: str) -> Table:
+    """Return the table of figures: the first two metrics, and the others if wide."""
+    from promptlab.reports.texts.catalogue import catalogue
 
-
-_COUNTS = (
-    "questions: {better} better, {worse} worse, {same} same, {added} added,"
-    " {removed} removed, {not_comparable} not comparable;"
-    " {newly_failing} newly failing, {newly_fixed} newly fixed"
-)
-
-
-def _print_comparison(comparison: MemoryComparison, *, wide: bool) -> None:
-    counts = comparison.counts
-    print_sides(comparison.baseline_run_id, comparison.candidate_run_id)
-    verdict = judged(comparison.verdict)
-    print_text(
-        comparison.conclusion, lead=f"{verdict.text[0]} ", lead_style=verdict.style
+    texts = catalogue(lang)
+    scores = [
+        Column(texts.label("memory_metric", metric), score, metric)
+        for metric in metrics
+    ]
+    return Table(
+        columns=(
+            Column("run", ident, "run_id"),
+            Column("category", named, "category", "name"),
+            Column("questions", plain, "n_questions"),
+            Column("failed", plain, "n_failed"),
+            Column("95% interval", interval, "ci_low", "ci_high"),
+            *scores[:2],
+        ),
+        wide=tuple(scores[2:]),
     )
-    print_text(spoken(_COUNTS, **counts.model_dump()))
-    click.echo()
-    scores = [each for each in comparison.scores if each.is_right_metric]
-    print_objects(scores, _COMPARED, "table", _COMPARISON, wide=wide)
-
-
-_COMPARED = {
-    "metric": "metric", "category": "subject", "name": "name",
-    "before": "baseline_score", "after": "candidate_score", "delta": "delta",
-    "low": "ci_low", "high": "ci_high", "p": "p_value", "adjusted_p": "p_adjusted",
-    "pairs": "n_pairs", "right_lost": "n_lost", "right_gained": "n_gained",
-    "mcnemar_p": "mcnemar_p", "detectable": "smallest_detectable",
-    "verdict": "verdict", "reason": "reason",
-}  # fmt: skip
-
-_COMPARISON = Table(
-    columns=(
-        Column("category", named, "category", "name"),
-        Column("score", from_to, "before", "after"),
-        Column("change", points, "delta"),
-        Column("95% interval", interval_of_points, "low", "high"),
-        Column("verdict", judged, "verdict"),
-    ),
-    wide=(
-        Column("why", words, "reason"),
-        Column("p", p_value, "p"),
-        Column("adjusted p", p_value, "adjusted_p"),
-        Column("pairs", plain, "pairs"),
-        Column("right lost", plain, "right_lost"),
-        Column("gained", plain, "right_gained"),
-        Column("McNemar p", p_value, "mcnemar_p"),
-        Column("detectable", score, "detectable"),
-    ),
-    by=("metric",),
-)
-
-
-_QUESTIONS = {
-    "task_id": "task_id", "question_index": "question_index", "category": "category",
-    "change": "change", "before": "baseline_score", "after": "candidate_score",
-    "delta": "delta", "status_before": "baseline_status",
-    "status_after": "candidate_status", "question_text": "question_text",
-    "answer_before": "baseline_answer", "answer_after": "candidate_answer",
-}  # fmt: skip
-
-_CHANGED = Table(
-    columns=(
-        Column("question", plain, "question_text"),
-        Column("change", judged, "change"),
-        Column("score", from_to, "before", "after"),
-        Column("answer before", plain, "answer_before"),
-        Column("answer after", plain, "answer_after"),
-    ),
-    wide=(
-        Column("points", points, "delta"),
-        Column("status", judged_from_to, "status_before", "status_after"),
-        Column("category", plain, "category"),
-        Column("conversation", ident, "task_id"),
-        Column("index", plain, "question_index"),
-    ),
-)
 
 
 def _side_by_side(
     con: duckdb.DuckDBPyConnection,
     runs: Sequence[str],
+    metrics: Sequence[str],
     values: dict[str, str],
     lang: str,
 ) -> Rows:
     from promptlab.reports.sentences import Speech, category_name
 
-    columns, found = _read(con, _SCORES, runs, values)
+    listed = ", ".join("'" + metric.replace("'", "''") + "'" for metric in metrics)
+    columns, found = _read(con, _SCORES.format(metrics=listed), runs, values)
     category, name = columns.index("category"), columns.index("name")
     speech = Speech.of(lang)
     found = [
@@ -331,19 +225,6 @@ def _read(
         columns, rows = fetched(con, sql, {"run": run, **values})
         found += rows
     return columns, found
-
-
-def _comparison(
-    con: duckdb.DuckDBPyConnection, runs: Sequence[str], lang: str
-) -> MemoryComparison | None:
-    """The two runs compared; the later one is the candidate, however they are given."""
-    from promptlab.reports.queries.memory_comparisons import memory_comparisons
-
-    for baseline, candidate in (runs, runs[::-1]):
-        kept = memory_comparisons(con, candidate, lang=lang, baseline=baseline)
-        if kept:
-            return kept[0]
-    return None
 
 
 def _newest(con: duckdb.DuckDBPyConnection) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("purge", short_help="Delete tasks and memory runs for good.")
 @click.option("--task", "tasks", multiple=True, help="A task's id; may be repeated.")
-@click.option("--run", "runs", multiple=True, help="A memory run's; may be repeated.")
+@click.option("--run", "runs", multiple=True, help="The same for a memory run.")
 @click.option(
     "--before",
     type=click.DateTime(("%Y-%m-%d",)),
@@ -48,12 +48,12 @@ def command(
     warehouse = call.warehouse()
     day = None if before is None else before.date()
     if dry_run or not yes:
-        found = find(warehouse, tasks=tasks, runs=runs, before=day)
+        found = find(warehouse, tasks=[*tasks, *runs], before=day)
         if dry_run:
             _print(found, call)
             return 0
         _ask(found)
-    _print(purge(warehouse, tasks=tasks, runs=runs, before=day), call, done=True)
+    _print(purge(warehouse, tasks=[*tasks, *runs], before=day), call, done=True)
     return 0
 
 
@@ -65,7 +65,7 @@ def _ask(found: Purge) -> None:
             "purge: nobody can be asked here; --yes deletes without asking, --dry-run"
             " says what would go (nothing was changed)"
         )
-    ids = ", ".join([*found.tasks, *found.runs])
+    ids = ", ".join(found.tasks)
     click.confirm(f"Delete {ids}? This cannot be undone.", abort=True, err=True)
 
 
@@ -75,10 +75,9 @@ def _print(found: Purge, call: Call, *, done: bool = False) -> None:
     print_rows(("table", "rows"), sorted(found.rows.items()), call.format)
     call.say(
         f"{'deleted' if done else 'would delete'}: {len(found.tasks)} task(s),"
-        f" {len(found.runs)} memory run(s), {sum(found.rows.values())} rows",
+        f" {sum(found.rows.values())} rows",
         "purged" if done else "purge_planned",
         tasks=found.tasks,
-        runs=found.runs,
         rows=sum(found.rows.values()),
     )
     for backup in found.backups:

@@ -40,9 +40,7 @@ def report_options(function: F) -> F:
 
 @click.command("report", short_help="Write the reports of stored tasks.")
 @click.argument("task", metavar="[RUN]", default="latest")
-@click.option(
-    "--all", "everything", is_flag=True, help="Every task, and every memory run."
-)
+@click.option("--all", "everything", is_flag=True, help="Every task.")
 @click.option(
     "--format",
     "formats",
@@ -76,19 +74,18 @@ def command(
 
     warehouse = call.warehouse(exported)
     if everything:
-        tasks, runs = warehouse.to_report(everything=True)
+        tasks = warehouse.to_report(everything=True)
     else:
         with warehouse.built() as con:
-            tasks, runs = selected_tasks(con, task), []
-    if not (tasks or runs):
+            tasks = selected_tasks(con, task)
+    if not tasks:
         raise NothingToDo("the warehouse holds no task yet; `promptlab run PATH`")
     with progress(1, shown=call.shows_bars) as bar:
-        bar.begin(len(tasks) + len(runs))
+        bar.begin(len(tasks))
         written = warehouse.report(
             tasks,
             call.settings.out,
             formats=formats.split(","),
-            memory_runs=runs,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
     for path in written:

@@ -62,19 +62,18 @@ def command(
             if full_refresh or ingested.n_loaded or not _is_built(warehouse):
                 build_with_progress(warehouse, call, bar, full_refresh=full_refresh)
             began_at = datetime.now(UTC)
-            tasks, runs = warehouse.to_report()
-        bar.begin(len(tasks) + len(runs))
+            tasks = warehouse.to_report()
+        bar.begin(len(tasks))
         written = warehouse.report(
             tasks,
             call.settings.out,
-            memory_runs=runs,
             on_report=lambda name: bar.advance(f"reporting on {name}"),
         )
-        if tasks or runs:
+        if tasks:
             warehouse.remember_reported(began_at)
     call.say(
-        f"tasks new or changed: {len(tasks)}, memory runs: {len(runs)};"
-        f" {call.settings.db} answers `promptlab runs`, `promptlab query`"
+        f"tasks new or changed: {len(tasks)}; {call.settings.db} answers"
+        " `promptlab runs`, `promptlab query`"
     )
     if publish is not None:
         from promptlab.operations.publish import publish as put
@@ -92,8 +91,7 @@ def _print_decisions(
 ) -> None:
     """A line for each title, the worst first, with its page; then the other pages."""
     from promptlab.cli.output import print_headline, print_lines, print_text
-    from promptlab.reports.pages.links import PAGE
-    from promptlab.reports.write import MEMORY
+    from promptlab.reports.pages.links import MEMORY, PAGE
 
     for decided in warehouse.decisions(tasks, call.settings.out) if tasks else ():
         print_headline(decided.gate)

@@ -11,17 +11,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 from promptlab.contracts.base import Contract, Share
-from promptlab.contracts.comparison import (
-    Change,
-    ChangeCounts,
-    ScoreComparison,
-    StatusChange,
-    Verdict,
-)
 
-MEMORY_FORMAT_VERSION = "1.1"
+MEMORY_FORMAT_VERSION = "2.0"
 # 1.0  first version
 # 1.1  comparisons with other runs, question by question; p90 and p99 of durations
+# 2.0  intervals of scores; comparisons are in result.json, as those of any run
 
 View = Literal["last_round", "by_round", "pooled"]
 FailedCalls = Literal["as_zero", "left_out"]
@@ -88,6 +82,9 @@ class MemoryScore(Contract):
     mean_dialogs_inserted: float | None
     """View ``by_round``: dialogs in memory when the questions were asked."""
     score: Share | None
+    ci_low: Share | None
+    """95% interval, clustered by conversation; ``None`` where there is none."""
+    ci_high: Share | None
     is_headline: bool
     """Last round, failed calls as zero, micro average: the figures to quote."""
 
@@ -176,71 +173,6 @@ class MemoryTiming(Contract):
     max_ms: float | None
 
 
-class MemoryScoreComparison(ScoreComparison):
-    """A metric over all questions or those of a category: how it changed.
-
-    ``subject`` is the category; the pairs are questions of the last rounds, failed
-    calls as zero.
-    """
-
-    metric: str
-    n_tasks: int
-    """Conversations that the pairs are of: questions of one share its memory."""
-    is_right_metric: bool
-    """Whether ``metric`` says what is right: the comparison to quote."""
-
-
-class ComparedQuestion(Contract):
-    """What became of one question between two runs."""
-
-    task_id: str
-    question_index: int
-    """Where it stands in the last round: the candidate's, where that asked it."""
-    category: str
-    question_text: str
-    change: Change
-    reason_text: str | None
-    """Why it is not comparable, in words."""
-    status_change: StatusChange | None
-    baseline_status: str | None
-    candidate_status: str | None
-    baseline_score: Share | None
-    candidate_score: Share | None
-    delta: float | None
-    reference_answer: Any
-    baseline_answer: str | None
-    candidate_answer: str | None
-
-
-class QuestionCounts(ChangeCounts):
-    """How many questions did what; every one is in one of the first six."""
-
-    newly_failing: int
-    newly_fixed: int
-
-
-class MemoryComparison(Contract):
-    """The run against an earlier one of the same data set, the baseline."""
-
-    baseline_run_id: str
-    candidate_run_id: str
-    pair_source: Literal["previous", "other_system"]
-    """The run before of the same memory system, or the newest before of another."""
-    baseline_memory_system: str | None
-    candidate_memory_system: str | None
-    metric: str
-    """The candidate's ``right_metric``: what the verdict and the questions are by."""
-    verdict: Verdict
-    """Over all questions."""
-    conclusion: str
-    """The verdict in one sentence."""
-    counts: QuestionCounts
-    scores: list[MemoryScoreComparison]
-    """``metric`` first, all questions before the categories."""
-    questions: list[ComparedQuestion]
-    """Those that changed, the worst first; perhaps fewer than ``counts`` count."""
-
-
 class MemoryResult(Contract):
     """The whole answer for one memory run."""
 
@@ -249,8 +181,6 @@ class MemoryResult(Contract):
     scores: list[MemoryScore]
     previous_headline: list[MemoryScore]
     """Headline figures over all categories of ``run.previous_run_id``."""
-    comparisons: list[MemoryComparison]
-    """With the run before, and with the newest before of another memory system."""
     retention: list[MemoryRetention]
     tasks: list[MemoryTask]
     n_wrong: int

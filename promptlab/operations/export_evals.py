@@ -64,7 +64,7 @@ _METRICS = f"""
     from of_cases as c
     left join marts.fct_dimension_scores as d
         on d.task_id = $task_id and c.dimension_id = d.dimension_id
-    left join raw.dimension_configs as r
+    left join staging.stg_tasks__dimension_configs as r
         on r.task_id = $task_id and c.dimension_id = r.dimension_id
     group by c.dimension_id
     order by any_value(d.dimension_position) nulls last
@@ -72,9 +72,11 @@ _METRICS = f"""
 _LINES = f"""
     with of_rounds as ({_VALUES}),
     golden as (
-        select case_id, list(payload ->> '$.answer' order by position) as answers
-        from raw.baselines
-        where task_id = $task_id and type = 'golden_answer'
+        select
+            case_id,
+            list(payload ->> '$.answer' order by baseline_position) as answers
+        from staging.stg_tasks__baselines
+        where task_id = $task_id and baseline_type = 'golden_answer'
             and payload ->> '$.answer' is not null
         group by case_id
     )
@@ -86,7 +88,7 @@ _LINES = f"""
     inner join marts.fct_rounds as r
         on r.task_id = $task_id and v.case_id = r.case_id and v.round_id = r.round_id
     inner join marts.dim_cases as c on c.task_id = $task_id and v.case_id = c.case_id
-    inner join raw.rounds as raw
+    inner join staging.stg_tasks__rounds as raw
         on raw.task_id = $task_id and v.case_id = raw.case_id
         and v.round_id = raw.round_id
     left join golden on v.case_id = golden.case_id
@@ -154,9 +156,9 @@ class _ExportedTask:
         self._task = _rows(
             con,
             "select t.task_id, t.title, t.model, t.prompt_version, t.source_kind,"
-            " r.tool_version, cast(epoch(t.created_at) as bigint) as created,"
+            " t.tool_version, cast(epoch(t.created_at) as bigint) as created,"
             " cast(p.prompt as varchar) as prompt"
-            " from marts.dim_tasks as t inner join raw.tasks as r using (task_id)"
+            " from marts.dim_tasks as t"
             " left join marts.dim_task_prompts as p using (task_id)"
             " where t.task_id = ?",
             [task_id],

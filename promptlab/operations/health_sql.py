@@ -66,7 +66,12 @@ RAW_CHECKS = (
     *map(_has_its_parents, _LAST_CHILDREN),
     Invariant(
         "every score has its task",
-        "select distinct task_id from raw.scores anti join raw.tasks using (task_id)",
+        """
+        select distinct task_id from raw.scores
+        where
+            task_id not in (select task_id from raw.tasks)
+            and task_id not in (select run_id from raw.memory_runs)
+        """,
         "warn",
         "ingest the task; scores of a task that was purged go with"
         " `promptlab purge --task ID`",
@@ -121,7 +126,8 @@ BUILT_CHECKS = (
     Invariant(
         "every task is built as it is",
         """
-        select task_id from raw.tasks anti join raw.task_builds using (task_id)
+        select task_id
+        from staging.stg_tasks__tasks anti join raw.task_builds using (task_id)
         """,
         "warn",
         "`promptlab build`; after a purge it brings trends and comparisons up to date",
@@ -130,11 +136,17 @@ BUILT_CHECKS = (
         "every round is in fct_rounds",
         """
         select distinct task_id from (
-            (from (select task_id, case_id, round_id from raw.rounds)
-            except all from (select task_id, case_id, round_id from marts.fct_rounds))
+            (
+                select task_id, case_id, round_id from staging.stg_tasks__rounds
+                except all
+                select task_id, case_id, round_id from marts.fct_rounds
+            )
             union all
-            (from (select task_id, case_id, round_id from marts.fct_rounds)
-            except all from (select task_id, case_id, round_id from raw.rounds))
+            (
+                select task_id, case_id, round_id from marts.fct_rounds
+                except all
+                select task_id, case_id, round_id from staging.stg_tasks__rounds
+            )
         )
         """,
         "fail",
@@ -144,7 +156,8 @@ BUILT_CHECKS = (
         "every task has one summary",
         """
         select task_id
-        from raw.tasks full join marts.fct_task_summaries as summaries using (task_id)
+        from staging.stg_tasks__tasks as tasks
+        full join marts.fct_task_summaries as summaries using (task_id)
         group by task_id
         having count(tasks.task_id) <> 1 or count(summaries.task_id) <> 1
         """,
@@ -165,8 +178,8 @@ BUILT_CHECKS = (
         "every case has one status",
         """
         select task_id || ' ' || case_id
-        from raw.cases full join marts.fct_case_results as results
-        using (task_id, case_id)
+        from staging.stg_tasks__cases as cases
+        full join marts.fct_case_results as results using (task_id, case_id)
         group by task_id, case_id
         having
             count(cases.case_id) <> 1 or count(results.case_id) <> 1

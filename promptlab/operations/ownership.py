@@ -26,7 +26,7 @@ class PurgeRule:
 
 STAYS = PurgeRule()
 
-_OF_TASKS, _OF_MEMORY = "purged_tasks", "purged_runs"
+_OF_TASKS = "purged_tasks"
 
 OF_RAW = {
     table.name: PurgeRule(table.purged_by, table.mentions) for table in RAW_TABLES
@@ -36,11 +36,10 @@ OF_RAW = {
 # Batch and key of a model → the ids whose rows go.
 _OF_BATCHES = {
     ("tasks", "task_id"): _OF_TASKS,
+    ("tasks", "run_id"): _OF_TASKS,
     ("titles", "title"): "touched_titles",
     ("comparisons", "task_id"): "tasks_to_compare",
     ("comparisons", "candidate_task_id"): "tasks_to_compare",
-    ("memory_runs", "run_id"): _OF_MEMORY,
-    ("memory_runs", "candidate_run_id"): "runs_to_compare",
 }
 
 
@@ -50,10 +49,7 @@ def of_models() -> dict[str, PurgeRule]:
     return {
         f"{node.schema}.{node.name}": PurgeRule(
             owners=((node.key, _OF_BATCHES[node.batch, node.key]),),
-            mentions=tuple(
-                (column, _OF_MEMORY if node.batch == "memory_runs" else _OF_TASKS)
-                for column in node.mentions
-            ),
+            mentions=tuple((column, _OF_TASKS) for column in node.mentions),
         )
         for node in plan.load().nodes
         if node.key is not None and node.batch is not None

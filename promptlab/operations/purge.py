@@ -35,7 +35,6 @@ class Purge:
     """What a purge deletes, or would delete."""
 
     tasks: list[str]
-    runs: list[str]
     rows: dict[str, int]
     """``schema.table`` → rows, only tables that lose some."""
     backups: list[Path]
@@ -48,15 +47,13 @@ def find(
     warehouse: WarehouseFile,
     *,
     tasks: Sequence[str] = (),
-    runs: Sequence[str] = (),
     before: date | None = None,
 ) -> Purge:
     """Say what a purge of these would delete; nothing is changed.
 
     Args:
         warehouse: the warehouse.
-        tasks: whole ids of tasks.
-        runs: whole ids of memory runs.
+        tasks: whole ids of tasks and memory runs.
         before: also every task created, and every memory run started, before this day
             begins (UTC); a run whose start is not known stays.
 
@@ -64,14 +61,13 @@ def find(
         NothingToDo: an id is not there, or nothing is older.
     """
     with warehouse.connect() as con:
-        return _find(con, tasks, runs, before)
+        return _find(con, tasks, before)
 
 
 def purge(
     warehouse: WarehouseFile,
     *,
     tasks: Sequence[str] = (),
-    runs: Sequence[str] = (),
     before: date | None = None,
 ) -> Purge:
     """Delete these tasks and memory runs from every table, and from the file.
@@ -86,7 +82,7 @@ def purge(
     """
     with warehouse.writable() as con:
         db = file_of(con)
-        found = _find(con, tasks, runs, before)
+        found = _find(con, tasks, before)
         # so that nothing of the old file is left beside the new one
         con.execute("checkpoint")
         write_copy(con, db, select=purge_sql.kept_rows)
@@ -97,7 +93,6 @@ def purge(
 def _find(
     con: duckdb.DuckDBPyConnection,
     tasks: Sequence[str],
-    runs: Sequence[str],
     before: date | None,
 ) -> Purge:
     db = file_of(con)
@@ -107,21 +102,16 @@ def _find(
     raw.check_not_views(
         con, "delete that folder, and ingest what is to stay into a new one"
     )
-    known_tasks = _ids(con, purge_sql.KNOWN_TASKS)
-    known_runs = _ids(con, purge_sql.KNOWN_RUNS)
-    _check_known("task", tasks, known_tasks)
-    _check_known("memory run", runs, known_runs)
+    _check_known(tasks, _ids(con, purge_sql.KNOWN_TASKS))
     tasks = [*tasks, *_ids(con, purge_sql.TASKS_BEFORE, before)] if before else tasks
-    runs = [*runs, *_ids(con, purge_sql.RUNS_BEFORE, before)] if before else runs
-    if not tasks and not runs:
+    if not tasks:
         raise NothingToDo(f"no task was created before {before}; nothing was changed")
-    tasks, runs = sorted(set(tasks)), sorted(set(runs))
-    purge_sql.choose(con, tasks, runs)
+    tasks = sorted(set(tasks))
+    purge_sql.choose(con, tasks)
     tables = tables_of(con)
     counts = {str(t): purge_sql.n_deleted(con, t) for t in tables}
     return Purge(
         tasks=tasks,
-        runs=runs,
         rows={name: n for name, n in counts.items() if n},
         backups=sorted(db.parent.glob(f"{glob.escape(db.name)}.v*.bak")),
         unknown=[str(t) for t in tables if is_unknown(t)],
@@ -134,13 +124,13 @@ def _ids(
     return [row[0] for row in con.execute(query, [before] if before else []).fetchall()]
 
 
-def _check_known(what: str, wanted: Sequence[str], known: Sequence[str]) -> None:
+def _check_known(wanted: Sequence[str], known: Sequence[str]) -> None:
     missing = [one for one in wanted if one not in set(known)]
     if missing:
         near = difflib.get_close_matches(missing[0], known, n=1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise NothingToDo(
-            f"there is no {what} {missing[0]!r}{hint} (a purge takes whole ids; nothing"
+            f"there is no task {missing[0]!r}{hint} (a purge takes whole ids; nothing"
             " was changed)"
         )
 

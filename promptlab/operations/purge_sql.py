@@ -17,13 +17,16 @@ from promptlab.operations.ownership import STAYS, is_step, rule_of
 if TYPE_CHECKING:
     import duckdb
 
-KNOWN_TASKS = "select task_id from raw.tasks union select task_id from raw.scores"
-KNOWN_RUNS = "select distinct run_id from raw.memory_runs"
-TASKS_BEFORE = "select task_id from raw.tasks where created_at < cast($1 as date)"
-RUNS_BEFORE = (
-    "select run_id from raw.memory_runs group by run_id"
-    " having max(started_at) < cast($1 as date)"
+KNOWN_TASKS = (
+    "select task_id from raw.tasks union select task_id from raw.scores"
+    " union select run_id from raw.memory_runs"
 )
+TASKS_BEFORE = """
+    select task_id from raw.tasks where created_at < cast($1 as date)
+    union
+    select run_id from raw.memory_runs group by run_id
+    having max(started_at) < cast($1 as date)
+"""
 
 
 def _goes(owners: Sequence[Ids]) -> str:
@@ -45,7 +48,7 @@ purged_objects as (
     select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
     union all
     select distinct run_id || '|' || task_id, ['memory']
-    from raw.memory_runs semi join purged_runs using (run_id)
+    from raw.memory_runs where run_id in (from purged_tasks)
 ),
 
 -- Every object that is live belongs to a load, and goes or stays.
@@ -92,13 +95,18 @@ create or replace temp table rows_left as
 from thinned_loads union all select load_id, 0 from purged_loads;
 
 -- Titles that lose a task have to be summed up again.
+create or replace temp table titled_tasks as
+select task_id, title from raw.tasks
+union
+select run_id, coalesce(title, dataset) from raw.memory_runs;
+
 create or replace temp table touched_titles as
-select distinct title from raw.tasks semi join purged_tasks using (task_id);
+select distinct title from titled_tasks semi join purged_tasks using (task_id);
 
 -- Of these, some lose every task.
 create or replace temp table emptied_titles as
 from touched_titles where title not in (
-    select title from raw.tasks anti join purged_tasks using (task_id)
+    select title from titled_tasks anti join purged_tasks using (task_id)
 );
 
 -- Files that lose some of their tasks: what they claim of all no longer says anything.
@@ -109,7 +117,7 @@ select distinct load_id from raw.tasks semi join purged_tasks using (task_id);
 -- are the tasks of a file that loses others.
 create or replace temp table tasks_to_build as
 from purged_tasks union
-select min(task_id) from raw.tasks anti join purged_tasks using (task_id)
+select min(task_id) from titled_tasks anti join purged_tasks using (task_id)
 where title in (from touched_titles)
 group by title
 union
@@ -118,33 +126,24 @@ where load_id in (from thinned_runs);
 """
 
 
-def choose(
-    con: duckdb.DuckDBPyConnection, tasks: Sequence[str], runs: Sequence[str]
-) -> None:
+def choose(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
     """Note what is purged in temporary tables, which every other query here reads."""
-    for name, key, ids in (
-        ("purged_tasks", "task_id", tasks),
-        ("purged_runs", "run_id", runs),
-    ):
-        con.execute(
-            f"create or replace temp table {name} as"
-            f" select unnest(cast($1 as varchar[])) as {key}",
-            [list(ids)],
-        )
+    con.execute(
+        "create or replace temp table purged_tasks as"
+        " select unnest(cast($1 as varchar[])) as task_id",
+        [list(tasks)],
+    )
     con.execute(_LOADS_TO_PURGE)
-    for what in ("tasks", "runs"):
-        mentioned = "".join(
-            f" union select {rule.owners[0][0]} from {table.sql}"
-            f" where {column} in (from {ids})"
-            for table in tables_of(con, "intermediate", "marts")
-            if (rule := rule_of(table))
-            for column, ids in rule.mentions
-            if ids == f"purged_{what}"
-        )
-        con.execute(
-            f"create or replace temp table {what}_to_compare as"
-            f" from purged_{what}{mentioned}"
-        )
+    mentioned = "".join(
+        f" union select {rule.owners[0][0]} from {table.sql}"
+        f" where {column} in (from {ids})"
+        for table in tables_of(con, "intermediate", "marts")
+        if (rule := rule_of(table))
+        for column, ids in rule.mentions
+    )
+    con.execute(
+        f"create or replace temp table tasks_to_compare as from purged_tasks{mentioned}"
+    )
 
 
 def n_deleted(con: duckdb.DuckDBPyConnection, table: StoredTable) -> int:

@@ -11,6 +11,8 @@ from promptlab.reports.files import folder_name
 
 PAGE = "report.html"
 INDEX = "index.html"
+MEMORY = "memory"
+"""Folder of the figures of memory runs below the output folder."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,10 @@ class Links:
     """The candidate's report, from the page of a comparison."""
     result: str | None = None
     """The result as JSON."""
+    memory: str | None = None
+    """The figures of a memory run, from its report."""
+    run: str | None = None
+    """The report of a memory run, from its figures."""
 
 
 NOWHERE = Links()
@@ -31,12 +37,18 @@ NOWHERE = Links()
 
 
 def links_of_task(
-    out: Path, baseline: str | None, formats: Sequence[str], *, index: bool
+    out: Path,
+    task_id: str,
+    baseline: str | None,
+    formats: Sequence[str],
+    *,
+    index: bool,
 ) -> Links:
     """Return the links of a task's page, ``out/<task>/report.html``.
 
     Args:
         out: The output folder.
+        task_id: The whole id of the task.
         baseline: The whole id of the baseline, if there is one; its report is linked
             where it is there.
         formats: Names of the formats that are written beside.
@@ -46,6 +58,7 @@ def links_of_task(
         index=f"../{INDEX}" if index else None,
         baseline=None if baseline is None else _report(out, baseline, ".."),
         result="result.json" if "json" in formats else None,
+        memory=_report(out / MEMORY, task_id, f"../{MEMORY}"),
     )
 
 
@@ -62,21 +75,6 @@ def links_of_comparison(out: Path, baseline: str, candidate: str) -> Links:
         index=f"../../{INDEX}" if (out / INDEX).is_file() else None,
         baseline=_report(out, baseline, "../.."),
         candidate=_report(out, candidate, "../.."),
-    )
-
-
-def links_of_memory(out: Path, previous: str | None, *, index: bool) -> Links:
-    """Return the links of a memory run's page, ``out/<run>/report.html``.
-
-    Args:
-        out: The folder of all memory runs.
-        previous: The whole id of the run before, if there is one; its report is linked
-            where it is there.
-        index: Whether there will be an index, above *out*.
-    """
-    return Links(
-        index=f"../../{INDEX}" if index else None,
-        baseline=None if previous is None else _report(out, previous, ".."),
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,6 @@ from promptlab.contracts.memory_result import (
     MemoryTiming,
 )
 from promptlab.errors import NothingToDo
-from promptlab.reports.queries.memory_comparisons import memory_comparisons
 from promptlab.reports.queries.rows import Row, from_json, rows
 from promptlab.reports.sentences import Speech, category_name
 from promptlab.reports.texts.catalogue import catalogue
@@ -53,20 +50,27 @@ order by case kind when 'all' then 0 when 'group' then 1 else 2 end, category
 
 _SCORES = """
 select
-    "view", test_index, failed_calls, category, average, metric, n_questions,
-    n_failed, n_tasks, mean_dialogs_inserted, score, is_headline
-from marts.fct_memory_scores
-where run_id = $run_id
+    scores."view", scores.test_index, scores.failed_calls, scores.category,
+    scores.average, scores.metric, scores.n_questions, scores.n_failed,
+    scores.n_tasks, scores.mean_dialogs_inserted, scores.score, scores.ci_low,
+    scores.ci_high, scores.is_headline
+from marts.fct_memory_scores as scores
+left join marts.fct_dimension_scores as dimensions
+    on
+        scores.run_id = dimensions.task_id
+        and scores.metric = dimensions.dimension_id
+where scores.run_id = $run_id
 order by
-    case "view" when 'last_round' then 0 when 'by_round' then 1 else 2 end,
-    test_index nulls first, failed_calls, average desc,
-    case category when 'all' then 0 else 1 end, category, metric
+    case scores."view" when 'last_round' then 0 when 'by_round' then 1 else 2 end,
+    scores.test_index nulls first, scores.failed_calls, scores.average desc,
+    case scores.category when 'all' then 0 else 1 end, scores.category,
+    dimensions.dimension_position, scores.metric
 """
 
 _PREVIOUS = """
 select
     "view", test_index, failed_calls, category, average, metric, n_questions,
-    n_failed, n_tasks, mean_dialogs_inserted, score, is_headline
+    n_failed, n_tasks, mean_dialogs_inserted, score, ci_low, ci_high, is_headline
 from marts.fct_memory_scores
 where run_id = $run_id and is_headline and category = 'all'
 order by metric
@@ -131,48 +135,6 @@ where run_id = $run_id
 order by operation, sum_ms desc, stage
 """
 
-_LINES = """
-select
-    runs.run_id, runs.dataset, runs.run_timestamp, runs.memory_system,
-    epoch_us(runs.started_at) as started_at, runs.n_tasks,
-    scores.metric, scores.n_questions, scores.n_failed, scores.score,
-    comparisons.verdict, comparisons.delta
-from marts.dim_memory_runs as runs
-left join marts.fct_memory_scores as scores
-    on
-        runs.run_id = scores.run_id
-        and runs.right_metric = scores.metric
-        and scores.is_headline
-        and scores.category = 'all'
-left join marts.fct_memory_comparisons as comparisons
-    on
-        runs.run_id = comparisons.candidate_run_id
-        and runs.previous_run_id = comparisons.baseline_run_id
-        and runs.right_metric = comparisons.metric
-        and comparisons.category = 'all'
-order by runs.started_at desc nulls last, runs.run_id desc
-"""
-
-
-@dataclass(frozen=True)
-class MemoryLine:
-    """A memory run in the index: its headline figure."""
-
-    run_id: str
-    dataset: str
-    run_timestamp: str | None
-    memory_system: str | None
-    started_at: datetime | None
-    n_tasks: int
-    metric: str | None
-    n_questions: int | None
-    n_failed: int | None
-    score: float | None
-    verdict: str | None
-    """Against the run before, where they were compared."""
-    delta: float | None
-    href: str | None
-
 
 def memory_result(
     con: duckdb.DuckDBPyConnection,
@@ -224,7 +186,6 @@ def memory_result(
                 found(_PREVIOUS, run.previous_run_id) if run.previous_run_id else []
             )
         ],
-        comparisons=memory_comparisons(con, run_id, lang=language),
         retention=[MemoryRetention(**row) for row in found(_RETENTION)],
         tasks=[MemoryTask(**row) for row in found(_TASKS)],
         n_wrong=_n_found(wrong),
@@ -240,11 +201,11 @@ def memory_result(
     )
 
 
-def memory_lines(
-    con: duckdb.DuckDBPyConnection, href: Callable[[str], str | None]
-) -> list[MemoryLine]:
-    """Return every memory run with its headline figure, the newest first."""
-    return [MemoryLine(**row, href=href(row["run_id"])) for row in rows(con, _LINES)]
+def memory_runs(con: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the ids of all memory runs."""
+    return {
+        row["run_id"] for row in rows(con, "select run_id from marts.dim_memory_runs")
+    }
 
 
 def _n_found(found: list[Row]) -> int:

@@ -10,7 +10,6 @@ from promptlab.reports.sentences.comparisons import (
     category_name,
     comparison,
     from_to,
-    memory_comparison,
     note,
 )
 from promptlab.reports.sentences.evidence import evidence, measured
@@ -28,6 +27,5 @@ __all__ = [
     "evidence",
     "from_to",
     "measured",
-    "memory_comparison",
     "note",
 ]

@@ -1,13 +1,12 @@
-"""What a comparison says: of tasks by their cases, of memory runs by questions."""
+"""What a comparison says of tasks and of their cases."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from promptlab.reports.sentences.speech import Speech
 
 Facts = dict[str, Any]
-_Paired = Literal["cases", "questions"]
 
 
 def comparison(speech: Speech, facts: Facts) -> str:
@@ -22,7 +21,7 @@ def comparison(speech: Speech, facts: Facts) -> str:
     if level == "dimension":
         name = speech.dimension(facts["subject"], name)
     subject = speech.text(f"comparison_subject.{level}", name=name)
-    return _verdict(speech, subject, facts, "cases")
+    return _verdict(speech, subject, facts)
 
 
 def from_to(speech: Speech, facts: Facts) -> str | None:
@@ -37,27 +36,6 @@ def _metrics(speech: Speech, facts: Facts) -> tuple[str | None, str | None]:
     unit = facts.get("unit")
     before, after = facts.get("baseline_metric"), facts.get("candidate_metric")
     return speech.measure(before, unit), speech.measure(after, unit)
-
-
-def memory_comparison(speech: Speech, facts: Facts) -> str:
-    """Return the sentence of a category of two memory runs.
-
-    Args:
-        speech: The words.
-        facts: ``metric``, the category as ``subject``, its ``kind`` and ``name``, and
-            the numbers of ``fct_memory_comparisons``.
-    """
-    metric = speech.label("metric", facts["metric"])
-    if facts["kind"] == "all":
-        subject = speech.text("comparison_subject.questions", metric=metric)
-    else:
-        category = " ".join(filter(None, (facts["subject"], facts["name"])))
-        if facts["subject"] == "(none)":
-            category = speech.text("memory.no_category")
-        subject = speech.text(
-            "comparison_subject.category", metric=metric, name=category
-        )
-    return _verdict(speech, subject, facts, "questions")
 
 
 def note(speech: Speech, row: Facts) -> str:
@@ -87,7 +65,7 @@ def category_name(speech: Speech, dataset: str, category: str) -> str | None:
     return speech.text(key) if speech.has(key) else None
 
 
-def _verdict(speech: Speech, subject: str, facts: Facts, paired: _Paired) -> str:
+def _verdict(speech: Speech, subject: str, facts: Facts) -> str:
     low, high, margin = facts["ci_low"], facts["ci_high"], facts["margin"]
     interval = (
         speech.text("comparison_part.no_interval")
@@ -108,7 +86,7 @@ def _verdict(speech: Speech, subject: str, facts: Facts, paired: _Paired) -> str
     return speech.text(
         f"{group}.{facts['verdict']}",
         subject=subject,
-        pairs=speech.text(f"comparison_pairs.{paired}", n=facts["n_pairs"]),
+        pairs=speech.text("comparison_pairs.cases", n=facts["n_pairs"]),
         baseline=before,
         candidate=after,
         delta=speech.points(facts["delta"]),
@@ -116,7 +94,7 @@ def _verdict(speech: Speech, subject: str, facts: Facts, paired: _Paired) -> str
         p=_p_value(speech, facts),
         margin=None if margin is None else speech.filters.points(margin),
         reason=speech.label("comparison_reason", facts["reason"]),
-        unseen=_unseen(speech, facts["smallest_detectable"], paired),
+        unseen=_unseen(speech, facts["smallest_detectable"]),
     )
 
 
@@ -128,11 +106,11 @@ def _p_value(speech: Speech, facts: Facts) -> str:
     return speech.text("comparison_part.adjusted", p=adjusted)
 
 
-def _unseen(speech: Speech, detectable: float | None, paired: _Paired) -> str:
+def _unseen(speech: Speech, detectable: float | None) -> str:
     """What such a comparison cannot see. Scores are 0 to 1: beyond 1 is nothing."""
     if detectable is None:
         return ""
     if detectable > 1:
-        return speech.text(f"comparison_blind.{paired}")
+        return speech.text("comparison_blind.cases")
     least = speech.filters.points(detectable)
     return speech.text("comparison_part.unseen", detectable=least)

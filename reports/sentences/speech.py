@@ -18,6 +18,8 @@ _WITH_DEFAULTS = "results"
 """Tasks of this kind have the default dimensions, and only these."""
 _CONFIGURED = "analysis"
 """Tasks of this kind have the dimensions of their file, and no default."""
+_MEMORY = "memory"
+"""Tasks of this kind have the metrics of the memory benchmark."""
 _PASSED = "default_dimension.passed"
 """The one default dimension of other tools' tasks: those with verdicts and no score."""
 _FINE_DIGITS = 4
@@ -31,6 +33,9 @@ class Speech:
     own_names: Mapping[str, Any]
     """Texts that hold the names of the default dimensions, where the task has these:
     a dimension that a file configures keeps the name it was given."""
+    is_graded: bool = True
+    """Whether sentences name grades: an analysis input asks for them, other files do
+    not."""
 
     @classmethod
     def of(cls, lang: str, source_kind: str | None = None) -> Self:
@@ -43,9 +48,15 @@ class Speech:
         own: Mapping[str, Any] = {}
         if source_kind == _WITH_DEFAULTS:
             own = words.entries
+        elif source_kind == _MEMORY:
+            own = {
+                key.replace("memory_metric", "default_dimension"): name
+                for key, name in words.entries.items()
+                if key.startswith("memory_metric.")
+            }
         elif source_kind != _CONFIGURED:
             own = {_PASSED: words.entries[_PASSED]}
-        return cls(Filters(words), own)
+        return cls(Filters(words), own, source_kind in (None, _CONFIGURED))
 
     def text(self, key: str, /, **values: Any) -> str:
         """The text of *key*, its places filled; a missing value is a dash."""

@@ -6,27 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from promptlab.contracts.memory_result import (
-    ComparedQuestion,
     ForgottenQuestion,
     MemoryAnswer,
     MemoryCategory,
-    MemoryComparison,
     MemoryResult,
     MemoryRetention,
     MemoryScore,
-    MemoryScoreComparison,
     MemoryTask,
 )
 from promptlab.reports.charts.curve import Curve, curve
 from promptlab.reports.views.pieces import Bar
 from promptlab.reports.views.task import bar
 
-METRICS = ("locomo_f1", "token_f1", "exact_match", "contains_reference", "mem0_f1")
 MOST_ANSWERS = 100
 MOST_TASKS = 50
-MOST_CHANGED = 50
-MOST_COMPARED = 40
-"""Categories, and other metrics, that a comparison lists."""
 
 
 @dataclass(frozen=True)
@@ -55,27 +48,12 @@ class RetentionLine:
 
 
 @dataclass(frozen=True)
-class ComparisonView:
-    """The run against an earlier one."""
-
-    comparison: MemoryComparison
-    overall: MemoryScoreComparison
-    categories: list[MemoryScoreComparison]
-    """By the comparison's own metric."""
-    others: list[MemoryScoreComparison]
-    """All questions by the other metrics."""
-    questions: Sequence[ComparedQuestion]
-    n_questions_more: int
-
-
-@dataclass(frozen=True)
 class MemoryView:
     """The page of a memory run."""
 
     headline: MemoryScore | None
     bar: Bar
     previous: MemoryScore | None
-    comparisons: list[ComparisonView]
     metrics: list[str]
     """Those that were scored, the run's own first."""
     categories: list[CategoryLine]
@@ -105,14 +83,10 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
         for score in result.scores
         if score.is_headline
     }
-    metrics = [
-        metric
-        for metric in sorted(METRICS, key=lambda metric: metric != own)
-        if any(
-            score.metric == metric and score.score is not None
-            for score in headline.values()
-        )
-    ]
+    scored = {
+        score.metric: None for score in headline.values() if score.score is not None
+    }
+    metrics = sorted(scored, key=lambda metric: metric != own)
     of_all = [s for s in result.scores if s.metric == own and s.category == "all"]
     main = headline.get(("all", own or ""))
     rounds = [
@@ -128,7 +102,6 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
         headline=main,
         bar=_bar(main),
         previous=next((s for s in result.previous_headline if s.metric == own), None),
-        comparisons=[_compared(comparison) for comparison in result.comparisons],
         metrics=metrics,
         categories=[
             CategoryLine(
@@ -158,24 +131,6 @@ def arrange_memory(result: MemoryResult) -> MemoryView:
         forgotten=forgotten,
         n_forgotten_more=result.n_forgotten - len(forgotten),
         names={c.category: c.name for c in result.categories if c.name is not None},
-    )
-
-
-def _compared(comparison: MemoryComparison) -> ComparisonView:
-    own = [s for s in comparison.scores if s.is_right_metric]
-    overall = next(s for s in own if s.subject == "all")
-    questions = comparison.questions[:MOST_CHANGED]
-    return ComparisonView(
-        comparison=comparison,
-        overall=overall,
-        categories=[s for s in own if s is not overall][:MOST_COMPARED],
-        others=[
-            s
-            for s in comparison.scores
-            if not s.is_right_metric and s.subject == "all" and s.n_pairs
-        ],
-        questions=questions,
-        n_questions_more=comparison.counts.changed - len(questions),
     )
 
 

@@ -54,8 +54,8 @@ def test_a_table_names_its_key_and_the_tables_of_its_parents(text):
     assert found["fct_rounds"].keys == ["task_id", "case_id", "round_id"]
     assert "`task_id`, `case_id` is in `dim_cases`" in found["fct_rounds"].rules
     assert "`severity` is in `severities`" in found["drop_severities"].rules
-    pairs = found["fct_memory_pairs"].rules
-    assert "`baseline_run_id` is in `dim_memory_runs`" in pairs
+    answers = found["fct_memory_answers"].rules
+    assert "`run_id`, `task_id` is in `dim_memory_tasks`" in answers
     assert "<code>severity</code> is in <code>severities</code>" in text
 
 

@@ -1,10 +1,9 @@
-"""``promptlab memory``: one run, two runs compared, their parts in every form."""
+"""``promptlab memory``: one run, two runs side by side, in every form."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 
 import pytest
 
@@ -26,64 +25,42 @@ def memory(made_up, capsys):
     return run
 
 
-def test_two_runs_are_compared_in_words_over_all_and_by_category(memory):
-    code, out, _ = memory(BASELINE, CANDIDATE)
+def test_two_runs_stand_side_by_side_category_by_category(memory):
+    code, out, err = memory(BASELINE, CANDIDATE)
     assert code == 0
-    assert f"baseline   {BASELINE}\n" in out
-    assert "LoCoMo F1 over all questions is inconclusive: 80 paired" in out
-    assert "0 added, 3 removed," in out
-    table = out.partition("locomo_f1\n")[2].partition("\n\n")[0].splitlines()[2:]
-    assert [line.split()[0] for line in table] == [
-        "all",
-        "1-4",
-        "1",
-        "2",
-        "3",
-        "4",
-        "5",
+    assert err == "last round, failed calls as zero, mean over questions\n"
+    rows = [line.split() for line in out.splitlines()[2:]]
+    assert [(row[0], row[1]) for row in rows if row][:4] == [
+        (BASELINE, "1"),
+        (CANDIDATE, "1"),
+        (BASELINE, "1-4"),
+        (CANDIDATE, "1-4"),
     ]
-    assert all(line.endswith("? inconclusive") for line in table)
+    assert "1 multi-hop" in out
 
 
-def test_the_later_run_is_the_candidate_however_they_are_given(memory):
-    there, back = (memory(*pair, "--show", "comparison") for pair in
-                   (ANSWERED_AGAIN, ANSWERED_AGAIN[::-1]))  # fmt: skip
-    assert there[1] == back[1]
-
-
-def test_json_has_every_metric_of_the_comparison(memory):
-    _, out, _ = memory(BASELINE, CANDIDATE, "--show", "comparison", "--format", "json")
-    rows = json.loads(out)
-    assert {row["metric"] for row in rows} == {
-        *("token_f1", "exact_match", "contains_reference", "locomo_f1", "mem0_f1")
-    }
-    assert rows[0]["metric"] == "locomo_f1"
-    assert rows[0]["verdict"] == "inconclusive"
-    assert rows[0]["reason"] == "interval_too_wide"
-
-
-def test_the_changed_questions_are_a_table_of_their_own(memory):
-    _, out, _ = memory(BASELINE, CANDIDATE, "--show", "questions", "--format", "csv")
+def test_csv_has_every_metric_and_the_interval_of_the_one_that_says_what_is_right(
+    memory,
+):
+    _, out, _ = memory(CANDIDATE, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(out)))
-    changes = [row["change"] for row in rows]
-    assert changes.count("removed") == 3
-    assert changes == sorted(
-        changes,
-        key=["worse", "not_comparable", "removed", "added", "better"].index,
+    assert {"token_f1", "exact_match", "contains_reference", "locomo_f1", "mem0_f1"} < (
+        rows[0].keys()
     )
-    deltas = [float(row["delta"]) for row in rows if row["change"] == "worse"]
-    assert deltas == sorted(deltas)
+    (all_questions,) = (row for row in rows if row["category"] == "all")
+    low, score, high = (
+        float(all_questions[name]) for name in ("ci_low", "locomo_f1", "ci_high")
+    )
+    assert 0 <= low < score < high <= 1
 
 
-def test_runs_that_are_not_kept_compared_stand_side_by_side_and_it_says_so(memory):
-    code, out, err = memory("factoid", CANDIDATE)
+def test_durations_are_a_part_of_their_own(memory):
+    code, out, _ = memory(CANDIDATE, "--show", "timings", "--format", "csv")
     assert code == 0
-    assert "factoid/250103_0900/tim" in out
-    assert "not compared question by question" in err
+    assert out.startswith("run_id,operation,stage,n_calls,mean_ms")
 
 
-@pytest.mark.parametrize("part", ["comparison", "questions"])
-def test_a_comparison_needs_two_runs(memory, part):
-    code, _, err = memory(CANDIDATE, "--show", part)
+def test_three_runs_are_too_many(memory):
+    code, _, err = memory(BASELINE, CANDIDATE, "factoid")
     assert code == 2
-    assert "name two runs" in err
+    assert "one run, or two" in err

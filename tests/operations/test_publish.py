@@ -22,7 +22,7 @@ def test_a_copy_holds_everything_and_is_read_only(warehouse, tmp_path):
     assert contents(copy) == contents(warehouse.settings.db)
     assert stat.S_IMODE(copy.stat().st_mode) == 0o444
     assert Warehouse(copy).result("after").task.task_id == "after"
-    assert Warehouse(copy).sql("select * from staging.stg_tasks__tasks").height == 5
+    assert Warehouse(copy).sql("select * from raw.tasks").height == 5
 
 
 def test_into_a_folder_it_has_the_name_of_the_warehouse(run, warehouse, tmp_path):
@@ -108,3 +108,33 @@ def test_a_missing_folder_is_said_in_words(run, warehouse):
     code, _, err = run("publish", "no/where.duckdb", "--db", warehouse.settings.db)
     assert code == 70
     assert "there is no such folder; make it first" in err
+
+
+def comments(file):
+    with duckdb.connect(str(file), read_only=True) as con:
+        return con.execute(
+            "select count(*), count(comment) from duckdb_columns()"
+            " where schema_name = 'marts'"
+        ).fetchone()
+
+
+def test_every_column_of_the_marts_is_described_in_the_file(warehouse, tmp_path):
+    n_columns, n_described = comments(warehouse.settings.db)
+    assert n_columns == n_described > 0
+
+
+def test_a_copy_of_the_marts_has_nothing_else_and_is_described(warehouse, tmp_path):
+    target = tmp_path / "copy.duckdb"
+    publish(warehouse, target, marts_only=True)
+    n_columns, n_described = comments(target)
+    assert n_columns == n_described > 0
+    with duckdb.connect(str(target), read_only=True) as con:
+        schemas = con.execute(
+            "select distinct schema_name from duckdb_tables()"
+        ).fetchall()
+        assert schemas == [("marts",)]
+        assert con.execute("select count(*) from marts.dim_variants").fetchone()[0] > 0
+        [(comment,)] = con.execute(
+            "select comment from duckdb_tables() where table_name = 'dim_variants'"
+        ).fetchall()
+        assert "variant" in comment.lower()

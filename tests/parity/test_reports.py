@@ -31,12 +31,11 @@ def test_reports_from_an_export_of_spark_are_those_of_the_warehouse(
         "spark": Warehouse(exported=exported),
         "duckdb": engines.duckdb,
     }.items():
-        tasks, runs = warehouse.to_report(everything=True)
+        tasks = warehouse.to_report(everything=True)
         warehouse.report(
             tasks,
             tmp_path / name,
             formats=FORMATS,
-            memory_runs=runs,
             generated_at=NOW,
         )
         written[name] = {

@@ -317,55 +317,22 @@ def add_a_tool(checkout: Checkout) -> None:
 def add_a_memory_metric(checkout: Checkout) -> None:
     """Whether an answer has as many tokens as its reference."""
     recipe = checkout.recipe("a memory metric")
-    steps, marts = (
-        "dbt_project/models/intermediate/memory",
-        "dbt_project/models/marts/memory",
-    )
     recipe.edit(
-        f"{steps}/int_memory_token_scores.sql",
+        "dbt_project/models/intermediate/memory/int_memory_token_scores.sql",
         ("        answer_tokens =", "        len(answer_tokens) = len(reference_tokens) as is_as_long,\n        answer_tokens ="),
         ("        max(mem0_f1)", "        max(cast(is_as_long as double)) as same_length,\n        max(mem0_f1)"),
     )  # fmt: skip
     recipe.edit(
-        f"{steps}/int_memory_answers_scored.sql",
-        ("        token_scores.token_f1,\n", "        token_scores.token_f1,\n        token_scores.same_length,\n"),
-        ("        token_f1,\n        locomo_f1,\n", "        token_f1,\n        same_length,\n        locomo_f1,\n"),
-    )  # fmt: skip
-    recipe.edit(
-        f"{steps}/_memory__models.yml",
-        ("      - {name: right_score,", "      - {name: same_length, data_type: double}\n      - {name: right_score,"),
-    )  # fmt: skip
-    recipe.edit(
-        f"{steps}/int_memory_round_scores.sql",
-        ("        {{ exact_sum('exact_match')", "        {{ exact_sum('same_length') }} as same_length,\n        {{ exact_sum('exact_match')"),
-        ("            when 'mem0_f1' then counted.mem0_f1\n", "            when 'mem0_f1' then counted.mem0_f1\n            when 'same_length' then counted.same_length\n"),
-    )  # fmt: skip
-    recipe.edit(
         "dbt_project/macros/memory/memory_scores.sql",
-        ("        when 'mem0_f1' then {{ answers", "        when 'same_length' then {{ answers }}.same_length\n        when 'mem0_f1' then {{ answers"),
+        ('    "exact_match":', '    "same_length": "has_reference",\n    "exact_match":'),
     )  # fmt: skip
-    recipe.add_row("dbt_project/seeds/memory_metrics.csv", metric="same_length")
     recipe.edit(
-        f"{marts}/fct_memory_answers.sql",
-        (
-            "        token_f1,\n",
-            "        token_f1,\n        same_length,\n",
-        ),
-    )
-    recipe.edit(
-        f"{marts}/_memory__models.yml",
+        "dbt_project/models/marts/memory/_memory__models.yml",
         ("      - {name: right_score,", "      - {name: same_length, data_type: double, description: As many tokens.}\n      - {name: right_score,"),
-        ("metric in ('token_f1',", "metric in ('token_f1', 'same_length',"),
     )  # fmt: skip
-    recipe.edit("reports/views/memory.py", ('"mem0_f1")', '"mem0_f1", "same_length")'))
     for lang, words in (("en", "as long"), ("zh", "同长")):
         file = f"reports/texts/{lang}.toml"
         recipe.edit(file, ("\nmem0_f1 = ", f'\nsame_length = "{words}"\nmem0_f1 = '))
-    recipe.edit(
-        "promptlab/cli/memory.py",
-        ("'contains_reference'\n", "'contains_reference', 'same_length'\n"),
-        ('        Column("exact match",', '        Column("as long", score, "same_length"),\n        Column("exact match",'),
-    )  # fmt: skip
 
 
 FOLLOWED = (
@@ -478,6 +445,11 @@ def test_a_memory_metric_is_counted_and_shown(checkout: Checkout) -> None:
         "where metric = 'same_length' and score between 0 and 1"
     )
     assert counted == [{"n": True}]
+    of_rounds = checkout.rows(
+        "select count(*) > 0 as n from marts.fct_round_scores"
+        " where dimension_id = 'same_length' and score between 0 and 1"
+    )
+    assert of_rounds == [{"n": True}]
     pages = list((checkout.root / "out" / "memory").rglob("report.html"))
     assert pages and all("as long" in page.read_text("utf-8") for page in pages)
     assert "same_length" in checkout.run(

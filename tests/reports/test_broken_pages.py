@@ -31,9 +31,7 @@ def write(example_db, tmp_path, monkeypatch):
         monkeypatch.setitem(FORMATS, "html", replace(html, render=rendered))
         edition = Edition(datetime(2026, 2, 1, tzinfo=UTC), "en")
         with duckdb.connect(str(example_db), read_only=True) as con:
-            return write_all(
-                con, [BROKEN, WHOLE], tmp_path, edition, memory_runs=[], **options
-            )
+            return write_all(con, [BROKEN, WHOLE], tmp_path, edition, **options)
 
     return run
 

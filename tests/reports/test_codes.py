@@ -102,7 +102,8 @@ def of(*codes: str) -> Codes:
 
 
 VERDICTS = of_model("fct_task_comparisons", "verdict")
-STATUSES = of_model("int_memory_answers_scored", "status")
+METRICS = (PROJECT / "macros" / "memory" / "memory_scores.sql").read_text("utf-8")
+STATUSES = of_model("fct_case_results", "status")
 
 FREE = {
     *("context", "error_code", "payload", "target"),
@@ -138,6 +139,7 @@ CODES: dict[str, list[Codes]] = {
     "direction": [of("higher_better", "lower_better")],
     "measure": [lambda: set(WHOLE_UNITS)],
     "measure_verdict": [of_model("fct_measure_comparisons", "verdict")],
+    "memory_metric": [lambda: set(re.findall(r'(?m)^    "(\w+)":', METRICS))],
     "memory_average": [of_model("fct_memory_scores", "average")],
     "memory_failed": [of_model("fct_memory_scores", "failed_calls")],
     "memory_operation": [of_model("fct_memory_timings", "operation")],

@@ -1,7 +1,9 @@
-"""The index over all tasks and memory runs."""
+"""The index over all tasks."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 
 import html5lib
@@ -11,8 +13,8 @@ from promptlab.reports.index import read_index, to_index_html
 from tests.reports.conftest import GENERATED_AT
 
 
-def page(marts, lang="zh", task=lambda _: None, memory=lambda _: None):
-    index = read_index(marts, task, memory, lang=lang)
+def page(marts, lang="zh", task=lambda _: None):
+    index = read_index(marts, task, lang=lang)
     return to_index_html(index, lang=lang, generated_at=GENERATED_AT)
 
 
@@ -21,7 +23,7 @@ def lines(index):
 
 
 def test_variants_are_sorted_by_where_they_are_going(marts):
-    index = read_index(marts, lambda _: None, lambda _: None)
+    index = read_index(marts, lambda _: None)
     assert {
         course: [line.row["task_id"] for line in group]
         for course, group in index.groups.items()
@@ -30,17 +32,6 @@ def test_variants_are_sorted_by_where_they_are_going(marts):
         "cannot_tell": ["empty-task"],
         "new": ["doc-summary/v1/run-7"],
     }
-
-
-def test_memory_runs_stand_beside_with_their_headline(marts):
-    index = read_index(marts, lambda _: None, lambda _: None)
-    newest = index.memory[0]
-    assert (newest.run_id, newest.metric, newest.score, newest.n_questions) == (
-        "diary/250615_2100",
-        "locomo_f1",
-        0.62,
-        11,
-    )
 
 
 @pytest.mark.parametrize("lang", ["zh", "en"])
@@ -54,9 +45,7 @@ def test_only_pages_that_exist_are_linked(marts):
 
 
 def test_a_title_leads_to_its_page_and_a_time_to_the_report(marts):
-    index = read_index(
-        marts, lambda _: "task.html", lambda _: None, lambda _: "title.html"
-    )
+    index = read_index(marts, lambda _: "task.html", lambda _: "title.html")
     html = to_index_html(index, lang="en", generated_at=GENERATED_AT)
     assert '<h3><a href="title.html">' in html
     assert '<a href="task.html"><bdi>2024-10-24' in html
@@ -72,7 +61,7 @@ def test_the_index_is_well_formed_and_says_missing_values(marts):
 
 
 def test_an_empty_warehouse_has_an_index(marts):
-    for table in ("dim_tasks", "fct_task_summaries", "dim_memory_runs"):
+    for table in ("dim_tasks", "fct_task_summaries"):
         marts.execute(f"delete from marts.{table}")
     assert "仓库里还没有任务" in page(marts)
 
@@ -150,3 +139,18 @@ def test_an_entry_says_by_what_it_can_be_filtered(marts):
     assert [index.tags[at] for at in entry.tags] == ["easy", "hard"]
     assert index.models[entry.model] == entry.row["model"]
     assert 'data-d="do_not_ship"' in page(marts)
+
+
+def test_the_policy_names_the_one_script_of_the_index(marts):
+    html = page(marts, "en", task=lambda _: "<script>alert(1)</script>")
+    tree = html5lib.parse(html, namespaceHTMLElements=False)
+    [script] = tree.iter("script")
+    digest = base64.b64encode(hashlib.sha256(script.text.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html
+
+
+def test_the_index_is_whole_without_its_script(marts):
+    tree = html5lib.parse(page(marts, "en"), namespaceHTMLElements=False)
+    [tools] = [node for node in tree.iter("div") if node.get("id") == "find"]
+    assert "hidden" in tools.attrib
+    assert not [node for node in tree.iter("article") if "hidden" in node.attrib]

@@ -77,6 +77,12 @@ def test_reports_lead_to_the_index_and_to_the_baseline(out):
     }
     assert "../../index.html" in memory
     assert any("travel_diary-250601_2100" in unquote(link) for link in memory)
+    of_run = {
+        a.get("href", "")
+        for page in out.glob("travel_diary*/report.html")
+        for a in parsed(page).iter("a")
+    }
+    assert any(link.startswith("../memory/travel_diary") for link in of_run)
 
 
 def test_a_baseline_without_report_is_not_linked(example_db, tmp_path):

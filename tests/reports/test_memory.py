@@ -40,10 +40,24 @@ def test_the_headline_names_its_rule_and_its_questions(memory_of):
     text = words(to_memory_html(memory_of("en")))
     assert "62.0 / 100 LoCoMo F1" in text
     assert "11 questions, 1 calls failed" in text
-    assert "last round of each task, failed calls count as 0" in text
+    assert "last round of each conversation, failed calls count as 0" in text
     assert "The run before, diary/250601_2100 , scored 50.0" in text.replace(
         "diary/250601_2100,", "diary/250601_2100 ,"
     )
+
+
+def test_scores_have_intervals_by_conversation_or_say_why_not(memory_of, marts):
+    text = words(to_memory_html(memory_of("en")))
+    assert "95% interval 41.0–83.0, over 2 conversations" in text
+    marts.execute("update marts.fct_memory_scores set ci_low = null, ci_high = null")
+    text = words(to_memory_html(memory_of("en")))
+    assert "No interval: all 2 conversations have the same score." in text
+
+
+def test_categories_are_called_by_their_names(memory_of):
+    text = words(to_memory_html(memory_of("en")))
+    assert "multi-hop 1" in text
+    assert "non-adversarial 1-4" in text
 
 
 def test_what_is_not_defined_is_not_scored(memory_of):
@@ -92,55 +106,6 @@ def test_less_than_two_places_are_no_curve(pairs):
     assert curve(pairs) is None
 
 
-def test_a_comparison_says_what_is_sure_and_over_how_many_questions(memory_of):
-    text = words(to_memory_html(memory_of("en")))
-    assert "The run before diary/250601_2100 ● inconclusive" in text
-    assert "+12.0 points 50.0 → 62.0 95% interval −9.5 … +33.5" in text
-    assert "10 of 2 conversations" in text
-    assert "lost 1, gained 3 of 10 judged in both runs, p = 0.625 (McNemar" in text
-    assert "worse 2 better 4 same 4 added 1 removed 1 not comparable 1" in text
-    assert "cannot be compared: no question has a score on both sides" in text
-
-
-def test_changed_questions_stand_worst_first_with_both_answers(memory_of):
-    (comparison,) = memory_of("en").comparisons
-    assert [(q.question_index, q.change) for q in comparison.questions] == [
-        (3, "worse"),
-        (2, "not_comparable"),
-        (9, "removed"),
-        (2, "added"),
-        (1, "better"),
-    ]
-    text = words(to_memory_html(memory_of("en")))
-    assert "Before, pass 3200 Now, error no answer" in text
-
-
-def test_a_run_is_compared_with_another_memory_system_too(memory_of, marts):
-    for table in ("pairs", "comparisons", "question_changes"):
-        marts.execute(
-            f"insert into marts.fct_memory_{table} select * replace"
-            f" ('diary/250610/mem0' as baseline_run_id) from marts.fct_memory_{table}"
-        )
-    marts.execute(
-        "update marts.fct_memory_pairs set pair_source = 'other_system'"
-        " where baseline_run_id = 'diary/250610/mem0'"
-    )
-    marts.execute(
-        "insert into marts.dim_memory_runs select * replace ('diary/250610/mem0'"
-        " as run_id, 'mem0' as memory_system) from marts.dim_memory_runs limit 1"
-    )
-    marts.execute(
-        "insert into marts.fct_memory_answers select * replace"
-        " ('diary/250610/mem0' as run_id) from marts.fct_memory_answers"
-        " where run_id = 'diary/250601_2100'"
-    )
-    result = memory_of("en")
-    assert [c.pair_source for c in result.comparisons] == ["previous", "other_system"]
-    assert result.comparisons[1].baseline_memory_system == "mem0"
-    text = words(to_memory_html(result))
-    assert "The newest earlier run of another memory system diary/250610/mem0" in text
-
-
 def test_durations_have_their_quantiles_or_say_that_there_are_none(memory_of):
     text = words(to_memory_html(memory_of("en")))
     assert "insert · extract 80 1,200 ms 1,100 ms 2,000 ms 2,401 ms 9,000 ms" in text
@@ -175,10 +140,7 @@ def test_names_of_categories_follow_the_language(memory_of):
 
 
 def test_a_run_without_figures_has_a_page(memory_of, marts):
-    for table in (
-        *("scores", "retention", "answers", "forgotten", "timings"),
-        *("pairs", "comparisons", "question_changes"),
-    ):
+    for table in ("scores", "retention", "answers", "forgotten", "timings"):
         marts.execute(f"delete from marts.fct_memory_{table}")
     marts.execute("delete from marts.dim_memory_categories")
     marts.execute(
@@ -197,12 +159,6 @@ def test_hostile_answers_are_only_text(memory_of, marts):
         " predicted_answer = $1, error = $1, task_id = $1, category = $1",
         [hostile],
     )
-    marts.execute(
-        "update marts.fct_memory_question_changes set task_id = $1, category = $1,"
-        " reason = $1",
-        [hostile],
-    )
-    marts.execute("update marts.fct_memory_comparisons set reason = $1", [hostile])
     page = to_memory_html(memory_of())
     assert "<script" not in page
     assert "\x1b" not in page

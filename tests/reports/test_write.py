@@ -23,7 +23,7 @@ def write(marts, tmp_path):
     return run
 
 
-def test_a_task_gets_its_folder_memory_runs_theirs_and_all_an_index(write, tmp_path):
+def test_a_task_gets_its_folder_and_all_an_index(write, tmp_path):
     files = write(TASK_ID, formats=["json", "html", "md", "junit", "csv"])
     names = [str(file.relative_to(tmp_path / "out")) for file in files]
     assert names[:5] == [
@@ -33,26 +33,9 @@ def test_a_task_gets_its_folder_memory_runs_theirs_and_all_an_index(write, tmp_p
         f"{TASK_ID}/junit.xml",
         f"{TASK_ID}/cases.csv",
     ]
-    assert [name.split("/")[-1] for name in names[5:]] == [
-        "memory.json",
-        "report.html",
-        "memory.json",
-        "report.html",
-        "report.html",
-        "index.html",
-    ]
-    assert names[9].startswith("titles/")
-    assert all(name.startswith("memory/diary-2506") for name in names[5:9])
+    assert [name.split("/")[-1] for name in names[5:]] == ["report.html", "index.html"]
+    assert names[5].startswith("titles/")
     assert all(file.stat().st_size > 0 for file in files)
-
-
-def test_only_the_memory_runs_that_are_named_are_written(write, tmp_path):
-    files = write(TASK_ID, memory_runs=["diary/250615_2100"])
-    assert [f.name for f in files if f.parent.parent.name == "memory"] == [
-        "memory.json",
-        "report.html",
-    ]
-    assert write(TASK_ID, memory_runs=[])[-1] == tmp_path / "out" / "index.html"
 
 
 def test_a_mail_links_to_where_the_reports_stand(write):

@@ -5,6 +5,7 @@ The linter only looks at layout, so a dispatched macro stands as a call of its n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 
@@ -27,3 +28,5 @@ adapter = _Adapter()
 model = {"resource_type": "unit_test"}
 flags = {"FULL_REFRESH": False}
 globals()["return"] = lambda value: value
+
+fromjson = json.loads

@@ -199,7 +199,7 @@ def test_what_was_built_but_not_remembered_is_built_again(
     """
     warehouse = Warehouse(writable_example_db)
     with warehouse.writable() as con:
-        for state in ("task_builds", "comparison_builds", "memory_builds"):
+        for state in ("task_builds", "comparison_builds"):
             con.execute(f"delete from raw.{state}")
     warehouse.build()
     assert differences(example_db, writable_example_db) == {}

@@ -70,7 +70,7 @@
 {#- Nothing counts as built any more, so that a build computes everything. -#}
 {% macro forget_builds() %}
     {%- set statements = [] -%}
-    {%- for state in ('task_builds', 'memory_builds', 'comparison_builds') -%}
+    {%- for state in ('task_builds', 'comparison_builds') -%}
         {%- do statements.append('truncate table ' ~ source('raw', state)) -%}
     {%- endfor -%}
     {{ return(statements) }}
@@ -78,9 +78,8 @@
 
 
 {#- After a build without a fault: what it was made of. Everything counts as built when all
-    that computes ran (views and seeds stay as they are between full refreshes; the memory
-    benchmark's models may be left out where no run waits for them); comparisons also when
-    theirs ran alone, over tasks of which none waits to be built. -#}
+    that computes ran (views and seeds stay as they are between full refreshes); comparisons
+    also when theirs ran alone, over tasks of which none waits to be built. -#}
 {% macro record_build(results) %}
     {%- set faults = results | selectattr('status', 'in', ['error', 'fail', 'skipped']) | list -%}
     {%- if execute and flags.WHICH in ('build', 'run') and not faults -%}
@@ -89,12 +88,7 @@
         {%- set comparing = models_kept()
             | selectattr('config.meta.batch', 'equalto', 'comparisons') | list
             + models_and_seeds() | selectattr('name', 'equalto', 'int_comparisons_to_build') | list -%}
-        {%- set of_memory, others = [], [] -%}
-        {%- for node in computing -%}
-            {%- do (of_memory if 'memory' in node.fqn else others).append(node) -%}
-        {%- endfor -%}
-        {%- if not names_left_out(others)
-            and (not names_left_out(of_memory) or not memory_runs_wait()) -%}
+        {%- if not names_left_out(computing) -%}
             {#- the build first: where these are no transaction, a kill between them
                 leaves batches to compute again, not tables that nothing fills -#}
             {{ run_together([remember_build(
@@ -121,15 +115,6 @@
 {% endmacro %}
 
 
-{#- Whether this build had memory runs to compute. -#}
-{% macro memory_runs_wait() %}
-    {%- set waiting = run_query(
-        'select 1 from ' ~ relation_of('int_memory_runs_to_build') ~ ' limit 1'
-    ) -%}
-    {{ return(waiting.rows | length > 0) }}
-{% endmacro %}
-
-
 {#- What a build was made of; the arguments are SQL. -#}
 {% macro remember_build(is_full_refresh, promptlab_version, id) %}
     {{ return(
@@ -142,9 +127,7 @@
 
 
 {% macro remember_batches() %}
-    {{ return(
-        remember_batch('tasks') + remember_batch('memory_runs') + remember_batch('comparisons')
-    ) }}
+    {{ return(remember_batch('tasks') + remember_batch('comparisons')) }}
 {% endmacro %}
 
 

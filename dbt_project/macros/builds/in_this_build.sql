@@ -14,11 +14,6 @@
             'all_model': 'int_task_versions', 'all_key': 'task_id',
             'state': 'comparison_builds', 'facts': facts,
         },
-        'memory_runs': {
-            'model': 'int_memory_runs_to_build', 'key': 'run_id',
-            'all_model': 'stg_memory__runs', 'all_key': 'run_id',
-            'state': 'memory_builds', 'facts': facts,
-        },
     }) }}
 {% endmacro %}
 

@@ -1,31 +1,48 @@
-{#- Whether a question counts for a metric, failed or not. `metric` is a column, or a text
-    in quotes; `answers` names the rows where there are several. -#}
-{% macro is_scorable(metric, answers=none) -%}
-    {%- set of = answers ~ '.' if answers else '' -%}
-    case {{ metric }}
-        when 'mem0_f1' then {{ of }}has_reference and coalesce({{ of }}category, '') <> '5'
-        when 'locomo_f1' then {{ of }}has_reference or coalesce({{ of }}category, '') = '5'
-        else {{ of }}has_reference
-    end
+{#- The scores that an answer gets: each is a column of `int_memory_answers_scored`, and the
+    condition names the questions that count for it, answered or failed. They are dimensions
+    of the run in this order; a JSON object. -#}
+{% macro memory_metrics() -%}
+{
+    "locomo_f1": "(has_reference or coalesce(category, '') = '5')",
+    "token_f1": "has_reference",
+    "exact_match": "has_reference",
+    "contains_reference": "has_reference",
+    "mem0_f1": "has_reference and coalesce(category, '') <> '5'"
+}
 {%- endmacro %}
 
-{#- The score of an answer by a metric. -#}
-{% macro score_by(metric, answers) -%}
+{#- A row per metric, as a relation of one column. -#}
+{% macro memory_metric_rows() -%}
+    (
+        {%- for metric in fromjson(memory_metrics()) %}
+        select
+            '{{ metric }}' as metric,
+            {{ loop.index0 }} as place
+        {{ 'union all' if not loop.last }}
+        {%- endfor %}
+    )
+{%- endmacro %}
+
+{#- What each metric has, chosen by a column with its name: `{metric}` in the text is that
+    name, and `{counts}` the condition under which a question counts. -#}
+{% macro by_memory_metric(metric, text) -%}
     case {{ metric }}
-        when 'locomo_f1' then {{ answers }}.locomo_f1
-        when 'token_f1' then {{ answers }}.token_f1
-        when 'mem0_f1' then {{ answers }}.mem0_f1
-        when 'exact_match' then {{ answers }}.exact_match
-        when 'contains_reference' then {{ answers }}.contains_reference
+        {%- for name, counts in fromjson(memory_metrics()).items() %}
+        when '{{ name }}' then {{ text | replace('{metric}', name) | replace('{counts}', counts) }}
+        {%- endfor %}
     end
 {%- endmacro %}
 
 {#- The score of an answer by the headline rule: a failed call is 0, and null means that
     the question does not count. -#}
-{% macro headline_score(metric, answers) -%}
-    case
-        when not ({{ is_scorable(metric, answers) }}) then null
-        when {{ answers }}.is_failed then 0
-        else {{ score_by(metric, answers) }}
-    end
+{% macro headline_score(metric) -%}
+    {{ by_memory_metric(
+        metric, 'case when not ({counts}) then null when is_failed then 0e0 else {metric} end'
+    ) }}
+{%- endmacro %}
+
+{#- The case of a question: of its conversation, and of the round that asks it, since rounds
+    are harder or easier. -#}
+{% macro memory_case_id() -%}
+    concat_ws('/', task_id, cast(test_index as string), question_key)
 {%- endmacro %}

@@ -4,7 +4,7 @@
 {% test keys(model, key, also_unique=[], belongs_to=[], batch=none) %}
 
 {%- set checked -%}
-    {{ '(select * from ' ~ model ~ ' where ' ~ in_this_build(batch) ~ ')' if batch else model }}
+    {{ '(select * from ' ~ model ~ ' where ' ~ in_this_build(batch, key[0]) ~ ')' if batch else model }}
 {%- endset %}
 {% for columns in [key] + also_unique %}
 select

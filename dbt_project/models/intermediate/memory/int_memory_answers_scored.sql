@@ -1,13 +1,16 @@
-{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
+{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'tasks'}) }}
 
 with
 
-answers as (select * from {{ ref('int_memory_answers_classified') }}),
+answers as (
+    select * from {{ ref('stg_memory__answers') }}
+    where {{ in_this_build(column='run_id') }}
+),
 token_scores as (select * from {{ ref('int_memory_token_scores') }}),
 locomo_scores as (select * from {{ ref('int_memory_locomo_scores') }}),
 right_metrics as (
     select * from {{ ref('int_memory_right_metrics') }}
-    where {{ in_this_build('memory_runs') }}
+    where {{ in_this_build(column='run_id') }}
 ),
 
 last_rounds as (
@@ -17,7 +20,7 @@ last_rounds as (
         task_id,
         max(test_index) as last_test_index
 
-    from {{ ref('int_memory_answers_classified') }}
+    from answers
     group by run_id, task_id
 
 ),
@@ -26,12 +29,9 @@ scored as (
 
     select
         answers.*,
-        token_scores.exact_match,
-        token_scores.token_f1,
-        token_scores.contains_reference,
-        case
-            when coalesce(answers.category, '') <> '5' then token_scores.mem0_f1
-        end as mem0_f1,
+        {% for metric, counts in fromjson(memory_metrics()).items() if metric != 'locomo_f1' %}
+            case when {{ counts }} then token_scores.{{ metric }} end as {{ metric }},
+        {% endfor %}
         case
             when answers.is_failed then null
             when answers.category = '5' then {{ is_refusal('answers.predicted_answer') }}
@@ -54,7 +54,7 @@ judged as (
 
     select
         *,
-        {{ score_by('right_metric', 'scored') }} as right_score
+        {{ by_memory_metric('right_metric', '{metric}') }} as right_score
 
     from scored
 
@@ -65,8 +65,10 @@ final as (
     select
 
         ---------- ids
+        load_id,
         run_id,
         task_id,
+        {{ memory_case_id() }} as case_id,
         test_index,
         question_index,
         question_key,
@@ -82,15 +84,11 @@ final as (
             when right_score >= right_threshold then 'pass'
             else 'fail'
         end as status,
-        -- two questions without a reference have the same one
-        md5(coalesce(cast(reference_answer as string), '')) as reference_hash,
 
         ---------- numerics
-        exact_match,
-        token_f1,
-        locomo_f1,
-        mem0_f1,
-        contains_reference,
+        {% for metric in fromjson(memory_metrics()) %}
+            {{ metric }},
+        {% endfor %}
         right_score,
 
         ---------- booleans

@@ -2,9 +2,9 @@ with
 
 answers as (
     select * from {{ ref('int_memory_answers_scored') }}
-    where {{ in_this_build('memory_runs') }}
+    where {{ in_this_build(column='run_id') }}
 ),
-runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build('memory_runs') }}),
+runs as (select * from {{ ref('stg_memory__runs') }} where {{ in_this_build(column='run_id') }}),
 categories as (select * from {{ ref('memory_categories') }} where category_group is not null),
 
 datasets as (

@@ -1,8 +1,12 @@
 with
 
 answers as (
-    select * from {{ ref('int_memory_answers_classified') }}
-    where reference_stems is not null and answer_stems is not null and not is_failed
+    select * from {{ ref('stg_memory__answers') }}
+    where
+        {{ in_this_build(column='run_id') }}
+        and reference_stems is not null
+        and answer_stems is not null
+        and not is_failed
 ),
 
 -- The same questions are asked in every round of every run.

@@ -1,8 +1,11 @@
-{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'memory_runs'}) }}
+{{ config(materialized='incremental', unique_key='run_id', meta={'batch': 'tasks'}) }}
 
 with
 
-answers as (select * from {{ ref('int_memory_answers_classified') }}),
+answers as (
+    select * from {{ ref('stg_memory__answers') }}
+    where {{ in_this_build(column='run_id') }}
+),
 
 final as (
 

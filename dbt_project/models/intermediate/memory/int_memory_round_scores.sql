@@ -2,10 +2,9 @@ with
 
 answers as (
     select * from {{ ref('int_memory_answers_scored') }}
-    where {{ in_this_build('memory_runs') }}
+    where {{ in_this_build(column='run_id') }}
 ),
 labels as (select * from {{ ref('int_memory_category_labels') }}),
-metrics as (select * from {{ ref('memory_metrics') }}),
 
 -- One pass over the answers; everything after it works on a row per round and category.
 counted as (
@@ -14,21 +13,13 @@ counted as (
         run_id,
         task_id,
         test_index,
+        {% for metric, counts in fromjson(memory_metrics()).items() %}
+            count(*) filter (where {{ counts }}) as n_{{ metric }},
+            count(*) filter (where {{ counts }} and is_failed) as n_failed_{{ metric }},
+            {{ exact_sum(metric) }} as sum_{{ metric }},
+        {% endfor %}
         is_last_round,
-        coalesce(category, '(none)') as category,
-        count(*) filter (where has_reference) as n_reference,
-        count(*) filter (where has_reference and is_failed) as n_reference_failed,
-        count(*) filter (where {{ is_scorable("'mem0_f1'") }}) as n_mem0,
-        count(*) filter (where {{ is_scorable("'mem0_f1'") }} and is_failed) as n_mem0_failed,
-        count(*) filter (where {{ is_scorable("'locomo_f1'") }}) as n_locomo,
-        count(*) filter (
-            where {{ is_scorable("'locomo_f1'") }} and is_failed
-        ) as n_locomo_failed,
-        {{ exact_sum('token_f1') }} as token_f1,
-        {{ exact_sum('exact_match') }} as exact_match,
-        {{ exact_sum('contains_reference') }} as contains_reference,
-        {{ exact_sum('mem0_f1') }} as mem0_f1,
-        {{ exact_sum('locomo_f1') }} as locomo_f1
+        coalesce(category, '(none)') as category
 
     from answers
     group by run_id, task_id, test_index, is_last_round, coalesce(category, '(none)')
@@ -44,26 +35,12 @@ measured as (
         counted.is_last_round,
         counted.category,
         metrics.metric,
-        case metrics.metric
-            when 'mem0_f1' then counted.n_mem0
-            when 'locomo_f1' then counted.n_locomo
-            else counted.n_reference
-        end as n_questions,
-        case metrics.metric
-            when 'mem0_f1' then counted.n_mem0_failed
-            when 'locomo_f1' then counted.n_locomo_failed
-            else counted.n_reference_failed
-        end as n_failed,
-        case metrics.metric
-            when 'token_f1' then counted.token_f1
-            when 'exact_match' then counted.exact_match
-            when 'contains_reference' then counted.contains_reference
-            when 'mem0_f1' then counted.mem0_f1
-            when 'locomo_f1' then counted.locomo_f1
-        end as score_sum
+        {{ by_memory_metric('metrics.metric', 'counted.n_{metric}') }} as n_questions,
+        {{ by_memory_metric('metrics.metric', 'counted.n_failed_{metric}') }} as n_failed,
+        {{ by_memory_metric('metrics.metric', 'counted.sum_{metric}') }} as score_sum
 
     from counted
-    cross join metrics
+    cross join {{ memory_metric_rows() }} as metrics
 
 ),
 

@@ -1,8 +1,8 @@
 with
 
 answers as (
-    select * from {{ ref('int_memory_answers_classified') }}
-    where has_reference and not is_failed
+    select * from {{ ref('stg_memory__answers') }}
+    where {{ in_this_build(column='run_id') }} and has_reference and not is_failed
 ),
 
 -- The same questions are asked in every round of every run.

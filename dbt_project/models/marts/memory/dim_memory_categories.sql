@@ -1,6 +1,7 @@
 with
 
 rounds as (select * from {{ ref('int_memory_round_scores') }}),
+runs as (select * from {{ ref('dim_memory_runs') }} where {{ in_this_build(column='run_id') }}),
 categories as (select * from {{ ref('memory_categories') }}),
 
 used as (
@@ -18,17 +19,22 @@ final as (
     select
 
         ---------- ids
-        run_id,
-        category,
+        used.run_id,
+        used.category,
 
         ---------- strings
+        categories.category_name,
         case
-            when category = 'all' then 'all'
-            when category in (select categories.category_group from categories) then 'group'
+            when used.category = 'all' then 'all'
+            when used.category in (select groups.category_group from categories as groups)
+                then 'group'
             else 'category'
         end as kind
 
     from used
+    inner join runs using (run_id)
+    left join categories
+        on runs.dataset = categories.dataset and used.category = categories.category
 
 )
 

@@ -4,7 +4,10 @@ with
 
 tasks as (select * from {{ ref('dim_memory_tasks') }}),
 right_metrics as (select * from {{ ref('int_memory_right_metrics') }}),
-previous_runs as (select * from {{ ref('int_memory_run_pairs') }} where pair_source = 'previous'),
+previous_runs as (
+    select * from {{ ref('int_task_baselines') }}
+    where matched_by = 'variant'
+),
 
 summed as (
 
@@ -37,7 +40,7 @@ final as (
 
         ---------- ids
         summed.run_id,
-        previous_runs.baseline_run_id as previous_run_id,
+        previous_runs.previous_task_id as previous_run_id,
 
         ---------- strings
         summed.dataset,
@@ -65,7 +68,7 @@ final as (
     from summed
     left join right_metrics using (run_id)
     left join previous_runs
-        on summed.run_id = previous_runs.candidate_run_id
+        on summed.run_id = previous_runs.task_id
 
 )
 

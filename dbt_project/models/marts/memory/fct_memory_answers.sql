@@ -23,11 +23,9 @@ final as (
         status,
 
         ---------- numerics
-        exact_match,
-        token_f1,
-        locomo_f1,
-        mem0_f1,
-        contains_reference,
+        {% for metric in fromjson(memory_metrics()) %}
+            {{ metric }},
+        {% endfor %}
         right_score,
 
         ---------- booleans

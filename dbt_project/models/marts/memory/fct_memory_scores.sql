@@ -1,7 +1,7 @@
 with
 
 rounds as (select * from {{ ref('int_memory_round_scores') }}),
-tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build('memory_runs') }}),
+tests as (select * from {{ ref('stg_memory__tests') }} where {{ in_this_build(column='run_id') }}),
 
 -- Rounds ask the same questions again: no figure without the rounds it is made of.
 viewed as (
@@ -80,8 +80,13 @@ averaged as (
         cast(sum(n_questions) as bigint) as n_questions,
         cast(sum(n_failed) as bigint) as n_failed,
         count(*) filter (where n_questions > 0) as n_tasks,
-        {{ rounded(exact_sum('score_sum') ~ ' / nullif(sum(n_questions), 0)') }} as micro,
-        {{ rounded('avg(score_sum / nullif(n_questions, 0))') }} as macro
+        {{ exact_sum('score_sum') }} / nullif(sum(n_questions), 0) as micro,
+        avg(score_sum / nullif(n_questions, 0)) as macro,
+        stddev_samp(score_sum / nullif(n_questions, 0)) as macro_sd,
+        -- of a conversation's distance from the mean over questions
+        {{ exact_sum('score_sum * score_sum') }} as sum_of_squares,
+        {{ exact_sum('score_sum * n_questions') }} as sum_of_products,
+        {{ exact_sum('n_questions * n_questions') }} as sum_of_squared_n
 
     from ruled
     group by run_id, view_name, view_test_index, failed_calls, category, metric
@@ -92,17 +97,50 @@ both_averages as (
 
     select
         'micro' as average,
-        averaged.*,
-        averaged.micro as score
+        *,
+        micro as exact_score,
+        sqrt(
+            greatest(
+                0.0, sum_of_squares - 2 * micro * sum_of_products + micro * micro * sum_of_squared_n
+            )
+            * n_tasks / (n_tasks - 1e0)
+        ) / n_questions as standard_error
     from averaged
 
     union all
 
     select
         'macro' as average,
-        averaged.*,
-        averaged.macro as score
+        *,
+        macro as exact_score,
+        macro_sd / sqrt(cast(n_tasks as double)) as standard_error
     from averaged
+
+),
+
+-- conversations are the clusters: questions of one share its memory
+spans as (
+
+    select
+        *,
+        case when n_tasks > 1 then standard_error * {{ t_quantile('(n_tasks - 1)') }} end
+            as half_width
+
+    from both_averages
+
+),
+
+bounded as (
+
+    select
+        *,
+        {{ rounded('exact_score') }} as score,
+        {{ rounded('greatest(0.0, exact_score - half_width)') }} as lower_bound,
+        {{ rounded('least(1.0, exact_score + half_width)') }} as upper_bound,
+        -- an interval without width would read as certainty
+        coalesce(half_width > 1e-9 and lower_bound < upper_bound, false) as has_interval
+
+    from spans
 
 ),
 
@@ -123,31 +161,33 @@ final as (
     select
 
         ---------- ids
-        both_averages.run_id,
-        both_averages.view_name as view,
-        both_averages.view_test_index as test_index,
-        both_averages.failed_calls,
-        both_averages.category,
-        both_averages.average,
-        both_averages.metric,
+        bounded.run_id,
+        bounded.view_name as view,
+        bounded.view_test_index as test_index,
+        bounded.failed_calls,
+        bounded.category,
+        bounded.average,
+        bounded.metric,
 
         ---------- numerics
-        both_averages.n_questions,
-        both_averages.n_failed,
-        both_averages.n_tasks,
+        bounded.n_questions,
+        bounded.n_failed,
+        bounded.n_tasks,
         dialogs.mean_dialogs_inserted,
-        both_averages.score,
+        bounded.score,
+        case when bounded.has_interval then bounded.lower_bound end as ci_low,
+        case when bounded.has_interval then bounded.upper_bound end as ci_high,
 
         ---------- booleans
-        both_averages.view_name = 'last_round'
-        and both_averages.failed_calls = 'as_zero'
-        and both_averages.average = 'micro' as is_headline
+        bounded.view_name = 'last_round'
+        and bounded.failed_calls = 'as_zero'
+        and bounded.average = 'micro' as is_headline
 
-    from both_averages
+    from bounded
     left join dialogs
         on
-            both_averages.run_id = dialogs.run_id
-            and both_averages.view_test_index = dialogs.test_index
+            bounded.run_id = dialogs.run_id
+            and bounded.view_test_index = dialogs.test_index
 
 )
 

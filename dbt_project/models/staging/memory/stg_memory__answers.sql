@@ -27,6 +27,18 @@ renamed as (
         question_index,
         position as question_position,
 
+        ---------- booleans
+        -- "[ERROR]" in the answer's place is no answer, error message or not.
+        coalesce(
+            error is not null
+            or case
+                when contains(predicted_answer, '[ERROR]')
+                    then {{ stripped('predicted_answer') }} = '[ERROR]'
+            end,
+            false
+        ) as is_failed,
+        reference_texts is not null as has_reference,
+
         ---------- json
         reference_answer,
         reference_texts,

@@ -20,6 +20,12 @@ renamed as (
         run_timestamp,
         memory_system,
         test_threshold,
+        title,
+        variant,
+        run_name,
+        branch,
+        base_branch,
+        commit_sha,
 
         ---------- numerics
         total_sessions,
@@ -32,6 +38,7 @@ renamed as (
 
         ---------- timestamps
         started_at,
+        created_at,
 
         ---------- json
         extras

@@ -1,6 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'baselines') }}),
+memory_questions as (select * from {{ ref('stg_memory__questions') }}),
 
 renamed as (
 
@@ -26,6 +27,43 @@ renamed as (
 
     from source
 
+),
+
+of_memory as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+        'reference' as baseline_id,
+
+        ---------- strings
+        'golden_answer' as baseline_type,
+        'unknown' as owner,
+
+        ---------- numerics
+        cast(0 as bigint) as baseline_position,
+        cast(null as double) as confidence,
+
+        ---------- json
+        reference as payload,
+        {{ as_json("null") }} as patterns
+
+    from memory_questions
+    where has_reference
+
+),
+
+baselines as (
+
+    select * from renamed
+
+    union all
+
+    select * from of_memory
+
 )
 
-select * from renamed
+select * from baselines

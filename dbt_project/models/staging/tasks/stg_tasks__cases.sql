@@ -1,6 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'cases') }}),
+memory_questions as (select * from {{ ref('stg_memory__questions') }}),
 
 renamed as (
 
@@ -25,6 +26,41 @@ renamed as (
 
     from source
 
+),
+
+of_memory as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+
+        ---------- strings
+        conversation as cluster,
+        cast(null as string) as expectation_hash,
+
+        ---------- numerics
+        question_position as case_position,
+
+        ---------- json
+        context,
+        tags,
+        {{ as_json("null") }} as categories
+
+    from memory_questions
+
+),
+
+cases as (
+
+    select * from renamed
+
+    union all
+
+    select * from of_memory
+
 )
 
-select * from renamed
+select * from cases

@@ -1,6 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'rounds') }}),
+memory_questions as (select * from {{ ref('stg_memory__questions') }}),
 
 renamed as (
 
@@ -44,6 +45,60 @@ renamed as (
 
     from source
 
+),
+
+of_memory as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+        case_id || '-1' as round_id,
+
+        ---------- strings
+        predicted_answer as raw_output,
+        error,
+        cast(null as string) as judge_feedback,
+        cast(null as string) as reported_status,
+        cast(null as string) as counted_as,
+
+        ---------- numerics
+        cast(0 as bigint) as round_position,
+        cast(1 as bigint) as run_index,
+        cast(null as bigint) as input_tokens,
+        cast(null as bigint) as output_tokens,
+        cast(null as double) as latency_ms,
+        cast(null as double) as overall_score,
+
+        ---------- booleans
+        cast(null as boolean) as reported_must_have_pass,
+        cast(null as boolean) as is_cached,
+
+        ---------- timestamps
+        cast(null as timestamp) as executed_at,
+
+        ---------- json
+        {{ as_json("null") }} as parsed_output,
+        {{ as_json("'{}'") }} as metadata,
+        {{ as_json("null") }} as final_output,
+        {{ as_json("null") }} as step_outputs,
+        {{ as_json("null") }} as failed_steps,
+        {{ as_json("null") }} as rule_violations
+
+    from memory_questions
+
+),
+
+rounds as (
+
+    select * from renamed
+
+    union all
+
+    select * from of_memory
+
 )
 
-select * from renamed
+select * from rounds

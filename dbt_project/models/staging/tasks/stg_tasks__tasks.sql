@@ -1,6 +1,7 @@
 with
 
 source as (select * from {{ source('raw', 'tasks') }}),
+memory_runs as (select * from {{ source('raw', 'memory_runs') }}),
 
 renamed as (
 
@@ -42,6 +43,62 @@ renamed as (
 
     from source
 
+),
+
+-- a memory run is a file for each of its conversations
+of_memory as (
+
+    select
+
+        ---------- ids
+        max(load_id) as load_id,
+        run_id as task_id,
+        concat_ws('/', max(dataset), max(run_timestamp)) as run_id,
+
+        ---------- strings
+        'memory' as source_kind,
+        coalesce(max(title), max(dataset)) as title,
+        coalesce(max(variant), max(memory_system), 'unknown') as variant,
+        'unknown' as prompt_version,
+        cast(null as string) as prompt_name,
+        coalesce(max(memory_system), 'unknown') as model,
+        coalesce(max(memory_system), 'unknown') as provider,
+        'unknown' as triggered_by,
+        cast(null as string) as testset_ref,
+        cast(null as string) as pipeline_ref,
+        cast(null as string) as tool_version,
+        max(branch) as branch,
+        max(base_branch) as base_branch,
+        max(commit_sha) as commit_sha,
+        max(run_name) as run_name,
+
+        ---------- numerics
+        cast(null as bigint) as prompt_position,
+
+        ---------- timestamps
+        min(created_at) as created_at,
+
+        ---------- json
+        {{ as_json("'{}'") }} as env,
+        {{ as_json("null") }} as settings,
+        {{ as_json("null") }} as judge,
+        {{ as_json("'{}'") }} as extras
+
+    from memory_runs
+    group by run_id
+
+),
+
+tasks as (
+
+    select * from renamed
+
+    union all
+
+    select of_memory.*
+    from of_memory
+    where of_memory.task_id not in (select renamed.task_id from renamed)
+
 )
 
-select * from renamed
+select * from tasks

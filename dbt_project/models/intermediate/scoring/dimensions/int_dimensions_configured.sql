@@ -8,6 +8,10 @@ rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build()
 scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 defaults as (select * from {{ ref('default_dimensions') }}),
 verdict_only as (select * from {{ ref('int_verdict_only_tasks') }}),
+right_metrics as (
+    select * from {{ ref('int_memory_right_metrics') }}
+    where {{ in_this_build(column='run_id') }}
+),
 primaries as (
     select * from {{ ref('int_primary_metrics') }} where is_configured and {{ in_this_build() }}
 ),
@@ -93,6 +97,31 @@ given as (
     from verdict_only
     cross join defaults
     where defaults.needs = 'verdict'
+
+    union all
+
+    -- the metric that says what is right is the score, and its threshold the pass rule
+    select
+        tasks.task_id,
+        metrics.metric as dimension_id,
+        metrics.metric as name,
+        'higher_better' as scoring_mode,
+        cast(metrics.place as bigint) as dimension_position,
+        case when metrics.metric = right_metrics.right_metric then 1.0 else 0.0 end as weight,
+        true as is_default,
+        {{ as_json("'{}'") }} as target,
+        case
+            when metrics.metric = right_metrics.right_metric
+                then {{ json_object_of({
+                    'scorer': "'memory'", 'pass_score': 'right_metrics.right_threshold'
+                }) }}
+            else {{ as_json("'{\"scorer\":\"memory\"}'") }}
+        end as parameters
+
+    from tasks
+    inner join right_metrics on tasks.task_id = right_metrics.run_id
+    cross join {{ memory_metric_rows() }} as metrics
+    where tasks.source_kind = 'memory'
 
 ),
 

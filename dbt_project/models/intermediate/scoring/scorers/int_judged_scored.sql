@@ -30,8 +30,10 @@ given as (
         rounds.is_error,
         dimensions.scorer = 'accuracy' and scored_cases.case_id is not null
             as is_zero_on_error,
-        -- the score that another tool gave to a round in error stays
-        dimensions.scorer = 'reported' and scores.metric is not null as is_kept_on_error,
+        -- the score that another tool gave to a round in error stays, and so does the 0 of
+        -- a failed call of the memory benchmark
+        dimensions.scorer in ('reported', 'memory') and scores.metric is not null
+            as is_kept_on_error,
         case
             when scores.round_id is not null then scores.metric
             when dimensions.scorer = 'judge' and rounds.judge_score between 0 and 1

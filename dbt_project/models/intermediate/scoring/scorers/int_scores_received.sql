@@ -11,6 +11,14 @@ dimensions as (
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 verdict_only as (select * from {{ ref('int_verdict_only_tasks') }}),
 defaults as (select * from {{ ref('default_dimensions') }}),
+memory_answers as (
+    select * from {{ ref('int_memory_answers_scored') }}
+    where {{ in_this_build(column='run_id') }} and is_last_round
+),
+tasks as (
+    select * from {{ ref('int_tasks_resolved') }}
+    where {{ in_this_build() }} and source_kind = 'memory'
+),
 
 received as (
 
@@ -69,6 +77,26 @@ received as (
     inner join verdict_only using (task_id)
     cross join defaults
     where defaults.needs = 'verdict' and rounds.reported_status in ('pass', 'fail')
+
+    union all
+
+    select
+        memory_answers.load_id,
+        memory_answers.run_id as task_id,
+        memory_answers.case_id,
+        memory_answers.case_id || '-1' as round_id,
+        metrics.metric as dimension_id,
+        'memory' as scorer,
+        cast(null as string) as scorer_version,
+        cast(0 as bigint) as line_number,
+        {{ headline_score('metrics.metric') }} as score,
+        cast(1 as double) as scale,
+        cast(null as string) as summary,
+        {{ as_json("'{}'") }} as payload
+
+    from memory_answers
+    inner join tasks on memory_answers.run_id = tasks.task_id
+    cross join {{ memory_metric_rows() }} as metrics
 
 )
 

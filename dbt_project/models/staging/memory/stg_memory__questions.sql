@@ -1,0 +1,77 @@
+with
+
+answers as (select * from {{ ref('stg_memory__answers') }}),
+tests as (select * from {{ ref('stg_memory__tests') }} where n_answers > 0),
+runs as (select * from {{ ref('stg_memory__runs') }}),
+categories as (select * from {{ ref('memory_categories') }}),
+
+last_tests as (
+
+    select
+        run_id,
+        task_id,
+        max(test_index) as test_index
+
+    from tests
+    group by run_id, task_id
+
+),
+
+labelled as (
+
+    select
+        answers.*,
+        coalesce(categories.category_name, answers.category) as category_tag,
+        category_groups.category_name as group_tag
+
+    from answers
+    inner join last_tests using (run_id, task_id, test_index)
+    inner join runs using (run_id, task_id)
+    left join categories
+        on runs.dataset = categories.dataset and answers.category = categories.category
+    left join categories as category_groups
+        on
+            categories.dataset = category_groups.dataset
+            and categories.category_group = category_groups.category
+
+),
+
+questions as (
+
+    select
+
+        ---------- ids
+        load_id,
+        run_id as task_id,
+        {{ memory_case_id() }} as case_id,
+
+        ---------- strings
+        task_id as conversation,
+        predicted_answer,
+        -- a failed call is an error of its round, whatever its message
+        case when is_failed then coalesce(nullif(trim(error), ''), 'error_answer') end as error,
+
+        ---------- numerics
+        question_position,
+
+        ---------- booleans
+        has_reference,
+
+        ---------- json
+        case
+            when evidence is null then {{ json_object_of({'question': 'question_text'}) }}
+            else {{ json_object_of(
+                {'question': 'question_text', 'evidence': 'evidence'}, documents=['evidence']
+            ) }}
+        end as context,
+        {{ json_object_of({'answer': 'reference_answer'}, documents=['answer']) }} as reference,
+        {{ as_json(
+            "'[' || concat_ws(',', cast(" ~ json_of_text('category_tag')
+            ~ " as string), cast(" ~ json_of_text('group_tag') ~ " as string)) || ']'"
+        ) }} as tags
+
+    from labelled
+
+)
+
+select * from questions
