@@ -43,9 +43,7 @@ def test_only_pages_that_exist_are_linked(marts):
 
 
 def test_a_title_leads_to_its_page_and_a_time_to_the_report(marts):
-    index = read_index(
-        marts, lambda _: "task.html", lambda _: "title.html"
-    )
+    index = read_index(marts, lambda _: "task.html", lambda _: "title.html")
     html = to_index_html(index, lang="en", generated_at=GENERATED_AT)
     assert '<h3><a href="title.html">' in html
     assert '<a href="task.html"><bdi>2024-10-24' in html
