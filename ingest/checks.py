@@ -18,15 +18,17 @@ where one of them is on the way, ``path`` is the JSON Pointer instead.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from promptlab.contracts.golden import golden_alternatives
 from promptlab.contracts.testset import TestCase
 from promptlab.json_text.places import escape_pointer
+from promptlab.json_text.reading import parse_all
 from promptlab.json_text.writing import compact
 from promptlab.patterns import mistyped_prefix, text_check, translate
 
-#: Characters of an expected object or list that a check repeats; a longer one stands in
+#: Characters of an expected object or list that a check repeats; a longer one is in
 #: the case itself, and its check says so in a sentence.
 LONGEST_EXPECTED = 10_000
 
@@ -78,7 +80,7 @@ class Flattener:
         self._left = limit
 
     def flatten(self, case: TestCase) -> tuple[list[ExpectationCheck], list[Remark]]:
-        """Return the case's checks in the order of its fields, and what to tell.
+        """Return the case's checks in the order of its fields, and the remarks.
 
         Scopes come as intermediate, aggregation, final; only those that the case's
         ``evaluation_config`` leaves on and that expect something. ``{}`` expected of a
@@ -158,7 +160,7 @@ class _CaseChecks:
         # Every check repeats these: the pointer, the field and the step.
         repeated = self._id_size + 2 * len(base) + len(step_id or "")
         self._spend(repeated)
-        # value, path, pointer below base, whether a pointer must stand in for the path
+        # value, path, pointer below base, whether a pointer must replace the path
         stack: list[tuple[Any, str, str, bool]] = [(expected, "$", "", False)]
         while stack:
             value, path, pointer, odd = stack.pop()
@@ -280,7 +282,7 @@ class _CaseChecks:
 
 
 def _quoted(key: str) -> str:
-    """Write a key as it stands between the quotes of a JSONPath."""
+    """Write a key as it is between the quotes of a JSONPath."""
     if '"' in key or "\\" in key:
         return key.replace("\\", "\\\\").replace('"', '\\"')
     return key
@@ -317,3 +319,66 @@ def _long_ones(root: Any) -> frozenset[int]:
 
 def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return container.values() if isinstance(container, dict) else container
+
+
+MATCH_RULE = "json"
+"""Value of ``parameters.match_rule`` for which answers are flattened."""
+
+_LEAST_ROOM = 64 << 20
+_ROOM_PER_CHARACTER = 50
+
+
+class GoldenAnswer(NamedTuple):
+    """One ``golden_answer`` baseline."""
+
+    case_id: str
+    baseline_id: str
+    payload: str
+    """A JSON object, as text."""
+
+
+def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
+    """Flatten the golden answers of one task.
+
+    Args:
+        baselines: In the order of the file, those of a case together.
+
+    Returns:
+        The columns of ``raw.golden_checks`` next to ``load_id`` and ``task_id``, a row
+        per leaf and per container.
+
+    Raises:
+        ExpectationTooLargeError: Flat, they would be many times their size.
+    """
+    size = sum(len(each.payload) for each in baselines)
+    flattener = Flattener(_LEAST_ROOM + _ROOM_PER_CHARACTER * size)
+    columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    rows = columns.values()
+    numbers: dict[str, int] = {}
+    for case_id, baseline_id, payload in baselines:
+        for answer in golden_alternatives(parse_all(payload)[0]):
+            golden_no = numbers[case_id] = numbers.get(case_id, 0) + 1
+            for check_no, check in enumerate(flattener.flatten_value(answer)):
+                row = (
+                    *(case_id, baseline_id, golden_no, check_no, check.path),
+                    *(check.pointer, check.matcher, check.operand),
+                    *(check.operand_ascii, check.number, check.length),
+                )
+                for column, value in zip(rows, row, strict=True):
+                    column.append(value)
+    return columns
+
+
+_COLUMNS = (
+    "case_id",
+    "baseline_id",
+    "golden_no",
+    "check_no",
+    "path",
+    "pointer",
+    "matcher",
+    "operand",
+    "operand_ascii",
+    "number",
+    "length",
+)

@@ -9,11 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.files.blocks import BLOCK_BYTES, Block
 from promptlab.ingest.files.finding import FoundFile
-from promptlab.ingest.files.input_file import ChangedWhileRead, InputFile
+from promptlab.ingest.files.input_file import (
+    BLOCK_BYTES,
+    Block,
+    ChangedWhileRead,
+    InputFile,
+)
 from promptlab.ingest.files.redaction import Redactor
-from promptlab.ingest.foreign.copies import (
+from promptlab.ingest.foreign.identity import (
     copy_problem,
     older_problem,
     replaced_problems,
@@ -45,7 +49,7 @@ OnProgress = Callable[[Path, int], None]
 """Called after each file with its path and size."""
 
 _ATTEMPTS = 3
-"""How often a file that changes while it is read is read from its start."""
+"""Attempts to read a file that changes while it is read."""
 
 _NO_RUN = Problem(
     "no_run",
@@ -81,7 +85,7 @@ class FileReader:
         self.limits = limits
         self.redact = redact
         self.next_start: Callable[[], datetime] = LoadOrder(known.last_start).next
-        """When the load of a file begins, later than every load before."""
+        """Return the start of the next load, later than every load before."""
 
     def read_all(
         self,
@@ -302,7 +306,7 @@ class _Attempt:
         return True
 
     def _before(self, source: Source) -> Outcome | None:
-        """What came of these bytes when they were read, if that still holds.
+        """Return the outcome of an earlier load of these bytes, if it is still valid.
 
         A run of another tool may have been replaced by another version of it: then
         only the file that stayed where it was is known, not a copy of its bytes.
@@ -335,12 +339,12 @@ class _Attempt:
         return versions_of(self._load.kind, source, self._sha256, testset, settings)
 
     def _read_with(self, *, exceeds: bool) -> str:
-        mapping = self._found.mapping
+        mapping, given = self._found.mapping, self._found.given
         return read_with(
             self._reader.redact,
             self._reader.limits if exceeds else None,
             None if mapping is None else f"{mapping[0]}:{mapping[1].digest()}",
-            self._found.given.identity,
+            repr(self._found.labels) if self._found.labels else given.identity,
         )
 
     def _source(self, file: InputFile | None, data: bytes = b"") -> Source:
@@ -355,6 +359,7 @@ class _Attempt:
             form=self._found.form,
             companions=self._found.companions,
             mapping=self._found.mapping,
+            labels=self._found.labels,
             prompt_vars=self._found.given.prompt_vars,
             tag_keys=self._found.given.tag_keys,
             redact=self._redactor.redact,

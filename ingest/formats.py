@@ -63,6 +63,13 @@ def _scores(source: Source) -> Iterable[Reading]:
     return score_batches(source.in_blocks, source.uri, limits=source.limits)
 
 
+def _labels(source: Source) -> Iterable[Reading]:
+    from promptlab.contracts.labels import LabelOptions
+    from promptlab.ingest.labels import read_labels
+
+    return [read_labels(source, source.labels or LabelOptions())]
+
+
 def _memory(source: Source) -> Iterable[Reading]:
     from promptlab.ingest.memory.reader import read_memory
 
@@ -82,6 +89,7 @@ _READERS: dict[str, Callable[[Source], Iterable[Reading]]] = {
     "results": _results,
     **{tool: partial(_foreign, tool) for tool in TOOLS},
     "scores": _scores,
+    "labels": _labels,
     "memory": _memory,
 }
 

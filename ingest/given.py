@@ -1,4 +1,4 @@
-"""What the call says of its files: their title and variant, branch and commit.
+"""Title, variant, branch and commit that a call gives its files.
 
 Options win over ``[[sources]]`` of the config, these over the variables of a CI system;
 what a call says wins over what a file says.
@@ -55,7 +55,7 @@ CI_VARIABLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a call says of a file; columns of ``raw.tasks``."""
+    """What a call gives a file: columns of ``raw.tasks``."""
 
     title: str | None = None
     variant: str | None = None

@@ -1,4 +1,4 @@
-"""What came of an ingest, file by file."""
+"""The outcome of an ingest, file by file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class FileLoad:
 
 @dataclass(frozen=True)
 class Ingested:
-    """What an ingest did, file by file."""
+    """The outcome of an ingest, file by file."""
 
     files: list[FileLoad]
 

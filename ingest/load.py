@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.closing import told_at_the_end
+from promptlab.ingest.closing import References, same_ids, told_at_the_end
 from promptlab.ingest.file_reader import FileReader, OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.ingested import FileLoad
@@ -20,8 +20,6 @@ from promptlab.ingest.raw.load_log import Known, known_files, known_pipelines
 from promptlab.ingest.raw.rows import Key, Reading
 from promptlab.ingest.raw.write import Writer
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.references import References
-from promptlab.ingest.same_ids import same_ids
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

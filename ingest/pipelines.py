@@ -20,7 +20,7 @@ from promptlab.json_text.writing import compact, shown
 from promptlab.paths import check_regular
 
 FOLDERS = (".", "pipelines", "data/pipelines")
-"""Where ``load_pipeline_config`` looks for a pipeline by its id."""
+"""Folders in which ``load_pipeline_config`` looks for a pipeline by its id."""
 
 _SUFFIXES = (".yaml", ".yml")
 _TEXTS = ("id", "name", "evaluation_target", "default_testset")

@@ -1,4 +1,4 @@
-"""What an ingest will read: the files, their kinds, and in which order."""
+"""Plan an ingest: the files, their kinds and their order."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ _NOT_TEXT = {
         "is compressed: unpack it"
     ),
 }
-"""What the first bytes of a file say it is, and what to do."""
+"""First bytes of a file → its format, and what to do."""
 
 
 def _refuse(found: FoundFile, form: str | None, head: bytes) -> None:

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from promptlab.contracts.scores import ScoreRecord
 from promptlab.errors import nearest
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Columns, Key, Reading, Reference
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
@@ -40,7 +40,7 @@ _KEY = ("task_id", "case_id", "round_id", "dimension_id", "scorer")
 def score_batches(
     blocks: Iterable[Block], name: str, *, limits: Limits = DEFAULT
 ) -> Iterator[Reading]:
-    """Read a file of scores; each line stands for itself.
+    """Read a file of scores; each line is independent.
 
     Args:
         blocks: The file in blocks of whole lines: JSONL (a JSON list will do), UTF-8.
@@ -101,7 +101,7 @@ def _columns(records: StructRecords) -> Table:
 
 
 def _twins(table: Table, seen: SeenIds) -> list[int]:
-    """Return the rows whose round, dimension and scorer stood before."""
+    """Return the rows whose round, dimension and scorer were seen before."""
     frame = pl.DataFrame([table[key].alias(key) for key in _KEY])
     twins = [row for row, each in enumerate(_ids(table)) if each in seen]
     if frame.n_unique() < frame.height:

@@ -6,7 +6,7 @@ evaluator calls it, so that all three agree.
 
 Patterns are RE2. RE2's own ``\d \w \s`` know only ASCII, and the full Unicode classes
 are too slow where SQL compiles a pattern for every row; so these classes become fixed
-lists of ranges (``docs/matching.md`` names them). Beside the translated pattern stands
+lists of ranges (``docs/matching.md`` names them). Next to the translated pattern stands
 a cheaper one for texts that are all ASCII: on such texts both give the same answer.
 """
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.analysis_result import AnalysisResult
     from promptlab.contracts.comparison import Comparison
     from promptlab.contracts.gate import GateResult
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
     from promptlab.reports.edition import Edition
@@ -47,6 +48,7 @@ class Warehouse(WarehouseFile):
         branch: str | None = None,
         commit: str | None = None,
         run_name: str | None = None,
+        labels: LabelOptions | None = None,
         sink: str = "duckdb",
         workers: str = "1",
         on_start: Callable[[int, int], None] = lambda _files, _size: None,
@@ -65,6 +67,7 @@ class Warehouse(WarehouseFile):
             branch: branch that was evaluated; else that of the CI system.
             commit: commit that was evaluated; else that of the CI system.
             run_name: name of the runs that are judged together.
+            labels: what the call says of files of the kind ``labels``.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
             workers: who reads for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
@@ -107,7 +110,14 @@ class Warehouse(WarehouseFile):
         )
         sources = self.settings.sources
         planned = [
-            (replace(found, given=of_path(given, found.path, sources)), kind_of_file)
+            (
+                replace(
+                    found,
+                    given=of_path(given, found.path, sources),
+                    labels=labels,
+                ),
+                kind_of_file,
+            )
             for found, kind_of_file in planned
         ]
         size = sum(found.size for found, _ in planned)

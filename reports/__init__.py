@@ -1,20 +1,22 @@
-"""Reports: marts to AnalysisResult to files for people.
+"""Reports: from marts to AnalysisResult to files for people.
 
-The way of a number, from the marts to a file; each room uses those above it only::
+Each package or module imports only those above it::
 
     texts       all words, a file per language
     printing    how a value or a text of others is printed
     sentences   codes and facts, written as sentences
     queries     SELECTs on the marts
-    charts      numbers drawn
-    gate        a policy's rules held against a task's numbers: the verdict
+    charts      the geometry of charts, which templates draw
+    gate        a policy's rules applied to a task's numbers: the decision
     edition.py  when, in which words and by which policy reports are made
     result.py   queries and gate to AnalysisResult
     views       what a page lists of that
     pages       templates, filled with a view
     mail        the mail of a task
-    formats     each kind of file; index.py is the page of all tasks, run.py that of
-                the variants of a title
+    formats     each kind of file
+    index.py    the page of all titles; title.py and run.py those of one title: its
+                history, and the variants of its newest run
+    digest.py   what moved since a day, as page, mail or chat message
     write.py    which files are written, and where
 
 Nothing here computes a score, reads a clock, or touches anything but ``marts`` and the

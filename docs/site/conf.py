@@ -17,7 +17,10 @@ from promptlab import __version__
 ROOT = Path(__file__).resolve().parents[2]
 
 NAV: dict[str, list[str]] = {
-    "Start": ["docs/tutorial", "docs/compared", "docs/README"],
+    "Start": ["docs/tutorial", "docs/compared", "docs/faq", "docs/README"],
+    "Coming from promptfoo, Inspect, …": sorted(
+        f"docs/tools/{page.stem}" for page in (ROOT / "docs" / "tools").glob("*.md")
+    ),
     "Files": ["docs/formats", "docs/matching", "docs/limits", "docs/privacy"],
     "Numbers": [
         "docs/numbers",
@@ -34,14 +37,21 @@ NAV: dict[str, list[str]] = {
         "docs/python",
         "docs/schemas",
     ],
-    "Operation": ["docs/operations", "docs/dbt", "docs/scale", "docs/performance"],
+    "Operation": [
+        "docs/operations",
+        "docs/scheduling",
+        "docs/notebooks",
+        "docs/bi",
+        "docs/dbt",
+        "docs/scale",
+        "docs/performance",
+    ],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
     "中文": ["中文说明 <README.zh>", "docs/numbers.zh"],
 }
 """Heading of the sidebar → its pages, in the order in which they are read."""
 
 BELOW: dict[str, str] = {
-    "docs/formats": "docs/tools/*.md",
     "docs/README": "examples/*.md",
     "README.zh": "examples_zh/*.md",
     "docs/decisions/README": "docs/decisions/[0-9]*.md",

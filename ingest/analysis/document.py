@@ -21,7 +21,7 @@ _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class AnalysisDocument:
-    """The text of a file, and where its parts stand in it.
+    """The text of a file, and where its parts are in it.
 
     Args:
         data: The file, without byte order mark.

@@ -29,7 +29,7 @@ class HeadFaults(Exception):
 
 @dataclass(frozen=True)
 class AnalysisHead:
-    """What a file says before its cases."""
+    """The task, dimensions and extras of a file."""
 
     task_id: str
     rows: Rows
@@ -46,7 +46,7 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
     """Check the file's head and turn it into rows.
 
     Args:
-        parts: Member of the file → its JSON text. ``cases`` stands for itself: it is
+        parts: Member of the file → its JSON text. ``cases`` is a marker: it is
             ``[]`` where the cases are a list.
         limits: How large each may be.
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from operator import attrgetter
@@ -12,10 +13,13 @@ import msgspec
 import polars as pl
 
 from promptlab.ingest.analysis.head import AnalysisHead
-from promptlab.ingest.analysis.payload_patterns import spellings
 from promptlab.ingest.analysis.rules import rule_rows
-from promptlab.ingest.checks import ExpectationTooLargeError
-from promptlab.ingest.golden_checks import MATCH_RULE, GoldenAnswer, golden_checks
+from promptlab.ingest.checks import (
+    MATCH_RULE,
+    ExpectationTooLargeError,
+    GoldenAnswer,
+    golden_checks,
+)
 from promptlab.ingest.raw.rows import Columns, Rows, height
 from promptlab.ingest.reading.checked_columns import (
     Doubtful,
@@ -29,7 +33,66 @@ from promptlab.ingest.reading.checked_columns import (
 )
 from promptlab.ingest.reading.limits import Limits
 from promptlab.ingest.reading.records import StructRecords, Table
+from promptlab.json_text.places import STRINGS
 from promptlab.json_text.reading import Fault
+from promptlab.patterns import translate
+
+# Only an escape or a named group has another spelling; in JSON, too, an escape has a
+# backslash.
+_SUSPECT = r"\\|\(\?<"
+_SUSPECTED = re.compile(_SUSPECT)
+
+
+def spellings(
+    types: pl.Series, payloads: pl.Series, *, are_answers_patterns: bool
+) -> pl.Series:
+    """Return for each baseline the spellings of its patterns, as JSON.
+
+    Args:
+        types: ``golden_answer``, ``rules`` …
+        payloads: JSON objects, as text.
+        are_answers_patterns: Whether golden answers are patterns (``match_rule:
+            regex``); translating long ones that are not patterns would take long.
+
+    Returns:
+        An object ``{"<as written>": {"unicode": "<RE2>", "ascii": "<RE2>"}}``: the
+        pattern for every text, and the cheaper one for texts that are all ASCII. An
+        invalid pattern has null. Null where there would be nothing in the object.
+    """
+    found: list[str | None] = [None] * len(payloads)
+    may_have = types == "golden_answer"
+    if not are_answers_patterns or not may_have.any():
+        return texts(found)
+    for row in (payloads.str.contains(_SUSPECT) & may_have).arg_true():
+        spelled = dict(_spelled(set(_candidates(payloads[row]))))
+        if spelled:
+            found[row] = msgspec.json.encode(spelled).decode()
+    return texts(found)
+
+
+def _spelled(
+    candidates: set[str],
+) -> Iterator[tuple[str, dict[str, str | None] | None]]:
+    """Yield the patterns that have another spelling, and that spelling."""
+    for written in sorted(candidates):
+        pattern = translate(written)
+        if pattern.error is not None:
+            yield written, None
+        elif not written == pattern.translated == pattern.ascii:
+            yield written, {"unicode": pattern.translated, "ascii": pattern.ascii}
+
+
+def _candidates(payload: str) -> Iterator[str]:
+    """Yield the texts that may be patterns, as SQL trims them."""
+    for string in STRINGS.findall(payload):
+        if not _SUSPECTED.search(string):
+            continue
+        try:
+            text = msgspec.json.decode(string, type=str)
+        except msgspec.DecodeError:  # half of a surrogate pair: no text in SQL either
+            continue
+        if _SUSPECTED.search(text):
+            yield text.strip()
 
 
 def task_rows(

@@ -35,7 +35,7 @@ class Rule(NamedTuple):
     field: str | None
     """The part of the answer that it reads; None: all of it."""
     operand: str | None
-    """What the rule compares with, as JSON."""
+    """The operand of the rule, as JSON."""
     number: float | None
     """The operand as a number."""
     pattern: str | None

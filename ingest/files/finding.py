@@ -14,6 +14,7 @@ from promptlab.ingest.given import NOTHING, Given
 from promptlab.paths import kind_of_file
 
 if TYPE_CHECKING:
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.contracts.table_mapping import TableMapping
 
 _NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
@@ -31,7 +32,7 @@ class FoundFile:
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
-    """Why it cannot be read, where the walk through the folders found out."""
+    """Why it cannot be read, if listing the folders showed it."""
 
     form: str | None = None
     """The form that the file of another tool is written in, as the tool's reader
@@ -40,8 +41,10 @@ class FoundFile:
     """More files of the same run, which are read with this one."""
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
+    labels: LabelOptions | None = None
+    """What the call says of a file of labels."""
     given: Given = NOTHING
-    """What the call says of it."""
+    """Title, variant and revision that the call gives it."""
 
     @property
     def size(self) -> int:
@@ -55,11 +58,11 @@ class FoundFile:
 def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
     """The files below these paths, folders walked in order of name, hidden ones too.
 
-    Links to folders are not followed, and what is no regular file is never opened, so
-    a loop, a socket or a pipe among the inputs stops nothing. Each file comes once.
+    Links to folders are not followed, and what is not a regular file is never opened,
+    so a loop, a socket or a pipe among the inputs stops nothing. Each file comes once.
 
     Yields:
-        Files; one that lies in a folder and cannot be read has a ``fault``.
+        Files; one that is in a folder and cannot be read has a ``fault``.
 
     Raises:
         InputError: a path that does not exist or cannot be read.
@@ -85,7 +88,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
                 continue
             try:
                 status = one.path.stat()
-            except OSError as error:  # a dangling link; or its folder lets nobody in
+            except OSError as error:  # a dangling link; or its folder cannot be read
                 if not isinstance(error, FileNotFoundError):
                     yield replace(one, fault=error.strerror or str(error))
                 continue

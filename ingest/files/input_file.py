@@ -1,4 +1,4 @@
-"""One input file: its bytes, and whether they stayed the same while they were read."""
+"""One input file: read whole or in blocks of lines, and whether it stayed the same."""
 
 from __future__ import annotations
 
@@ -6,9 +6,55 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
-from promptlab.ingest.files.blocks import BLOCK_BYTES, Block, blocks
 from promptlab.paths import check_regular
+
+BLOCK_BYTES = 8 << 20
+"""Bytes of a block, unless one line is longer."""
+
+
+class TooLong(NamedTuple):
+    """Stands for a line that is longer than a record may be."""
+
+    size: int
+
+
+Block = bytes | TooLong
+
+
+def blocks(file: BinaryIO, longest: int, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """Read a file to its end.
+
+    Args:
+        file: Open at its start.
+        longest: Bytes that a line may have; of a longer one only its size is kept.
+        size: Bytes of a block.
+
+    Yields:
+        Whole lines with their line feeds, as many as fit; the last line may have none.
+    """
+    rest = b""
+    while data := file.read(size):
+        data = rest + data
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield data[:end]
+        rest = data[end:]
+        if len(rest) > longest:
+            yield _skip_line(file, len(rest), size)
+            rest = b""
+    if rest:
+        yield rest
+
+
+def _skip_line(file: BinaryIO, length: int, size: int) -> TooLong:
+    while part := file.readline(size):
+        length += len(part)
+        if part.endswith(b"\n"):
+            break
+    return TooLong(length)
+
 
 State = tuple[int, int, int]
 

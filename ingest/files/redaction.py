@@ -100,7 +100,7 @@ class Redactor:
         strings: _Strings,
         quote: bytes,
     ) -> bytes | None:
-        """Return what to write instead, or nothing where it is no such value."""
+        """Return what to write instead, or nothing where it is not such a value."""
         value = data[start:end]
         if not value or _MARK.fullmatch(value) or not rule.is_one(value):
             return None

@@ -1,6 +1,6 @@
-r"""What is redacted: one row per rule. The patterns are RE2's, over bytes.
+r"""Redaction rules, one row each. The patterns are RE2's, over bytes.
 
-A value may stand in JSON, in JSON inside a JSON text, or in plain text; so a quote or a
+A value may be in JSON, in JSON inside a JSON text, or in plain text; so a quote or a
 slash may have backslashes before it, and what an escape such as ``\n`` ends with is no
 part of the word behind it (``_START``).
 """
@@ -20,19 +20,19 @@ class Rule(NamedTuple):
     """One kind of value."""
 
     name: str
-    """Stands in the mark: ``[redacted:email]``."""
+    """Used in the mark: ``[redacted:email]``."""
     mode: Mode
     """The mildest mode that applies it."""
     what: str
     """For the documentation."""
     pattern: str
-    """What is to be replaced is its group ``X``; without one, `find` says."""
+    """Its group ``X`` is replaced; without a group, `find` returns the value."""
     is_one: Callable[[bytes], bool] = lambda _: True
     """A closer look at what the pattern found."""
     find: Callable[[bytes, int, int], SecretValue | None] | None = None
     """Finds the value in the data, by where the pattern begins and ends."""
     may_be_number: bool = False
-    """In JSON it may stand as a number, without quotes."""
+    """In JSON it may be a number, without quotes."""
 
 
 def _has_digit(found: bytes) -> bool:

@@ -85,7 +85,7 @@ _IDS_OF_TOKENS = 6  # digits: what a vocabulary has
 
 
 class SecretValue(NamedTuple):
-    """Where a value is, and the quotes that a mark needs in its place."""
+    """The place of a value, and the quotes that its mark needs."""
 
     start: int
     end: int

@@ -32,11 +32,11 @@ class Archive:
     """An archive that is open for reading; a context manager.
 
     Args:
-        path: Where it lies.
+        path: Its path.
         largest: Bytes that a member may unpack to: a small file may hold a huge one.
 
     Raises:
-        Refused: It is no archive, or not all of it is there.
+        Refused: It is not an archive, or not all of it is there.
     """
 
     def __init__(self, path: Path, largest: int) -> None:

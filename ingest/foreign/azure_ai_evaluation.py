@@ -47,7 +47,7 @@ _GRADED = frozenset(
         *("rouge_precision", "rouge_recall", "rouge_f1_score"),
     }
 )
-"""Keys of its own evaluators that lie from 0 to 1, 1 best, by their definition."""
+"""Keys of its own evaluators that are from 0 to 1, 1 best, by their definition."""
 _PASSING_RATING = 4
 _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
     "mean": ("mean_over_rounds", {"digits": 2}),
@@ -59,11 +59,11 @@ _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
     "pass_rate": ("mean_over_rounds", {"threshold": _PASSING_RATING, "digits": 2}),
     "pass_count": ("sum_over_rounds", {"threshold": _PASSING_RATING}),
 }
-"""How the sample repositories sum up a metric."""
+"""Rules by which the sample repositories add up a metric."""
 
 
 class Export(msgspec.Struct):
-    """What ``evaluate`` writes."""
+    """A file that ``evaluate`` writes."""
 
     rows: list[dict[str, Any]]
     metrics: dict[str, Any] = {}
@@ -165,7 +165,7 @@ class _RunOfRows:
     Args:
         rows: Named as ``evaluate`` names them.
         source: The file.
-        parameters: What ran, where the file beside it says it.
+        parameters: What ran, where the file next to it says it.
     """
 
     def __init__(
@@ -236,7 +236,7 @@ class _RunOfRows:
             given = outputs[name]
             value = number(given)
             if value is None and given is not None and not self._has_numbers(name):
-                continue  # a column of texts is no score
+                continue  # a column of texts is not a score
             if name not in self._graded:
                 self._graded[name] = self._is_graded(name)
             answer.score(
@@ -249,7 +249,7 @@ class _RunOfRows:
             )
 
     def _has_numbers(self, name: str) -> bool:
-        """Whether any row has a number of it."""
+        """Return whether any row has a number of it."""
         if name not in self._numeric:
             values = (number(row.get(f"outputs.{name}")) for row in self._rows)
             self._numeric[name] = any(value is not None for value in values)
@@ -263,7 +263,7 @@ class _RunOfRows:
         return bool(values) and values <= {0.0, 1.0}
 
     def rule_of(self, name: str) -> tuple[Rule, str | None]:
-        """How a metric of ``evaluate`` is counted, and of which dimension."""
+        """Return the rule of a metric of ``evaluate``, and its dimension."""
         if name in self._graded:
             return "mean_over_rounds", name
         evaluator, _, key = name.rpartition(".")
@@ -289,7 +289,7 @@ class _RunOfRows:
 
 
 class _RowColumns(NamedTuple):
-    """What the columns of a row are called."""
+    """The names of the columns of a row."""
 
     inputs: dict[str, str]
     """Column → name of what was asked, or answered."""
@@ -321,7 +321,7 @@ def _first(held: dict[str, Any], names: Sequence[str]) -> Any:
 
 
 def _is_beside(name: str, outputs: Collection[str]) -> bool:
-    """Whether a column says more of another: its threshold, reason or duplicate."""
+    """Return whether a column describes another: its threshold, reason or duplicate."""
     for end in (*_BESIDE, *_BESIDE_TOO):
         if name.endswith(end) and name.removesuffix(end) in outputs:
             return True

@@ -35,7 +35,7 @@ def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T:
     """Decode JSON as *kind*; bare ``NaN`` and ``Infinity`` become null.
 
     Raises:
-        msgspec.DecodeError: It is no JSON, or not of this kind.
+        msgspec.DecodeError: It is not JSON, or not of this kind.
         RecursionError: It is nested too deeply.
     """
     decoder = _decoder(kind)  # type: ignore[arg-type]  # types can be hashed
@@ -64,7 +64,7 @@ def _with_null(data: bytes, pattern: re.Pattern[bytes]) -> bytes:
     for found in pattern.finditer(data):
         between, seen = data[seen : found.start()], found.start()
         quotes += between.count(b'"') - _ESCAPE.findall(between).count(b'\\"')
-        if quotes % 2 == 0:  # it stands in no text
+        if quotes % 2 == 0:  # it is not inside a text
             pieces += data[done:seen], b"null"
             done = found.end()
     return b"".join(pieces) + data[done:]
@@ -83,7 +83,7 @@ def raw_text(raw: msgspec.Raw) -> str | None:
 
 
 def is_there(raw: msgspec.Raw) -> bool:
-    """Whether a member is there, and not null."""
+    """Return whether a member exists and is not null."""
     return bytes(raw) not in (b"", b"null")
 
 
@@ -111,7 +111,7 @@ def number(value: Any) -> float | None:
 
 
 def says_nothing(written: str) -> bool:
-    """Whether a text that should be a number says that there is none."""
+    """Return whether a text means that there is no number."""
     return written.strip().lower() in _NOTHING
 
 
@@ -129,7 +129,7 @@ def milliseconds(seconds: float | None) -> float | None:
 
 
 def on_scale(value: float | None) -> float | None:
-    """The value where it lies on the scale 0 to 1."""
+    """The value where it is on the scale 0 to 1."""
     return value if value is not None and 0 <= value <= 1 else None
 
 

@@ -10,7 +10,7 @@ from promptlab.ingest.foreign.records import Dimension, Direction
 
 @dataclass(slots=True)
 class _Values:
-    """What the values of one dimension have in common."""
+    """Properties that all values of one dimension share."""
 
     some: bool = False
     all_binary: bool = True
@@ -18,7 +18,7 @@ class _Values:
 
 
 def no_share(_name: str) -> bool:
-    """Of no name it is known that its values lie on the scale 0 to 1."""
+    """Of no name it is known that its values are on the scale 0 to 1."""
     return False
 
 
@@ -28,7 +28,7 @@ class Dimensions:
 
     Args:
         task_id: The task they belong to.
-        is_share: Whether values of this name lie on the scale 0 to 1 by the tool's own
+        is_share: Whether values of this name are on the scale 0 to 1 by the tool's own
             definition; else only those that are never anything but 0 or 1 do.
     """
 
@@ -54,11 +54,11 @@ class Dimensions:
         return name in self._values
 
     def has_numbers(self, name: str) -> bool:
-        """Whether any value of it is a number."""
+        """Return whether any value of a dimension is a number."""
         return self._values[name].some
 
     def is_graded(self, name: str) -> bool:
-        """Whether its values are known to lie on the scale 0 to 1."""
+        """Return whether its values are known to be on the scale 0 to 1."""
         values = self._values[name]
         is_binary = values.some and values.all_binary
         return values.all_on_scale and (is_binary or self.is_share(name))
@@ -72,7 +72,7 @@ class Dimensions:
         """One record each.
 
         Args:
-            graded: Those whose values lie on the scale 0 to 1, 1 best; else those that
+            graded: Those whose values are on the scale 0 to 1, 1 best; else those that
                 are known to.
             directions: Where the tool says one; else what is graded is best at 1.
             weights: Shares of the overall score; else the first that is graded is the

@@ -21,7 +21,7 @@ Buffer = bytes | memoryview
 
 
 class Head:
-    """What a file begins with.
+    """The beginning of a file.
 
     Args:
         data: Its first bytes, or all of them.
@@ -53,7 +53,7 @@ class Head:
     def keys(self) -> frozenset[str]:
         """Keys of the first object: of the document, or of the first line.
 
-        A table, an archive or a program has none, whatever stands in it.
+        A table, an archive or a program has none, whatever is in it.
         """
         return self.keys_below()
 
@@ -71,7 +71,7 @@ class Head:
             return frozenset()
 
     def keys_below(self, key: str | None = None) -> frozenset[str]:
-        """Keys of the object that stands under *key* of the first object.
+        """Keys of the object under *key* of the first object.
 
         Args:
             key: A key whose value is an object; ``None``: the first object itself.
@@ -84,7 +84,7 @@ class Head:
         return frozenset(_members(value))
 
     def has(self, *marks: bytes) -> bool:
-        """All these bytes stand somewhere in the head."""
+        """All these bytes are somewhere in the head."""
         return all(mark in self.data for mark in marks)
 
     @cached_property

@@ -3,7 +3,7 @@
 Tried on 0.15.0 (``ExperimentResults.to_pandas``), whose columns the service's export
 has too. A file is an experiment and one task. It names no model, no prompt and no
 experiment: the file's name is the title. A case is an example, by ``example_id``; runs
-of the same example are its rounds, in the order they stand.
+of the same example are its rounds, in their order in the file.
 
 There is no pass rule. Feedback is a score; a text is kept and has no value. Where the
 run broke nobody gave feedback; where an evaluator broke its cell is empty.
@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import (
     milliseconds,
     number,
@@ -25,7 +24,7 @@ from promptlab.ingest.foreign.documents import (
     time,
 )
 from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
+from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
 from promptlab.ingest.foreign.records import Record
 from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import TaskWriter
@@ -116,7 +115,7 @@ def _write(row: Row, task: TaskWriter) -> None:
 
 
 def _below(row: Row, prefix: str, *, keep_empty: bool = False) -> dict[str, Any]:
-    """What stands in the columns of a prefix."""
+    """Return the values of the columns with a prefix."""
     start = f"{prefix}."
     return {
         key.removeprefix(start): value
@@ -146,7 +145,7 @@ def _value(given: Any) -> float | None:
 
 
 def _born(run_id: Any) -> datetime | None:
-    """When a run began: ids of version 7 begin with the time."""
+    """Return the start of a run: ids of version 7 begin with the time."""
     try:
         run = uuid.UUID(str(run_id))
     except ValueError:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds, Unjudged
 from promptlab.ingest.foreign.documents import (
     Refused,
     integer,
@@ -29,7 +28,7 @@ from promptlab.ingest.foreign.documents import (
 )
 from promptlab.ingest.foreign.grading import Dimensions
 from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.identity import content_id, natural_key
+from promptlab.ingest.foreign.identity import OwnIds, Unjudged, content_id, natural_key
 from promptlab.ingest.foreign.records import Record, Rule, Status
 from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import TaskWriter
@@ -43,7 +42,7 @@ FORMS = ("jsonl",)
 _FILES = ToolFiles("OpenAI evals", "3.0.1")
 _MATCH = "match"
 _GRADED = frozenset({_MATCH, "accuracy", "f1_score", "exact_match"})
-"""What lies on the scale 0 to 1 by its definition."""
+"""Metrics on the scale 0 to 1 by definition."""
 _TOKENS: dict[str, Rule] = {
     "usage_prompt_tokens": "sum_input_tokens",
     "usage_completion_tokens": "sum_output_tokens",
@@ -234,7 +233,7 @@ def _write(sample: _Sample, task: TaskWriter) -> None:
 
 
 def _rule_of(name: str, dimensions: Dimensions) -> tuple[Rule, str | None]:
-    """How a number of the report is counted, and of which dimension."""
+    """Return the rule of a number of the report, and its dimension."""
     if name in dimensions:
         return "mean_over_rounds", name
     if name == "accuracy" and _MATCH in dimensions:
@@ -272,7 +271,7 @@ def _is_system(message: Any) -> bool:
 
 
 def _last_words(prompt: Any) -> str | None:
-    """What a person would know a prompt by: the last message of it."""
+    """Return the part of a prompt that people recognise: its last message."""
     if isinstance(prompt, list) and prompt:
         prompt = prompt[-1]
     if isinstance(prompt, dict):

@@ -17,7 +17,7 @@ _NAMED = (
     "instructions",
     "prompt",
 )
-"""What authors call a prompt among their settings, the plainest word first."""
+"""Names that authors give a prompt among their settings, the plainest first."""
 _NAME = re.compile(r"[\w.:/@+-]{1,60}", re.ASCII)
 """``ask-v2``: which prompt it was, and not the prompt."""
 
@@ -48,7 +48,7 @@ def messages(*parts: tuple[str, Any]) -> Any:
     """A prompt made of parts.
 
     Args:
-        parts: Role and text; a part that is no text, or blank, is left out.
+        parts: Role and text; a part that is not a text, or blank, is left out.
 
     Returns:
         Messages; what the user alone says is a text; ``None`` where nothing is said.

@@ -1,13 +1,13 @@
 """Pydantic Evals: a report as ``EvaluationReportAdapter.dump_json`` writes it.
 
-Tried on 2.62.0. A file is an experiment and one task; no id and no time stand in it, so
+Tried on 2.62.0. A file is an experiment and one task; no id and no time are in it, so
 it is known by what it says, and its time is the file's. A case is known by its name, or
 by what was asked where Pydantic Evals numbered it (``Case 5``); ``[2/3]`` in a name is
 a repeat, and so a round. Failures of the task are rounds too, and errors.
 
 Assertions are checks and scores, scores are scores of any range, labels are texts
 without a value. An evaluator that raised is missing from its row: it is a check that
-nobody judged. There is no pass rule over a row.
+was not judged. There is no pass rule over a row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import (
     decode,
     integer,
@@ -29,7 +28,7 @@ from promptlab.ingest.foreign.documents import (
     text,
 )
 from promptlab.ingest.foreign.heads import Head
-from promptlab.ingest.foreign.identity import SameRun, content_id
+from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id
 from promptlab.ingest.foreign.records import Record
 from promptlab.ingest.foreign.settings import env_of, setting
 from promptlab.ingest.foreign.tool_files import ToolFiles
@@ -47,7 +46,7 @@ _NUMBERED = re.compile(r"Case \d+")
 
 
 class Result(msgspec.Struct):
-    """What one evaluator said under one name."""
+    """The result of one evaluator under one name."""
 
     value: Any = None
     reason: str | None = None
@@ -133,7 +132,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _own_rows(report: Report) -> list[str]:
-    """What tells the run from others: its spans, or the times its tasks took.
+    """Return the content that identifies the run: its spans, or its durations.
 
     Both stay when a run is judged again; where no row has either, all of every row is a
     part of the run.
@@ -225,7 +224,7 @@ def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None
 
 
 def _write_totals(report: Report, task: TaskWriter) -> None:
-    """Numbers that evaluators of the whole report computed by rules of their own."""
+    """Numbers that evaluators of the whole report computed by their own rules."""
     for place, analysis in enumerate(report.analyses):
         if isinstance(analysis, dict) and analysis.get("type") == "scalar":
             title = analysis.get("title") or place

@@ -63,13 +63,13 @@ _GRADED = frozenset(
         *("topic_adherence", "multi_modal_faithfulness", "multi_modal_relevance"),
     }
 )
-"""Metrics that lie on the scale 0 to 1, 1 best, by their definition."""
+"""Metrics that are on the scale 0 to 1, 1 best, by their definition."""
 _LOWER = frozenset({"noise_sensitivity"})
 
 
 def recognise(head: Head) -> str | None:
     """By the columns of a Ragas sample; metrics may have any name."""
-    # an object somewhere in a file is no row of it
+    # an object somewhere in a file is not a row of it
     is_json = head.data.lstrip().startswith(b"{")
     keys = head.keys if is_json else frozenset()
     for form, columns in (("csv", head.columns), ("jsonl", keys)):
@@ -93,7 +93,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _mapping(rows: Rows) -> TableMapping | None:
-    """What the columns mean; ``None`` where there is no row."""
+    """Return the meaning of the columns; None if there is no row."""
     from promptlab.contracts.table_mapping import TableMapping
 
     columns: dict[str, _CellsSeen] = {}
@@ -137,7 +137,7 @@ def _mapping(rows: Rows) -> TableMapping | None:
 
 @dataclass(slots=True)
 class _CellsSeen:
-    """What the cells of a column are."""
+    """Counts of the kinds of cells in a column."""
 
     is_metric: bool
     numbers: int = 0
@@ -176,5 +176,5 @@ def _base(name: str) -> str:
 
 
 def _title(source: Source) -> str:
-    """The folder that it lies in, below what is ingested."""
+    """The folder that it is in, below what is ingested."""
     return PurePath(source.name).parent.name or "ragas"

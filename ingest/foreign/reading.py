@@ -36,7 +36,7 @@ _LONG: dict[type[Any], dict[str, str | None]] = {
     Round: {"raw_output": None, "parsed_output": None, "metadata": "{}", "error": None},
     Score: {"summary": None, "payload": "{}"},
 }
-"""What a model, or a person, may have written at length → what stands there instead."""
+"""Fields that may be very long → what replaces a text that is too long."""
 
 _UNEXPECTED = (
     ArithmeticError,
@@ -46,7 +46,7 @@ _UNEXPECTED = (
     TypeError,
     ValueError,
 )
-"""What a value where nobody writes one may raise: one file is rejected, others load."""
+"""Errors that an unexpected value may raise: the file is rejected, others load."""
 
 _WHOLE: dict[str, dict[str, int | None]] = {
     "cases": {"position": 0},
@@ -62,7 +62,7 @@ _WHOLE: dict[str, dict[str, int | None]] = {
     "reported_scores": {"n_checks": 1},
     "reported_totals": {"position": 0, "n": None},
 }
-"""Table → column of whole numbers → what stands instead of one beyond 64 bits."""
+"""Table → column of whole numbers → replacement of a number beyond 64 bits."""
 
 _BIGINT = 2**63
 
@@ -114,7 +114,7 @@ class _Batch:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._seen: set[str] = set()
-        # of all batches: the last one tells them
+        # of all batches: the last one has them
         self._runs: dict[str, str] = {}
         self._versions: set[str] = set()
         self._written: dict[str, datetime] = {}
@@ -146,7 +146,7 @@ class _Batch:
         return is_over
 
     def refuse(self, problem: Problem) -> None:
-        """Nothing of the file counts; a warning says that it is no run at all."""
+        """Nothing of the file counts; a warning says that it is not a run at all."""
         self._records.clear()
         self._records[Problem].append(problem)
         self._runs = {}
@@ -183,7 +183,7 @@ class _Batch:
             problems=problems,
             records_loaded=height(rows.get("rounds", {})),
             records_rejected=sum(each.severity == "reject" for each in problems)
-            - self._rejected,  # a file is no record
+            - self._rejected,  # a file is not a record
             rejected=self._rejected,
             keys=[("task", task_id) for task_id in self._new_tasks(rows)],
             runs={

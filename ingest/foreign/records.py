@@ -1,4 +1,4 @@
-"""What a translation yields: a struct per raw table, its fields the table's columns.
+"""Records of a translation: a struct per raw table, its fields the table's columns.
 
 ``raw.sql`` says what each column means; ``load_id`` is the loader's. JSON is text.
 """
@@ -43,7 +43,7 @@ Rule = Literal[
     "random_draws",
     "several_tasks",
 ]
-"""How a total is counted: a rule of the seed ``total_rules``, which explains each."""
+"""The rule of a total; the seed ``total_rules`` explains each."""
 
 
 class Task(msgspec.Struct, gc=False, kw_only=True):
@@ -56,15 +56,15 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     prompt_version: str
     model: str
     created_at: datetime | None
-    """When the run was made; ``None``: the file does not say it."""
+    """Time of the run; None: not in the file."""
     run_id: str
-    """What the tool calls the run; all tasks of one run share it."""
+    """The tool's name of the run; all tasks of one run share it."""
     run_hash: str
     """Equal for all versions of one run and for nothing else (`identity.SameRun`)."""
     is_version: bool = False
     """The hash tells the versions of a run apart too: scores and verdicts are in it."""
     written_at: datetime | None = None
-    """When this version of it was written or last judged, where the tool says it."""
+    """Time at which this version was written or last judged, if the tool records it."""
     tool_version: str | None = None
     triggered_by: str = "unknown"
     env: Json = "{}"
@@ -72,7 +72,7 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     testset_ref: str | None = None
     pipeline_ref: str | None = None
     provider: str | None = None
-    """What answered, as the tool labels it; ``None``: the model."""
+    """The tool's label of the system that answered; None: the model."""
     prompt_name: str | None = None
     """The label of its prompt, without the prompt's text."""
     prompt_position: int | None = None
@@ -97,16 +97,16 @@ class Dimension(msgspec.Struct, gc=False, kw_only=True):
     weight: float
     """Share of the overall score; 0 where values lie on no scale."""
     is_graded: bool
-    """Values lie on the scale 0 to 1 by what the tool says, so they are scores."""
+    """Values are on the scale 0 to 1 by what the tool says, so they are scores."""
     direction: Direction | None = None
-    """Where the tool says it."""
+    """None: the tool does not say it."""
     target: Json = "{}"
     parameters: Json = '{"scorer":"reported"}'
     scoring_mode: Direction = "higher_better"
 
 
 class Case(msgspec.Struct, gc=False):
-    """What was asked; its id is the same in every run that asks it."""
+    """A case; its id is the same in every run that has it."""
 
     task_id: str
     case_id: str
@@ -114,7 +114,7 @@ class Case(msgspec.Struct, gc=False):
     context: Json
     tags: Json = "[]"
     cluster: str | None = None
-    """What the case shares with others: a conversation, a document."""
+    """The group of the case: a conversation, a document."""
     categories: Json = "{}"
     """Texts of its metadata by key; keys with few texts become tags."""
     expectation_hash: str | None = None
@@ -122,7 +122,7 @@ class Case(msgspec.Struct, gc=False):
 
 
 class Baseline(msgspec.Struct, gc=False):
-    """What the tool expected of a case."""
+    """An expected answer of a case."""
 
     task_id: str
     case_id: str
@@ -150,11 +150,11 @@ class Round(msgspec.Struct, gc=False, kw_only=True):
     metadata: Json = "{}"
     executed_at: datetime | None = None
     error: str | None = None
-    """Why the model or the task broke; a failed assertion is none."""
+    """The error of the model or the task; a failed assertion is not an error."""
     reported_status: Status | None = None
     """The tool's own verdict; ``None`` where it has no pass rule."""
     counted_as: Literal["pass", "fail"] | None = None
-    """How the tool counts a round of which nothing is known."""
+    """The status that the tool assumes for an unknown round."""
     is_cached: bool | None = None
     """The answer came from a cache; ``None``: the tool does not say."""
 
@@ -178,7 +178,7 @@ class Check(msgspec.Struct, gc=False, kw_only=True):
     expected: Json | None = None
     reason: str | None = None
     error: str | None = None
-    """Why it could not be judged: a judge that broke."""
+    """The error of the judge that could not judge it."""
 
 
 class Score(msgspec.Struct, gc=False, kw_only=True):
@@ -191,22 +191,22 @@ class Score(msgspec.Struct, gc=False, kw_only=True):
     value: float | None
     """The tool's own number; ``None``: it has none (NaN, a judge that broke)."""
     score: float | None
-    """0 to 1, 1 best; ``None`` where the value lies on no such scale."""
+    """0 to 1, 1 best; ``None`` where the value is on no such scale."""
     weight: float | None = None
     """In sums of the tool over this dimension; ``None``: 1."""
     n_checks: int = 1
-    """How many assertions it stands for."""
+    """Number of assertions that it summarises."""
     summary: str | None = None
     payload: Json = "{}"
 
 
 class Total(msgspec.Struct, gc=False, kw_only=True):
-    """What the file claims about its rows, and by which rule it can be recomputed."""
+    """A total in the file, and the rule that recomputes it from the rows."""
 
     task_id: str
     position: int
     name: str
-    """Where it stands in the file: ``prompts[0].metrics.score``."""
+    """Its place in the file: ``prompts[0].metrics.score``."""
     rule: Rule
     value: float | None
     n: int | None = None

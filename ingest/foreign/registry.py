@@ -59,7 +59,7 @@ def tool(name: str) -> Tool:
 
 
 def recognise(data: bytes) -> tuple[str, str] | None:
-    """Whose file it is, and in which form; ``None``: nobody's here.
+    """Return the tool that wrote a file, and its form; None: not a known tool.
 
     Args:
         data: The file's first bytes.

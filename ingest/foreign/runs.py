@@ -23,7 +23,7 @@ Gather = Callable[[Sequence[Part]], Iterable[Run]]
 
 
 def by_folder(parts: Iterable[Part]) -> Iterable[list[Part]]:
-    """Parts that lie in one folder, together."""
+    """Parts that are in one folder, together."""
     folders: dict[Path, list[Part]] = defaultdict(list)
     for part in parts:
         folders[part.path.parent].append(part)

@@ -1,4 +1,4 @@
-"""What a reader says of a task, written as records.
+"""Write the records of a task from what a reader found.
 
 A reader says which case a row is of, what was answered, and how it was judged::
 
@@ -63,7 +63,7 @@ class TaskWriter:
         task_id: The tool's own id of it, or one made of its content.
         source: The file that leads its run.
         same_run: The hash of the run, where it is not made of the task's id.
-        is_share: What lies on the scale 0 to 1 by definition (`Dimensions`).
+        is_share: What is on the scale 0 to 1 by definition (`Dimensions`).
     """
 
     def __init__(
@@ -81,9 +81,9 @@ class TaskWriter:
         self._kind = kind
         self._source = source
         self.line: int | None = None
-        """Where the row stands that is being read, where its reader knows it."""
+        """Line of the row that is being read, if its reader knows it."""
         self.earliest: datetime | None = None
-        """When the first of its rounds was answered."""
+        """Time of its first answer."""
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
         """Case → its rounds so far."""
@@ -94,7 +94,7 @@ class TaskWriter:
         """Writes any record, or a problem."""
 
     def written(self) -> list[Record | Problem]:
-        """What was written since this was last asked."""
+        """Return the records written since the last call."""
         records = self._records.copy()
         self._records.clear()
         return records
@@ -410,7 +410,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the tool's own number, and the same where it lies from 0 to 1."""
+        """Write the tool's own number, and the same where it is from 0 to 1."""
         task = self.task
         task.dimensions.see(dimension, value)
         if value is None and payload:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from promptlab.contracts.pipeline import Pipeline
+from promptlab.ingest.closing import References
 from promptlab.ingest.file_reader import FileReader
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.redaction_rules import Mode
@@ -27,7 +28,6 @@ from promptlab.ingest.raw.batch import (
 from promptlab.ingest.raw.load_log import Known
 from promptlab.ingest.raw.rows import Reading, height
 from promptlab.ingest.reading.limits import Limits
-from promptlab.ingest.references import References
 
 SHARD_BYTES = 64 << 20
 SHARD_FILES = 1000
@@ -69,7 +69,7 @@ class Flattened:
     pipelines: list[Pipeline]
     """Pipelines known before the shard, then those that were read in it."""
     references: References
-    """What its files name and bring."""
+    """Names that its files use and define."""
 
 
 def shards_of(

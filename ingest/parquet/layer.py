@@ -145,7 +145,7 @@ class ParquetLayer:
             yield
 
     def path(self, table: str, load_id: int, part: int | str) -> Path:
-        """Where a part of a load's rows of a table lies."""
+        """Return the path of a part of a load's rows of a table."""
         return (
             self.folder
             / "tables"
@@ -294,7 +294,7 @@ class ParquetLayer:
         self.commit(frame_of("loads", {}), {})
 
     def _remove_unfinished(self) -> None:
-        """What an ingest that was killed left: rows of loads that nothing names."""
+        """Find rows that a killed ingest left: their loads are not listed."""
         counting = {0, *self.loads()["load_id"].to_list()}
         for folder in (self.folder / "tables").glob("*/load_id=*"):
             if int(folder.name.removeprefix("load_id=")) not in counting:
@@ -357,7 +357,7 @@ def _columns() -> dict[str, dict[str, str]]:
 
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
-    """What readers have to know of each table: columns, and what its rows live by."""
+    """Return the columns of each table, and which rows are live."""
     return {
         table: {
             "columns": columns,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.closing import asks_for_names, told_at_the_end
+from promptlab.ingest.closing import References, asks_for_names, told_at_the_end
 from promptlab.ingest.file_reader import OnProgress
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.ingested import FileLoad
@@ -26,7 +26,6 @@ from promptlab.ingest.parquet.layer import ParquetLayer, frame_of
 from promptlab.ingest.raw.batch import ReadBatch, load_columns, problem_columns
 from promptlab.ingest.raw.load_log import known_files, known_pipelines
 from promptlab.ingest.reading.limits import DEFAULT, Limits
-from promptlab.ingest.references import References
 from promptlab.ingest.undated import LoadOrder
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from promptlab.ingest.reading.problems import Problem
 
 COMMIT_EVERY_S = 60
-"""Every commit writes the list of live objects anew; a killed ingest reads again what
+"""Every commit writes the list of live objects again; a killed ingest reads again what
 it read since the last one. Spark gives its results all at once, at the end."""
 
 MapShards = Callable[
@@ -162,7 +161,7 @@ def _commit(
 def _add_problems(
     layer: ParquetLayer, found: Sequence[tuple[int, str, Problem]]
 ) -> None:
-    """Write what shows only when all files are read, beside the parts of its load."""
+    """Write what shows only when all files are read, next to the parts of its load."""
     of_loads: dict[int, list[tuple[int, str, Problem]]] = {}
     for one in found:
         of_loads.setdefault(one[0], []).append(one)

@@ -1,4 +1,4 @@
-"""Who reads for the Parquet layer: this process, several, or Spark."""
+"""Workers that read for the Parquet layer: this process, several, or Spark."""
 
 from __future__ import annotations
 

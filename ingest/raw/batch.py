@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadBatch:
-    """What was read of one file, or one part of a large file, ready to be written."""
+    """Rows and problems of a file, or of a part of a large file, to be written."""
 
     kind: str
     status: str

@@ -1,4 +1,4 @@
-"""What each raw table is: one line each, which everything else follows.
+"""The raw tables, one line each; all other code derives from it.
 
 Columns are in ``raw.sql``; what becomes of rows is here. From this it is derived what a
 load replaces, what a build writes, what counts as a record, what a purge takes and what
@@ -25,7 +25,7 @@ EVERY_ROW = "every row"
 
 @dataclass(frozen=True)
 class RawObject:
-    """What is replaced as a whole when it is loaded again."""
+    """An object that a new load replaces as a whole."""
 
     kind: str
     """First part of a reader's key."""
@@ -41,7 +41,7 @@ class RawTable:
 
     name: str
     owner: RawObject | None = None
-    """What its rows are a part of; ``None``: no load replaces them."""
+    """Object that its rows belong to; None: no load replaces them."""
     key: tuple[str, ...] = ()
     """Columns that name a row within its owner, where other tables name it."""
     parent: str | None = None
@@ -64,7 +64,7 @@ class RawTable:
 
     @property
     def purged_by(self) -> tuple[Ids, ...]:
-        """What decides that a row goes."""
+        """Return the ids that decide whether a purge deletes a row."""
         return self.on_purge or (self.owner.on_purge if self.owner else ())
 
 
@@ -76,6 +76,7 @@ _PIPELINE = RawObject("pipeline", ("pipeline_id",))
 _TASK = RawObject("task", ("task_id",), _BY_TASK)
 _MEMORY = RawObject("memory", ("run_id", "task_id"), _BY_RUN)
 _SCORES = RawObject("scores", on_purge=_BY_TASK)
+_LABELS = RawObject("labels", on_purge=_BY_TASK)
 
 _OF_ANALYSES = "source_kind = 'analysis'"
 _OF_OTHERS = "source_kind <> 'analysis'"
@@ -104,6 +105,7 @@ RAW_TABLES = (
     RawTable("reported_scores", _TASK),
     RawTable("reported_totals", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
+    RawTable("labels", _LABELS, records=EVERY_ROW),
     # a baseline that is gone is cleared; an earlier one must not come back
     RawTable(
         "named_baselines", on_purge=(("title", "emptied_titles"),), mentions=_BY_TASK

@@ -33,7 +33,7 @@ file is ingested again."""
 _MEANT_BY_NAME = {"testset", "results"}
 _MEANT_BY_PATH = {"memory", "unknown"}  # the folders above a memory file name its run
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_WITHOUT_TASKS = {"testset", "pipeline", "scores", "memory", "unknown"}
+_WITHOUT_TASKS = {"testset", "pipeline", "scores", "labels", "memory", "unknown"}
 
 
 class Version(NamedTuple):
@@ -48,7 +48,7 @@ class Version(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a version of a file when it was read."""
+    """The outcome of a version of a file."""
 
     status: str
     problems: list[Problem]
@@ -70,7 +70,7 @@ class KnownRun:
     uri: str
     """The file that brought it."""
     written_at: datetime | None = None
-    """When the tool wrote it, of a file of this call."""
+    """Time at which the tool wrote it, for files of this call."""
 
 
 @dataclass
@@ -91,7 +91,7 @@ class Known:
     undated: dict[str, datetime] = field(default_factory=dict)
     """SHA-256 of files whose runs have no time → when they were first loaded."""
     last_start: datetime | None = None
-    """When the last load began."""
+    """Start of the last load."""
     _tasks: dict[str, list[str]] = field(default_factory=dict)
     """Hash of a run → tasks that were loaded from it; some may have been replaced."""
 
@@ -131,7 +131,7 @@ class Known:
         return next((run.uri for run in there if run.uri != other_than), None)
 
     def are_live(self, runs: Mapping[str, str]) -> bool:
-        """Whether just these versions of the runs are loaded, from any file."""
+        """Return whether exactly these versions of runs are loaded, from any file."""
         return all(self._file_with(run_hash, "") for run_hash in runs.values())
 
     def newer_of(self, runs: Mapping[str, str], written: Mapping[str, datetime]) -> str:

@@ -31,7 +31,7 @@ _FILES_NAMED = 3
 
 @dataclass
 class Merge:
-    """What became of one task, of which a file brings more."""
+    """The outcome of merging more rounds into one task."""
 
     task_id: str
     n_replaced: int = 0

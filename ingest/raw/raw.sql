@@ -381,6 +381,27 @@ create table if not exists raw.scores (
     scorer_version varchar
 );
 
+-- What a person said of one answer: pass or fail, or a grade.
+create table if not exists raw.labels (
+    load_id bigint not null,
+    "line" bigint not null,             -- Row of the file, from 1
+    task_id varchar,                    -- null: any task with this output
+    case_id varchar,                    -- null: any case with this output
+    round_id varchar,                   -- null: every round with this output
+    output_hash varchar,                -- MD5 of the answer; null: the round is named
+    dimension_id varchar,               -- what was judged; null: the verdict of the round
+    labeler varchar not null,           -- Who labelled
+    label varchar,                      -- pass, fail; null: only a grade
+    grade double,                       -- Grade on its own scale; null: only pass or fail
+    scale double,                       -- Best grade there is
+    policy varchar,                     -- version of the instruction that the labeler followed
+    "split" varchar,                    -- train, dev, test; null: not split
+    draw varchar,                       -- how the round was drawn: random, verdict, disagree; null: not known
+    weight double,                      -- rounds that it stands for; null: all the same
+    "comment" varchar,                  -- Comment of the labeler
+    labeled_at timestamptz              -- When it was labelled, UTC
+);
+
 -- A baseline that a person set; the newest row of a title and testset counts.
 create table if not exists raw.named_baselines (
     title varchar not null,             -- Title whose tasks are compared with it

@@ -1,4 +1,4 @@
-"""What every format hands back: rows for the raw tables, and the problems of a file.
+"""The result of every format: rows for the raw tables, and problems of the file.
 
 Rows are kept column by column. Column names are those of ``raw.sql``, which stays the
 only schema; ``load_id``, and ``file_uri`` where a table has it, are added when the rows
@@ -22,7 +22,7 @@ Rows = dict[str, Columns]
 
 
 Key = tuple[str, ...]
-"""What identifies a live object: its kind, then its id, in as many parts as it has."""
+"""Key of a live object: its kind, then the parts of its id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Reference:
     kind: Literal["testset", "dimension"]
     name: str
     task_id: str
-    """Whose testset or dimension it is."""
+    """The task that uses the name."""
     place: Problem
     """The warning where nothing brings it, still without its message."""
 
 
 @dataclass
 class Reading:
-    """What was read of one file: rows of its good records, problems of its bad ones.
+    """The content of one file: rows of its good records, problems of its bad ones.
 
     The loader adds ``load_id`` (and ``file_uri`` where a table has it) to the rows.
     """

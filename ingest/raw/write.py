@@ -50,7 +50,7 @@ class Writer:
         self._merging: merging.Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
         self.found: list[tuple[Path, Problem]] = []
-        """What shows only in the tables: which runs of several files were merged."""
+        """Problems that only the tables show, such as runs of several files."""
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none.
@@ -160,8 +160,8 @@ def _replace(
     replaced: set[Key] = set()
     for _, one in numbered:
         for kind, *parts in one.reading.keys:
-            if kind == "scores":
-                if _replace_scores(con, one.source.uri):
+            if kind in _LIVE_BY_FILE:
+                if _replace_file(con, kind, one.source.uri):
                     replaced.add((kind, *parts))
             elif one.kind == merging.KIND:
                 theirs += [tuple(parts)]
@@ -186,17 +186,21 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
     return [(task_id,) for (task_id,) in found]
 
 
-def _replace_scores(con: duckdb.DuckDBPyConnection, uri: str) -> bool:
-    """Delete the live rows of a file of scores; return whether it had any."""
+_LIVE_BY_FILE = ("scores", "labels")
+"""Kinds whose rows have no id of their own: the newest version of a file counts."""
+
+
+def _replace_file(con: duckdb.DuckDBPyConnection, kind: str, uri: str) -> bool:
+    """Delete the live rows of a file of this kind; return whether it had any."""
     deleted = con.execute(
-        "delete from raw.scores where load_id in"
-        " (select load_id from raw.loads where kind = 'scores' and file_uri = ?)",
-        [uri],
+        f"delete from raw.{kind} where load_id in"
+        " (select load_id from raw.loads where kind = ? and file_uri = ?)",
+        [kind, uri],
     ).fetchall()
     con.execute(
         "update raw.loads set status = 'replaced'"
-        " where kind = 'scores' and status = 'loaded' and file_uri = ?",
-        [uri],
+        " where kind = ? and status = 'loaded' and file_uri = ?",
+        [kind, uri],
     )
     return bool(deleted[0][0])
 
@@ -206,10 +210,10 @@ def _mark_replaced(con: duckdb.DuckDBPyConnection) -> None:
     owners = " union all ".join(
         f"select load_id from raw.{table.name}"
         for table in owning_tables()
-        if table.row_key  # scores are live by their file
+        if table.row_key
     )
     con.execute(
         "update raw.loads set status = 'replaced' where status = 'loaded'"
-        " and kind not in ('scores', 'unknown')"
+        f" and kind not in {(*_LIVE_BY_FILE, 'unknown')}"
         f" and load_id not in ({owners})"
     )

@@ -34,7 +34,7 @@ class Doubtful(Exception):
         super().__init__(f"{len(rows)} rows need a closer look")
         self.rows = rows
         self.reason = reason
-        """What is wrong with them where their contract finds nothing."""
+        """The error to report if their contract finds none."""
 
 
 def texts(values: Sequence[str | None]) -> pl.Series:
@@ -89,7 +89,7 @@ def json_objects(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON objects as text.
 
     Raises:
-        Doubtful: As `json_values`, or something that is no object.
+        Doubtful: As `json_values`, or something that is not an object.
     """
     column = json_values(raws)
     objects = column.str.starts_with("{")

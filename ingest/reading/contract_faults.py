@@ -96,7 +96,7 @@ def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
 
 
 def _unknown_keys(details: ErrorDetails, model: type[BaseModel] | None) -> list[str]:
-    """Keys beside a missing one that its contract does not know: one may be meant."""
+    """Keys next to a missing one that its contract does not know: one may be meant."""
     if not isinstance(details["input"], dict):
         return []
     above = [key for key in details["loc"] if isinstance(key, str | int)][:-1]
@@ -185,7 +185,7 @@ def expected_at(model: type[BaseModel], way: Sequence[Key]) -> str:
 
 
 def _plain(annotation: Any) -> Any:
-    """The type without what narrows it, and without null beside it."""
+    """The type without what narrows it, and without null next to it."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):

@@ -3,18 +3,19 @@
 - Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
 - Blank lines, and lines whose first non-blank is ``//``, are skipped, also inside a
   record that spans lines.
-- A line is a record of its own, or opens one that goes on in the next lines: only if
+- A line is a separate record, or opens one that goes on in the next lines: only if
   its text ran out outside a string. Any other fault rejects the line.
 - An open record is rejected at its first line when a later line alone is an object
   with an ``id``, when the file ends, or when its text goes wrong further down. Reading
   resumes after that first line. Lines that cannot begin a record belong to the
   rejected one; a record can begin with an object that has an ``id`` in one line, or
   with ``{`` that is indented no deeper than the rejected record was.
-- A record that opens with ``[`` is no open record in this sense: a whole file that is
+- A record that opens with ``[`` is not an open record in this sense: a whole file that
+is
   one JSON list stays one record, for the reader to reject with one sentence.
 
 Linear time: each open record is read once, line by line, by a reader that keeps its
-state. When it fails, that reader has noted which whole objects on lines of their own it
+state. When it fails, that reader has noted which whole objects on their own lines it
 passed; only those are read again, each once. All other candidates before the failure
 would run into the same failure, and reading goes on behind it. So no line is read more
 than four times, whatever the file holds.
@@ -30,7 +31,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from promptlab.ingest.files.blocks import Block, TooLong
+from promptlab.ingest.files.input_file import Block, TooLong
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import LONGEST_RAW_TEXT, Problem, kept
 from promptlab.json_text.places import BOM, Keys, SpanIndex, line_column, pointer

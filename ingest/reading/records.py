@@ -19,7 +19,7 @@ import msgspec
 import polars as pl
 from pydantic import BaseModel
 
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.checked_columns import Doubtful
 from promptlab.ingest.reading.contract_faults import judge
 from promptlab.ingest.reading.jsonl import Record, Rejected, read_records

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 
 if TYPE_CHECKING:
+    from promptlab.contracts.labels import LabelOptions
     from promptlab.contracts.pipeline import Pipeline
     from promptlab.contracts.table_mapping import TableMapping
 
@@ -33,13 +34,15 @@ class Source:
     size: int = 0
     """Bytes of the file."""
     limits: Limits = DEFAULT
-    """How large its records and values may be."""
+    """Size limits of its records and values."""
     form: str | None = None
     """The form that the file of another tool is written in."""
     companions: Sequence[Path] = ()
     """More files of the same run of another tool."""
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
+    labels: LabelOptions | None = None
+    """What the call says of a file of labels."""
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are a part of the prompt."""
     tag_keys: tuple[str, ...] | None = None

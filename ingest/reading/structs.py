@@ -77,7 +77,7 @@ def unknown_keys(
     Args:
         model: The contract; its struct decoded the object.
         members: The object.
-        way: Where the object stands in its record.
+        way: Path of the object in its record.
     """
     known = _names(model)
     for key, value in members.items():

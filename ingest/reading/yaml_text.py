@@ -2,7 +2,7 @@
 
 Only the data of YAML: no Python objects, no tags of one's own. The file is read as a
 graph of nodes and turned into values here, because PyYAML's own constructor lets a key
-stand twice, turns dates into objects, and says nothing of places. Aliases share nodes,
+occur twice, turns dates into objects, and says nothing of places. Aliases share nodes,
 so a small file can describe an enormous value; what they unfold to is bounded.
 """
 
@@ -43,7 +43,7 @@ class YamlText:
     """All rejects: with one of them, ``value`` is not to be used."""
 
     places: dict[Keys, tuple[int, int]] = field(default_factory=dict)
-    """Way to a value → line and column where it stands, from 1."""
+    """Way to a value → line and column of its place, from 1."""
 
     written: dict[Keys, str] = field(default_factory=dict)
     """Way to a number, boolean or date → how it is written."""

@@ -15,7 +15,7 @@ import msgspec
 from pydantic import BaseModel
 
 from promptlab.contracts.evaluation import EvaluationRecord
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Reading, Rows
 from promptlab.ingest.reading.garbage import no_garbage_collection
 from promptlab.ingest.reading.limits import DEFAULT, Limits
@@ -24,10 +24,11 @@ from promptlab.ingest.reading.structs import Members
 from promptlab.ingest.results.rows import (
     TASK_FIELDS,
     ResultRows,
+    ResultsSoFar,
+    TaskSoFar,
     case_columns,
     task_columns,
 )
-from promptlab.ingest.results.so_far import ResultsSoFar, TaskSoFar
 from promptlab.json_text.reading import Fault
 from promptlab.json_text.writing import shown
 
@@ -49,8 +50,8 @@ def result_batches(
 
     Yields:
         Batch by batch, rows of ``rounds``, and with the last one those of ``tasks`` and
-        ``cases``; a result that its contract refuses, or whose round id stood before in
-        its case, is left out by name.
+        ``cases``; a result that its contract refuses, or whose round id was seen before
+        in its case, is left out by name.
     """
     stem = name.rsplit("/", 1)[-1].split(".", 1)[0]
     so_far = ResultsSoFar()
@@ -98,7 +99,7 @@ def _read_batch(records: StructRecords, stem: str, so_far: ResultsSoFar) -> Read
 
 
 _OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion")
-"""What others call the final output."""
+"""Names that other tools give the final output."""
 
 
 def _advice(model: type[BaseModel], key: str, result: Any) -> str:

@@ -1,7 +1,7 @@
 """Testset files: JSONL of test cases in, rows of the raw tables out.
 
-Nothing stops at a bad record: it alone is left out, with every fault
-named, and the others load. The rules are those of docs/formats.md.
+A bad record is left out alone, with every error named; the others load. The rules are
+those of docs/formats.md.
 """
 
 from __future__ import annotations
@@ -13,22 +13,87 @@ from typing import Any, NamedTuple
 
 from promptlab.contracts.pipeline import Pipeline
 from promptlab.contracts.testset import TestCase
+from promptlab.errors import nearest
 from promptlab.ingest.checks import (
     ExpectationCheck,
     ExpectationTooLargeError,
     Flattener,
     Remark,
 )
-from promptlab.ingest.files.blocks import Block
+from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.raw.rows import Columns, Reading, Rows, columns_of, height
 from promptlab.ingest.reading.garbage import no_garbage_collection
 from promptlab.ingest.reading.jsonl import Rejected, read_records
 from promptlab.ingest.reading.limits import DEFAULT, Limits
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.testsets.records import CaseRecord, read_case
-from promptlab.ingest.testsets.step_references import StepReferences, pipelines_of
 from promptlab.json_text.places import Keys, keys_of
 from promptlab.json_text.writing import canonical, compact, shown
+
+_SUFFIXES = (".jsonl", ".ndjson", ".json")
+
+
+def pipelines_of(testset_id: str, pipelines: Iterable[Pipeline]) -> list[Pipeline]:
+    """Return the pipelines whose ``default_testset`` is this testset.
+
+    A pipeline names its testset by id, by the id's last part, or by file name, with or
+    without folders above.
+    """
+    return [
+        pipeline
+        for pipeline in pipelines
+        if pipeline.default_testset and _names(pipeline.default_testset, testset_id)
+    ]
+
+
+class StepReferences:
+    """Knows the steps of a testset's pipelines and warns of step ids that do not exist.
+
+    Args:
+        pipelines: Those of this testset (``pipelines_of``); none: nothing to check.
+    """
+
+    def __init__(self, pipelines: Sequence[Pipeline]) -> None:
+        steps = [step for one in pipelines for step in one.steps]
+        ids = [step.id for step in steps]
+        self._step_of = {step.output_key: step.id for step in steps if step.output_key}
+        # An expectation may name a step by its output key too; an input may not.
+        self._known = {
+            "step_inputs": ids,
+            "intermediate_expectations": [*ids, *self._step_of],
+        }
+        self._pipelines = ", ".join(one.id for one in pipelines)
+
+    def check(self, case: TestCase, record: CaseRecord) -> None:
+        """Warn of each unknown step of a record's case."""
+        if not self._pipelines:
+            return
+        for key, known in self._known.items():
+            for step_id in getattr(case, key):
+                if step_id not in known:
+                    record.warn(
+                        "unknown_step",
+                        (key, step_id),
+                        f"pipeline {self._pipelines} has no step {shown(step_id)}"
+                        f"{self._suggestion(step_id, known)}",
+                    )
+
+    def _suggestion(self, step_id: str, known: Sequence[str]) -> str:
+        if step_id in self._step_of:
+            return f"; that is the output of step {shown(self._step_of[step_id])}"
+        listed = ", ".join(map(shown, known))
+        return nearest(step_id, known) or f"; it has {listed}"
+
+
+def _names(reference: str, testset_id: str) -> bool:
+    """Say whether what a pipeline calls its testset is this one."""
+    for suffix in _SUFFIXES:
+        reference = reference.removesuffix(suffix)
+    wanted = reference.replace("\\", "/").removeprefix("./").split("/")
+    have = testset_id.split("/")
+    shared = min(len(wanted), len(have))
+    return wanted[-shared:] == have[-shared:]
+
 
 __all__ = [
     "NameParts",
@@ -40,7 +105,7 @@ __all__ = [
 
 
 class NameParts(NamedTuple):
-    """What the name of a testset says: ``<feature>_<type>_<version>``."""
+    """The parts of a testset's name: ``<feature>_<type>_<version>``."""
 
     feature: str | None
     type: str | None
@@ -165,7 +230,7 @@ def read_cases(
 ) -> Iterator[CaseRecord]:
     """Read the records of a testset file, good and bad, in the order of the file.
 
-    Good ones have an id of their own and their expectations flattened; bad ones have
+    Good ones have their own id and their expectations flattened; bad ones have
     no case, and every fault among their problems.
 
     Args:

@@ -2,7 +2,7 @@
 
 The pydantic contract owns the types; everything else that can be said of one record
 (format version, short forms, ids, likely slips) is said here. What needs the whole file
-(unique ids) or a pipeline (step ids) is in ``reader`` and ``step_references``.
+(unique ids) or a pipeline (step ids) is in ``reader``.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class CaseRecord:
     """``1.0`` or ``2.0``."""
 
     checks: list[ExpectationCheck] = field(default_factory=list)
-    """What is expected, flattened; empty where that was not asked for."""
+    """The flattened expectations; empty if they were not asked for."""
 
     problems: list[Problem] = field(default_factory=list)
     """Rejects if there is no case, else warnings."""

@@ -119,8 +119,14 @@ class _Graph:
         return key in self._tables or bool(self._own_batches(key))
 
     def _own_batches(self, key: str) -> set[str]:
+        if any(self._runs_always(each) for each in self.ancestors(key)):
+            return set()
         before = self.ancestors(key) - {key}
         return {table for k, table in self._tables.items() if k in before}
+
+    def _runs_always(self, key: str) -> bool:
+        """Return whether a model reads raw rows that belong to no batch."""
+        return bool((getattr(self.nodes[key], "meta", None) or {}).get("every_build"))
 
 
 def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:

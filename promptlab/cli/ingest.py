@@ -28,6 +28,7 @@ KIND_CHOICES = (
     "analysis",
     "results",
     "scores",
+    "labels",
     "memory",
     *TOOLS,
 )
@@ -149,7 +150,7 @@ def ingest_with_progress(
     purged_too: bool = False,
     sink: str = "duckdb",
     workers: str = "1",
-    given: Mapping[str, str | None] = MappingProxyType({}),
+    given: Mapping[str, Any] = MappingProxyType({}),
 ) -> Ingested:
     """Ingest as a phase of a bar; problems go to stderr, line by line."""
     from promptlab.cli.problems import print_problems

@@ -106,11 +106,11 @@ def _refuse_to_overwrite(*paths: Path) -> None:
 def _write_mapping(call: Call, folder: Path, table: Path) -> int:
     from promptlab.cli.output import print_rows
     from promptlab.errors import UsageError
-    from promptlab.ingest.foreign.table.config_lines import (
+    from promptlab.ingest.foreign.table.guessing import (
+        guess,
         mapping_as_toml,
         mapping_name,
     )
-    from promptlab.ingest.foreign.table.guessing import guess
     from promptlab.settings import load_settings
 
     mapping, columns, notes = guess(table)

@@ -11,7 +11,7 @@ import click
 from promptlab.cli.options import Call, common
 
 if TYPE_CHECKING:
-    from promptlab.ingest.references import References
+    from promptlab.ingest.closing import References
     from promptlab.settings import Settings
 
 
@@ -26,10 +26,10 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
     """
     from promptlab.cli.output import print_lines, print_rows
     from promptlab.cli.problems import line_of
+    from promptlab.ingest.closing import References
     from promptlab.ingest.load import read_files
     from promptlab.ingest.plan import plan
     from promptlab.ingest.reading.limits import Limits
-    from promptlab.ingest.references import References
 
     references = References()
     found = []

@@ -71,7 +71,7 @@ class Evaluation:
 
     @property
     def unjudged_rules(self) -> list[str]:
-        """Names of the rules that nobody could judge."""
+        """Names of the rules that could not be judged."""
         return [] if self.rules is None else [r.name for r in self.rules.unjudged]
 
     @staticmethod

@@ -101,7 +101,7 @@ class Verdict:
 
     @property
     def status(self) -> Status:
-        """A failed check decides; without one, a check nobody could judge does."""
+        """A failed check decides, then a check that could not be judged."""
         if any(failure.reason != "invalid_pattern" for failure in self.failures):
             return "fail"
         return "unevaluated" if self.failures else "pass"
@@ -113,13 +113,13 @@ class Verdict:
 
     @property
     def checks_failed(self) -> int:
-        """Checks that did not match; those nobody could judge are not among them."""
+        """Checks that did not match, without those that could not be judged."""
         return sum(failure.reason != "invalid_pattern" for failure in self.failures)
 
 
 @dataclass(frozen=True, slots=True)
 class _ExpectedValue:
-    """One place of the expectation, with what lies there in the output.
+    """One place of the expectation, with the value there in the output.
 
     Places are found by a typed path: keys in objects, indexes in arrays. DuckDB cannot
     write a path through the keys ``""`` and ``"*"``; there the warehouse uses a JSON
@@ -153,7 +153,7 @@ def judge(
         expected: The expectation, plain JSON values (see ``copy_json``).
         actual: The output, plain JSON values, or ``MISSING``.
         options: The case's leniency.
-        pointer: Where the pair lies in its scope; opens every failure's pointer.
+        pointer: Where the pair is in its scope; opens every failure's pointer.
         absent: The reason of every check when *actual* is ``MISSING``.
 
     Returns:

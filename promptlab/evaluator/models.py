@@ -80,7 +80,7 @@ class RuleConfig:
 
     @classmethod
     def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
-        """Accept a rule or its mapping, as it stands in YAML."""
+        """Accept a rule or its mapping, as it is in YAML."""
         if isinstance(rule, RuleConfig):
             return rule
         unknown = set(rule) - {entry.name for entry in fields(cls)}
@@ -94,7 +94,7 @@ class RuleConfig:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """What is evaluated beside the test case's own expectations."""
+    """What is evaluated in addition to the test case's own expectations."""
 
     rules: tuple[RuleConfig, ...] | list[RuleConfig] = ()
     """Rules every sample must keep."""
@@ -135,7 +135,7 @@ class PipelineRun:
 
     step_outputs: Mapping[str, Any] | None = None
     """Step id or output key → output; ``None``: nothing is known of the steps, and a
-    parsed output that is an object stands in for them."""
+    parsed output that is an object replaces them."""
 
     final_output: Any = None
     """Any JSON value; ``None``: it is among the step outputs."""
@@ -225,7 +225,7 @@ class EvaluationResult:
     """One object per broken rule: rule, type, field, severity, message."""
 
     unjudged_rules: list[str] | None = None
-    """Names of the rules that nobody could judge; ``None`` where there are none."""
+    """Names of the rules that could not be judged; ``None`` where there are none."""
 
     judge: dict[str, Any] | None = None
     """Whether a judge was asked and what became of it: status, reason, must_have."""
@@ -281,7 +281,7 @@ class EvaluationResult:
         """Read a line that :meth:`to_json` wrote.
 
         Raises:
-            InputError: It is no evaluation result.
+            InputError: It is not an evaluation result.
         """
         data = parse_as_duckdb(text)
         names = {entry.name for entry in fields(cls)}

@@ -29,7 +29,7 @@ Of the final output:
   target is named by a step id or an output key; without one it is the pipeline's last
   step, without a pipeline the last step output. Its output is looked for under the name
   itself, then under the step's output key, then under the step's id.
-- A parsed output that stands in for step outputs is the final output as a whole,
+- A parsed output that replaces step outputs is the final output as a whole,
   unless the pipeline names one of its keys.
 - A field that is in no place at all is missing from the final output: `missing_field`
   with that output's source when there is one, `missing_step` when there is none.
@@ -131,8 +131,8 @@ def final_output(
         pipeline: The pipeline, if known.
         parsed_output: The round's parsed output.
         raw_output: The round's raw output.
-        are_own_steps: False: the parsed output stands in for step outputs; its last
-            member is no last step.
+        are_own_steps: False: the parsed output replaces step outputs; its last
+            member is not a last step.
     """
     name, step = _target(target, steps if are_own_steps else {}, pipeline)
     output_key = name if step is None else step.output_key or name

@@ -104,7 +104,7 @@ class PipelineEvaluator:
 
         Raises:
             UsageError: A sample has no outputs and there is no runner, a sample is not
-                in the format, or the runner returned something that is no output.
+                in the format, or the runner returned something that is not an output.
         """
         results = [
             self.evaluator.evaluate_run(

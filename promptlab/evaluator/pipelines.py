@@ -46,7 +46,7 @@ class PipelineOutline:
         """Read a configuration: a mapping as in YAML, or an object of such fields.
 
         Raises:
-            UsageError: ``id`` is missing, or ``steps`` is no list of steps with ids.
+            UsageError: ``id`` is missing, or ``steps`` is not a list of steps with ids.
         """
         if isinstance(config, PipelineOutline):
             return config

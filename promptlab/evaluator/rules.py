@@ -1,7 +1,7 @@
 """Rules: plain demands on one answer, without an expectation to compare it with.
 
-What each kind asks is told in ``docs/matching.md``; a table of cases and a property
-test hold this module and the warehouse equal.
+What each kind asks is described in ``docs/matching.md``; a table of cases and a
+property test hold this module and the warehouse equal.
 
 A rule without field looks at the whole answer. Its text is the raw output, else the
 text of the final output; its value is the parsed output, else the final output. A rule
@@ -43,7 +43,7 @@ class Subject:
     """The same as a JSON value, or ``MISSING``."""
 
     tokens: int | None = None
-    """Tokens that the run reports of it; ``None`` where nobody counted."""
+    """Tokens that the run reports of it; ``None`` if the run did not count them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RuleFindings:
     """One object per broken rule, in the order of the rules."""
 
     unjudged: list[RuleConfig] = field(default_factory=list)
-    """Rules that nobody could judge."""
+    """Rules that could not be judged."""
 
     @property
     def breaks_must(self) -> bool:
@@ -149,7 +149,7 @@ def subject_of(
 
 
 def holds(rule: RuleConfig, subject: Subject) -> bool | None:
-    """Say whether a rule holds; ``None`` where nobody can tell."""
+    """Say whether a rule holds; ``None`` if it cannot be judged."""
     if subject.text is None:
         return False
     if rule.type == "max_tokens":
@@ -246,7 +246,7 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
     "is_json": lambda subject, _: _is_json(_text(subject)),
     "required_keys": _has_keys,
 }
-"""Every kind but ``max_tokens``, which needs a count beside the text."""
+"""Every kind but ``max_tokens``, which needs a count next to the text."""
 
 
 def _message(rule: RuleConfig, subject: Subject, lang: Language) -> str:

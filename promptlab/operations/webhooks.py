@@ -54,4 +54,4 @@ def post(address: str, payload: Mapping[str, Any], *, timeout: float = 30.0) -> 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_args: Any, **_values: Any) -> None:
-        """Refuse: the body would go to an address that nobody has set."""
+        """Refuse: the body would go to an address that the user has not set."""

@@ -95,7 +95,7 @@ def line_chart(
         marks: What changed with a run, by its column.
         width: Of the box.
         height: Of the box.
-        left: Room for the labels of the vertical axis.
+        left: Width for the labels of the vertical axis.
         ticks: Most grid lines.
         digits: Decimals of the coordinates.
     """

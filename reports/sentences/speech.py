@@ -33,6 +33,9 @@ class Speech:
     own_names: Mapping[str, Any]
     """Texts that hold the names of the default dimensions, where the task has these:
     a dimension that a file configures keeps the name it was given."""
+    is_graded: bool = True
+    """Whether sentences name grades: an analysis input asks for them, other files do
+    not."""
 
     @classmethod
     def of(cls, lang: str, source_kind: str | None = None) -> Self:
@@ -53,7 +56,7 @@ class Speech:
             }
         elif source_kind != _CONFIGURED:
             own = {_PASSED: words.entries[_PASSED]}
-        return cls(Filters(words), own)
+        return cls(Filters(words), own, source_kind in (None, _CONFIGURED))
 
     def text(self, key: str, /, **values: Any) -> str:
         """The text of *key*, its places filled; a missing value is a dash."""

@@ -33,7 +33,7 @@ def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
             or speech.text("conclusion.no_interval"),
             cases=speech.text("count.cases", n=summary["n_scored_cases"]),
             grade=speech.text("conclusion.grade", grade=summary["grade"])
-            if n_evaluated
+            if n_evaluated and speech.is_graded
             else "",
         )
         if summary["is_mostly_unscored"]:

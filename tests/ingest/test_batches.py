@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.ingest.files.blocks import Block, TooLong, blocks
+from promptlab.ingest.files.input_file import Block, TooLong, blocks
 from promptlab.ingest.raw.rows import Reading
 from promptlab.ingest.reading import records
 from promptlab.ingest.results.reader import result_batches

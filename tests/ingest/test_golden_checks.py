@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from promptlab.ingest import golden_checks as module
+from promptlab.ingest import checks as module
 from promptlab.ingest.analysis.reader import read_analysis
-from promptlab.ingest.golden_checks import GoldenAnswer, golden_checks
+from promptlab.ingest.checks import GoldenAnswer, golden_checks
 from promptlab.ingest.raw.rows import Reading, height
 from tests.scoring.tasks import case, dimension, task
 

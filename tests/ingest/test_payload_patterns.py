@@ -7,7 +7,7 @@ import json
 import polars as pl
 import pytest
 
-from promptlab.ingest.analysis.payload_patterns import spellings
+from promptlab.ingest.analysis.rows import spellings
 from promptlab.patterns import translate
 
 

@@ -135,8 +135,8 @@ def test_a_run_in_several_files_builds_and_is_sound(tmp_path: Path) -> None:
 def test_large_files_of_a_run_are_merged_batch_by_batch(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("file_reader", "files.blocks", "files.input_file"):
-        monkeypatch.setattr(f"ingest.{module}.BLOCK_BYTES", block, raising=False)
+    for module in ("file_reader", "files.input_file"):
+        monkeypatch.setattr(f"promptlab.ingest.{module}.BLOCK_BYTES", block)
     a, b = _shards(tmp_path)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(a)

@@ -235,3 +235,11 @@ def test_a_name_that_a_later_call_brings_is_told_of_no_more(
     write(Path("s_smoke_v1.jsonl"), {"id": "a", "expected_outputs": {"x": 1}})
     warehouse.ingest("s_smoke_v1.jsonl", sink=sink)
     assert told(warehouse.ingest(file, sink=sink)) == []
+
+
+def test_a_name_with_a_comma_is_met_like_any_other(warehouse: Warehouse) -> None:
+    file = write(Path("run.jsonl"), *results("a", testset="a, so b"))
+    assert len(told(warehouse.ingest(file))) == 1
+    write(Path("a, so b.jsonl"), {"id": "a", "expected_outputs": {"x": 1}})
+    warehouse.ingest("a, so b.jsonl")
+    assert told(warehouse.ingest(file)) == []

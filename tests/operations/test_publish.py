@@ -108,3 +108,33 @@ def test_a_missing_folder_is_said_in_words(run, warehouse):
     code, _, err = run("publish", "no/where.duckdb", "--db", warehouse.settings.db)
     assert code == 70
     assert "there is no such folder; make it first" in err
+
+
+def comments(file):
+    with duckdb.connect(str(file), read_only=True) as con:
+        return con.execute(
+            "select count(*), count(comment) from duckdb_columns()"
+            " where schema_name = 'marts'"
+        ).fetchone()
+
+
+def test_every_column_of_the_marts_is_described_in_the_file(warehouse, tmp_path):
+    n_columns, n_described = comments(warehouse.settings.db)
+    assert n_columns == n_described > 0
+
+
+def test_a_copy_of_the_marts_has_nothing_else_and_is_described(warehouse, tmp_path):
+    target = tmp_path / "copy.duckdb"
+    publish(warehouse, target, marts_only=True)
+    n_columns, n_described = comments(target)
+    assert n_columns == n_described > 0
+    with duckdb.connect(str(target), read_only=True) as con:
+        schemas = con.execute(
+            "select distinct schema_name from duckdb_tables()"
+        ).fetchall()
+        assert schemas == [("marts",)]
+        assert con.execute("select count(*) from marts.dim_variants").fetchone()[0] > 0
+        [(comment,)] = con.execute(
+            "select comment from duckdb_tables() where table_name = 'dim_variants'"
+        ).fetchall()
+        assert "variant" in comment.lower()

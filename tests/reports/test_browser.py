@@ -13,7 +13,9 @@ import pytest
 from promptlab.database.connection import connect
 from promptlab.reports import to_html, to_memory_html
 from promptlab.reports.edition import Edition
+from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.mail.task import task_message
+from promptlab.reports.title import read_title, to_title_html
 from promptlab.reports.write import write_all, write_comparison
 from tests.reports.test_index import page as index_page
 from tests.reports.test_report_html import poisoned
@@ -226,3 +228,54 @@ def test_the_page_asks_for_nothing(result_of, tmp_path):
     browse(f"file://{file}", tmp_path, f"--log-net-log={log}", "--dump-dom")
     asked = set(re.findall(r'"url":"((?!file:|chrome|data:)[^"]+)"', log.read_text()))
     assert not [url for url in asked if "example" in url or "invalid" in url]
+
+
+FILTER = """<!doctype html><meta charset="utf-8"><body><script>
+const f = document.createElement('iframe');
+f.src = 'page.html';
+f.onload = () => {
+  const d = f.contentDocument, seen = [];
+  const shown = () => [...d.querySelectorAll('.e')].filter(e => e.checkVisibility())
+    .map(e => e.querySelector('h3').textContent.trim()).join(',');
+  for (const [name, value, kind] of [['text', 'SALES', 'input'],
+      ['decision', 'do_not_ship', 'change'], ['model', '1', 'change']]) {
+    const field = d.getElementById('find-' + name);
+    field.value = value;
+    field.dispatchEvent(new Event(kind));
+    seen.push(shown());
+    field.value = '';
+    field.dispatchEvent(new Event(kind));
+  }
+  document.title = 'shown ' + seen.join(';') + ';' + d.querySelectorAll('.e').length;
+};
+document.body.append(f);
+</script>"""
+
+
+def test_the_index_is_searched_and_filtered(six_titles_db, tmp_path):
+    with connect(six_titles_db, read_only=True) as con:
+        index = read_index(con, lambda _: None, lambda _: None)
+    html = to_index_html(
+        index, lang="en", generated_at=datetime(2026, 11, 20, tzinfo=UTC)
+    )
+    (tmp_path / "page.html").write_text(html, "utf-8")
+    (tmp_path / "filter.html").write_text(FILTER, "utf-8")
+    dom = browse(f"file://{tmp_path}/filter.html", tmp_path, "--dump-dom")
+    found = re.search("<title>shown (.*?)</title>", dom)
+    assert found, dom[:500]
+    assert found[1] == "Sales FAQ;Parcel tracker;Invoice reader;6"
+
+
+@pytest.mark.parametrize("title", ["Account support", "Invoice reader"])
+def test_the_page_of_a_title_fits_every_window(six_titles_db, tmp_path, title):
+    edition = Edition(datetime(2026, 11, 20, tzinfo=UTC), "en")
+    with connect(six_titles_db, read_only=True) as con:
+        view = read_title(con, title, lambda task: f"{task}/report.html", edition)
+    (tmp_path / "page.html").write_text(
+        to_title_html(view, edition, index="index.html"), "utf-8"
+    )
+    (tmp_path / "measure.html").write_text(MEASURE, "utf-8")
+    dom = browse(f"file://{tmp_path}/measure.html", tmp_path, "--dump-dom")
+    found = re.search(r"widths ([\d: ]+)", dom)
+    assert found, dom[:500]
+    assert found[1].split() == ["375:375", "600:600", "1200:1200"]

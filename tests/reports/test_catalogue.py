@@ -20,7 +20,7 @@ SEEDS = Path(__file__).parents[2] / "dbt_project" / "seeds" / "scoring"
 SOURCES = [
     *ROOT.rglob("*.j2"),
     *ROOT.rglob("*.py"),
-    *(ROOT.parent / "promptlab").rglob("*.py"),
+    *(Path(__file__).parents[2] / "promptlab").rglob("*.py"),
 ]
 TEXT = "\n".join(path.read_text("utf-8") for path in SOURCES)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 
 import html5lib
@@ -137,3 +139,18 @@ def test_an_entry_says_by_what_it_can_be_filtered(marts):
     assert [index.tags[at] for at in entry.tags] == ["easy", "hard"]
     assert index.models[entry.model] == entry.row["model"]
     assert 'data-d="do_not_ship"' in page(marts)
+
+
+def test_the_policy_names_the_one_script_of_the_index(marts):
+    html = page(marts, "en", task=lambda _: "<script>alert(1)</script>")
+    tree = html5lib.parse(html, namespaceHTMLElements=False)
+    [script] = tree.iter("script")
+    digest = base64.b64encode(hashlib.sha256(script.text.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in html
+
+
+def test_the_index_is_whole_without_its_script(marts):
+    tree = html5lib.parse(page(marts, "en"), namespaceHTMLElements=False)
+    [tools] = [node for node in tree.iter("div") if node.get("id") == "find"]
+    assert "hidden" in tools.attrib
+    assert not [node for node in tree.iter("article") if "hidden" in node.attrib]

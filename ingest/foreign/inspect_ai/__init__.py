@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from promptlab.ingest.foreign.documents import Refused, decode
-from promptlab.ingest.foreign.files import file_bytes
 from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.inspect_ai.log import LogReading
 from promptlab.ingest.foreign.inspect_ai.structs import Log, Sample
 from promptlab.ingest.foreign.records import Record
-from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, file_bytes
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ def _sample(
 
 
 def _redacted(found: T, redact: Callable[[bytes], bytes]) -> T:
-    """What is kept of a log, redacted; most of what it says is not kept."""
+    """Return the parts of a log that are kept, redacted; most of it is not kept."""
     written = _encode(found)
     redacted = redact(written)
     return found if redacted is written else decode(redacted, type(found))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds
 from promptlab.ingest.foreign.documents import decode, first_line, is_there, time
-from promptlab.ingest.foreign.identity import Occurrences
+from promptlab.ingest.foreign.identity import Occurrences, OwnIds
 from promptlab.ingest.foreign.inspect_ai.samples import (
     context_of,
     expected_of,
@@ -33,7 +32,7 @@ _GRADED_SCORERS = frozenset(
         *("model_graded_qa", "model_graded_fact"),
     }
 )
-"""Inspect's own: their numbers lie on the scale 0 to 1."""
+"""Inspect's own: their numbers are on the scale 0 to 1."""
 
 
 class LogReading:
@@ -79,7 +78,7 @@ class LogReading:
                 categories=about,
                 place=self._places.setdefault(case_id, len(self._places)),
             )
-        # an epoch that stands twice is another round, and not the same
+        # an epoch that occurs twice is another round, and not the same
         again = self._seen.next(case_id, str(sample.epoch))
         name = sample.epoch if again == 1 else f"{sample.epoch}~{again}"
         answer = write_round(sample, case, name, self._log.eval.model)
@@ -113,7 +112,7 @@ class LogReading:
         return (*task.written(), *self._ids.problems())
 
     def _is_share(self, name: str) -> bool:
-        """Whether values lie on the scale 0 to 1 where they seem to.
+        """Return whether values that seem to be on the scale 0 to 1 are.
 
         Letters do; so do numbers that Inspect takes an accuracy of, and those of its
         own scorers.
@@ -206,7 +205,7 @@ def _provider(model: str, arguments: Any) -> str:
 
 
 def _settings(config: Generation | None) -> dict[str, Any]:
-    """How the model was called, without its prompt."""
+    """Return the settings of the model, without its prompt."""
     said = msgspec.structs.asdict(config) if config else {}
     return {
         key: value

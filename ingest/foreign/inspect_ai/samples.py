@@ -23,7 +23,7 @@ _ATTACHMENT = "attachment://"
 
 
 class Value(NamedTuple):
-    """What one scorer said, or one key of it."""
+    """The result of one scorer, or of one key of it."""
 
     name: str
     value: float | None
@@ -39,7 +39,7 @@ class Value(NamedTuple):
 
 
 def context_of(sample: Sample) -> dict[str, Any]:
-    """What was asked."""
+    """Return the question."""
     context: dict[str, Any] = {"input": _resolved(sample.input, sample)}
     if sample.choices:
         context["choices"] = sample.choices
@@ -56,9 +56,9 @@ def expected_of(sample: Sample) -> Any:
 def write_round(
     sample: Sample, case: CaseWriter, name: str | int, model: str
 ) -> RoundWriter:
-    """What came out, in one epoch."""
+    """Write the answer of one epoch."""
     usages = sample.model_usage or {}
-    # a judge's tokens stand beside the model's own
+    # a judge's tokens are next to the model's own
     usage = usages.get(model)
     if usage is None and len(usages) == 1 and not _judged(sample):
         usage = next(iter(usages.values()))
@@ -78,7 +78,7 @@ def write_round(
 
 
 def values_of(sample: Sample) -> Iterator[Value]:
-    """What the scorers said: a value each, or one per key."""
+    """Return the results of the scorers: a value each, or one per key."""
     scores = sample.scores
     if scores is None:
         scores = {"score": sample.score} if sample.score else {}

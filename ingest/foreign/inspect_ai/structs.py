@@ -1,4 +1,4 @@
-"""What Inspect writes, as far as it is read; events and messages are passed over."""
+"""The parts of Inspect's files that are read; events and messages are skipped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptlab.ingest.foreign.documents import ABSENT
 
 
 class Dataset(Struct):
-    """What the samples come from."""
+    """The dataset of the samples."""
 
     name: str | None = None
     samples: int | None = None
@@ -18,7 +18,7 @@ class Dataset(Struct):
 
 
 class Config(Struct):
-    """How the run was made."""
+    """The configuration of the run."""
 
     epochs: int | None = None
     epochs_reducer: list[str] | None = None
@@ -34,7 +34,7 @@ class Scorer(Struct):
 
 
 class Generation(Struct):
-    """How the model was called."""
+    """The settings of the model."""
 
     system_message: str | None = None
     temperature: float | None = None
@@ -52,7 +52,7 @@ class Step(Struct):
 
 
 class Plan(Struct):
-    """What was done with each sample."""
+    """The plan: the steps for each sample."""
 
     steps: list[Step] = []
     config: Generation | None = None
@@ -65,7 +65,7 @@ class Revision(Struct):
 
 
 class Eval(Struct, omit_defaults=True):
-    """What was run."""
+    """The evaluation that was run."""
 
     task: str
     model: str
@@ -108,7 +108,7 @@ class ScoreResult(Struct):
 
 
 class Results(Struct):
-    """What the run came to."""
+    """The results of the run."""
 
     total_samples: int | None = None
     completed_samples: int | None = None
@@ -116,7 +116,7 @@ class Results(Struct):
 
 
 class Failure(Struct):
-    """Why a run or a sample broke."""
+    """The error that stopped a run or a sample."""
 
     message: str | None = None
 
@@ -147,7 +147,7 @@ class Choice(Struct):
 
 
 class Output(Struct):
-    """What the model gave."""
+    """The output of the model."""
 
     completion: str | None = None
     choices: list[Choice] | None = None
@@ -162,7 +162,7 @@ class Usage(Struct):
 
 
 class Score(Struct):
-    """What one scorer said of one sample."""
+    """The score of one scorer for one sample."""
 
     value: Any = None
     answer: Any = None

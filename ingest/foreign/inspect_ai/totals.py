@@ -1,4 +1,4 @@
-"""What Inspect says of a whole run, and the rules it counts by."""
+"""Totals that Inspect reports for a run, and their rules."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def group_keys(log: Log) -> Sequence[str]:
 
 
 def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
-    """How a metric is counted, and the tag of the cases that it is over.
+    """Return the rule of a metric, and the tag of its cases.
 
     Of two that are called the same, Inspect numbers the key and not the name.
     """

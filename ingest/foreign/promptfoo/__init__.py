@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from promptlab.ingest.foreign.documents import decode
-from promptlab.ingest.foreign.files import file_bytes, lines
 from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.promptfoo.columns import Columns, RunHead
 from promptlab.ingest.foreign.promptfoo.structs import Export, Order, Row
 from promptlab.ingest.foreign.promptfoo.totals import write_totals
 from promptlab.ingest.foreign.records import Record
-from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, file_bytes, lines
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ def _document(source: Source) -> Iterator[Record | Problem]:
 
 
 def _repeat(export: Export) -> int | None:
-    """How often each test was repeated; versions before 0.121 do not always say it."""
+    """Return how often each test was repeated; before 0.121 it may be missing."""
     if export.runtimeOptions is not None:
         return export.runtimeOptions.repeat or 1
     options = export.config.evaluateOptions if export.config else None

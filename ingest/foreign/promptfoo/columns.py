@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from promptlab.ingest.foreign import prompts
-from promptlab.ingest.foreign.copies import OwnIds, Unjudged
 from promptlab.ingest.foreign.documents import (
     decode,
     first_line,
@@ -21,7 +20,13 @@ from promptlab.ingest.foreign.documents import (
     text,
     time,
 )
-from promptlab.ingest.foreign.identity import Occurrences, SameRun, content_id
+from promptlab.ingest.foreign.identity import (
+    Occurrences,
+    OwnIds,
+    SameRun,
+    Unjudged,
+    content_id,
+)
 from promptlab.ingest.foreign.promptfoo.rows import (
     Place,
     checks_of,
@@ -56,7 +61,7 @@ ROW_SCORE = "score"
 
 @dataclass(frozen=True)
 class RunHead:
-    """What a file says of all its columns."""
+    """The parts of a file that all its columns share."""
 
     run_id: str | None
     title: str
@@ -268,7 +273,7 @@ class Columns:
 
 
 def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:
-    """What was answered, and how it was judged."""
+    """Write the answer and its judgement."""
     yield status
     yield row.score
     yield text(row.response.output if row.response else None)
@@ -288,7 +293,7 @@ def _scores(
         metric = each.assertion.metric if each and each.assertion else None
         if isinstance(metric, str):
             named[metric] = named.get(metric, 0) + 1
-    # what nobody judged has 1, what a broken judge should have judged 0: kept as
+    # what was not judged has 1, what a broken judge should have judged 0: kept as
     # the tool's value, and no score
     unscored = {each.name for each in checks if each.passed is None}
     unscored -= {each.name for each in checks if each.passed is not None}

@@ -1,7 +1,7 @@
 """One row of promptfoo: its round, its verdict, its assertions.
 
-A set of assertions stands in ``componentResults`` once as a whole, with its members
-inside it, and its members follow beside it again: each is given once.
+A set of assertions is in ``componentResults`` once as a whole, with its members
+inside it, and its members follow next to it again: each is given once.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ERROR = 2
 
 
 def error_of(row: Row) -> str | None:
-    """Why the provider broke; a failed assertion's reason stands in ``error`` too."""
+    """Return the provider's error; ``error`` also has reasons of failed assertions."""
     broke = row.failureReason == _ERROR
     if row.failureReason is None:  # version 2 has no such field
         broke = row.gradingResult is None and bool(row.error)

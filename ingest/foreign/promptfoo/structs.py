@@ -1,4 +1,4 @@
-"""What promptfoo writes, as far as it is read; the rest is passed over undecoded."""
+"""The parts of promptfoo's files that are read; the rest is not decoded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class HeadPrompt(Prompt, omit_defaults=True):
 
 
 class Response(Struct):
-    """What the provider gave."""
+    """The output of the provider."""
 
     output: Any = None
     tokenUsage: dict[str, Any] | None = None
@@ -41,7 +41,7 @@ class Response(Struct):
 
 
 class Assertion(Struct):
-    """What was asserted."""
+    """An assertion."""
 
     type: str | None = None
     metric: Any = None
@@ -63,7 +63,7 @@ class Component(Struct):
 
 
 class AssertionSet(Struct):
-    """What was asserted of several together."""
+    """A set of assertions."""
 
     metric: Any = None
     threshold: float | None = None
@@ -71,7 +71,7 @@ class AssertionSet(Struct):
 
 
 class Grading(Struct):
-    """What all assertions of a row came to."""
+    """The result of all assertions of a row."""
 
     reason: str | None = None
     componentResults: list[Component | None] | None = None
@@ -103,7 +103,7 @@ class Row(Struct):
 
 
 class TestCase(Struct):
-    """What tells one test from another; its place in the file does not."""
+    """The content that identifies a test; its place in the file does not."""
 
     id: Any = None
     description: str | None = None
@@ -124,7 +124,7 @@ class Stats(Struct):
 
 
 class Order(Struct):
-    """Where a row stands among the tests."""
+    """The place of a row among the tests."""
 
     testIdx: int | None = None
 
@@ -153,13 +153,13 @@ class Results(Struct):
 
 
 class Options(Struct):
-    """How a run was made."""
+    """The metadata of a run."""
 
     repeat: int | None = None
 
 
 class Config(Struct):
-    """What the run was configured with."""
+    """The configuration of the run."""
 
     description: str | None = None
     evaluateOptions: Options | None = None
@@ -167,7 +167,7 @@ class Config(Struct):
 
 
 class Metadata(Struct):
-    """What wrote the file."""
+    """The version that wrote the file."""
 
     promptfooVersion: str | None = None
     exportedAt: Any = None

@@ -1,4 +1,4 @@
-"""What promptfoo says of a column and of the run, and the rules it counts by."""
+"""Totals that promptfoo reports for a column and a run, and their rules."""
 
 from __future__ import annotations
 

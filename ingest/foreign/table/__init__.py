@@ -1,8 +1,8 @@
-"""Tables of anybody: CSV, TSV, JSONL, Parquet and XLSX, read by a mapping.
+"""Any table: CSV, TSV, JSONL, Parquet and XLSX, read by a mapping.
 
-The mapping stands in the config as ``[tables.<name>]`` and says what the columns mean
+The mapping is in the config as ``[tables.<name>]`` and says what the columns mean
 (`promptlab.contracts.table_mapping`); ``promptlab init --table FILE`` guesses one. A
-table that no mapping fits is skipped, and told so. Tried on what Excel, pandas, polars
+table that no mapping fits is skipped, and reported. Tried on what Excel, pandas, polars
 and DuckDB write: byte order marks, semicolons, decimal commas, UTF-16, ``sep=`` lines.
 
 A file is a run; a task is one title, model and prompt version of it. Rows with the same
@@ -30,7 +30,7 @@ __all__ = ["FORMS", "recognise", "translate"]
 
 
 def recognise(_head: Head) -> str | None:
-    """Never: any tool may write tables, so `plan` asks when nobody knows a file."""
+    """Never: any tool may write tables, so `plan` asks when no tool knows a file."""
     return None
 
 

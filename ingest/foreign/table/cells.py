@@ -1,4 +1,4 @@
-"""What a cell says: nothing, a text, a number, a verdict, a list."""
+"""Meanings of a cell: nothing, a text, a number, a verdict, a list."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def number_of(cell: Any) -> float | None:
 
 
 def is_infinite(cell: Any) -> bool:
-    """Whether a cell is a number beyond all others: the tool's failure, not a text."""
+    """Return whether a cell is infinite: an error of the tool, not a text."""
     try:
         return math.isinf(float(cell))
     except (TypeError, ValueError, OverflowError):
@@ -134,7 +134,7 @@ def is_infinite(cell: Any) -> bool:
 
 
 def is_nothing(cell: Any) -> bool:
-    """Whether a cell that should hold a number says that there is none."""
+    """Return whether a cell means that there is no number."""
     text = said(cell)
     return text is None or says_nothing(text)
 
@@ -172,12 +172,12 @@ def error_of(cell: Any) -> str | None:
 
 
 def is_few(odd: int, of: int) -> bool:
-    """Whether some odd cells among others are mistakes, and not what a column is."""
+    """Return whether odd cells are few enough to be mistakes."""
     return odd * _FEW <= of
 
 
 def mostly_numbers(cells: Iterable[Any]) -> bool:
-    """Whether a column holds numbers, but for empty cells and a few texts."""
+    """Return whether a column is numbers, apart from empty cells and a few texts."""
     there = [each for each in cells if not is_nothing(each)]
     numbers = sum(number_of(each) is not None for each in there)
     return numbers > 0 and is_few(len(there) - numbers, len(there))
@@ -192,13 +192,13 @@ def verdict_of(cell: Any) -> Status | None:
 
 
 def is_verdict_word(cell: Any) -> bool:
-    """Whether a cell is a word for pass or fail in any column: not yes, no, 0 or 1."""
+    """Return whether a cell is a word for pass or fail; yes, no, 0 and 1 are not."""
     is_word = isinstance(cell, str) and cell.strip().lower() not in _TRUTH_OR_NOT
     return is_word and verdict_of(cell) is not None
 
 
 def content(cell: Any) -> Any:
-    """What a cell holds: lists and objects that were written as text are read.
+    """Return the value of a cell; lists and objects written as text are parsed.
 
     pandas writes them into CSV as Python shows them, others as JSON.
     """

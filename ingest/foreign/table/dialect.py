@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from promptlab.ingest.foreign.copies import repeated_header
+from promptlab.ingest.foreign.identity import repeated_header
 from promptlab.ingest.foreign.table.cells import with_point
 from promptlab.ingest.reading.problems import Problem
 from promptlab.json_text.places import BOM
@@ -44,13 +44,13 @@ class CsvHead:
 
     @property
     def is_table(self) -> bool:
-        """Whether the second line fits the columns."""
+        """Return whether the second line fits the columns."""
         fits = len(self.names) > 1 and len(self.first) == len(self.names)
         return fits and all(map(_is_name, self.names))
 
     @property
     def is_header_alone(self) -> bool:
-        """Whether there are columns and no row."""
+        """Return whether there are columns and no row."""
         return len(self.names) > 1 and not self.first and all(map(_is_name, self.names))
 
 
@@ -103,7 +103,7 @@ def repeated_name(name: str, what: str, line: int | None) -> Problem:
 
 
 def is_nameless(column: str) -> bool:
-    """Whether a column has no name of its own, as the index that pandas writes."""
+    """Return whether a column has no name, like the index that pandas writes."""
     return _NAMELESS.fullmatch(column) is not None
 
 

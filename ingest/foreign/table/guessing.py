@@ -1,4 +1,4 @@
-"""What the columns of an unknown table probably mean: a mapping to correct.
+"""Guess the meaning of the columns of a table: a mapping to correct.
 
 Names decide, in the words that people use for them; the cells of the first rows confirm
 what should be a number or a verdict. A number is guessed as a score only where its name
@@ -7,6 +7,7 @@ says that 1 is best.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -28,7 +29,6 @@ from promptlab.ingest.foreign.table.cells import (
     said,
     verdict_of,
 )
-from promptlab.ingest.foreign.table.config_lines import mapping_as_toml, mapping_name
 from promptlab.ingest.foreign.table.dialect import Row, head_of, is_nameless
 from promptlab.ingest.foreign.table.opening import columns_of, form_of, rows_of
 from promptlab.ingest.foreign.table.paths import nested_names, with_nested
@@ -104,12 +104,12 @@ class NoGuess(InputError):
 
 
 class Guess(NamedTuple):
-    """What the columns of a table seem to mean."""
+    """A guess of the meaning of a table's columns."""
 
     mapping: TableMapping
     columns: list[str]
     notes: list[str]
-    """What is doubtful, and how to correct it."""
+    """Doubts, and how to correct the mapping."""
 
 
 def guess(path: Path) -> Guess:
@@ -331,7 +331,7 @@ def _suits(setting: str, cells: list[Any]) -> bool:
 
 
 def _are_verdicts(cells: list[Any]) -> bool:
-    """Whether all cells are words for pass and fail, and not yes and no."""
+    """Return whether all cells are words for pass and fail, other than yes and no."""
     there = [each for each in cells if not is_nothing(each)]
     return bool(there) and all(map(is_verdict_word, there))
 
@@ -344,3 +344,45 @@ def _all_numbers(cells: Iterable[Any]) -> bool:
 def _on_scale(cells: Iterable[Any]) -> bool:
     numbers = (number_of(each) for each in cells)
     return all(0 <= each <= 1 for each in numbers if each is not None)
+
+
+def mapping_name(path: Path) -> str:
+    """Return the name of the mapping of a file, a bare key of TOML."""
+    return re.sub(r"[^a-z0-9]+", "_", path.stem.lower()).strip("_") or "table"
+
+
+def mapping_as_toml(
+    header: str, mapping: TableMapping, notes: Iterable[str] = ()
+) -> str:
+    """Return the section of a config with a mapping.
+
+    Args:
+        header: Its name in the config.
+        mapping: What the columns mean.
+        notes: Comments, a line each.
+    """
+    lines = [f"[{header}]  # what the columns mean; guessed, correct it"]
+    for name in TableMapping.model_fields:
+        value = getattr(mapping, name)
+        if value and name not in ("fixed", "scales"):
+            shown = _toml(value) if isinstance(value, str) else _toml_list(value)
+            lines.append(f"{name} = {shown}")
+    missing = [n for n in ("model", "prompt_version") if getattr(mapping, n) is None]
+    said = ", ".join(f'{name} = "…"' for name in missing)
+    if missing:
+        lines.append(f"# fixed = {{ {said} }}  # the same for the whole table")
+    lines += [f"# {_in_one_line(each)}" for each in notes]
+    return "\n".join(lines) + "\n"
+
+
+def _toml_list(values: tuple[str, ...]) -> str:
+    return f"[{', '.join(map(_toml, values))}]"
+
+
+def _toml(value: str) -> str:
+    # a JSON string is a TOML string, but for the one control character it may hold
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _in_one_line(text: str) -> str:
+    return "".join(" " if ord(each) < 32 or each == "\x7f" else each for each in text)

@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from promptlab.ingest.foreign.copies import repeated_header
 from promptlab.ingest.foreign.documents import Refused, decode
-from promptlab.ingest.foreign.files import file_bytes, lines
 from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import repeated_header
 from promptlab.ingest.foreign.table import dialect
 from promptlab.ingest.foreign.table.cells import said
 from promptlab.ingest.foreign.table.columnar import parquet_head, parquet_rows
 from promptlab.ingest.foreign.table.dialect import HEAD_BYTES, Row, head_of
 from promptlab.ingest.foreign.table.paths import nested_names, with_nested
 from promptlab.ingest.foreign.table.workbook import CellError, Workbook
-from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, file_bytes, lines
 from promptlab.ingest.reading.limits import Limits
 from promptlab.ingest.reading.problems import Problem
 
@@ -81,7 +80,7 @@ def columns_of(path: Path, form: str) -> list[str] | None:
             head = file.read(HEAD_BYTES)
     except (OSError, Refused):
         return None
-    except Exception as error:  # each library has errors of its own
+    except Exception as error:  # each library has its own errors
         if isinstance(error, MemoryError):
             raise
         return None
@@ -183,7 +182,7 @@ def _jsonl_rows(source: Source) -> Iterator[tuple[int, Row] | Problem]:
 
 
 def _is_repeated(written: bytes, key: str) -> bool:
-    """Whether an object has a key twice, and not an object inside of it."""
+    """Return whether an object itself repeats a key."""
     import json
 
     pairs: list[tuple[str, Any]] = []

@@ -156,7 +156,7 @@ class Tasks:
                     value = number_of(row.get(column))
                     if value is not None and self._share(column, value) is None:
                         off_scale.setdefault(column, value)
-        # a part of a column's values is no score of its rows
+        # a part of a column's values is not a score of its rows
         self._graded = tuple(c for c in self._mapping.scores if c not in off_scale)
         for column, value in off_scale.items():
             yield _off_scale(column, value, self._kind)

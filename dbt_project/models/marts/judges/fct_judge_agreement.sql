@@ -1,0 +1,357 @@
+{{ config(materialized='table', meta={'every_build': true}) }}
+
+with
+
+labels as (select * from {{ ref('fct_labels') }}),
+tasks as (select * from {{ ref('dim_tasks') }}),
+rounds as (select * from {{ ref('fct_rounds') }}),
+tags as (select * from {{ ref('dim_case_tags') }}),
+
+-- Rounds in the judge's own prompt prove nothing about it; rounds that were drawn because
+-- judges differ say nothing about rates.
+labelled as (
+
+    select
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        judge,
+        max(truth) as truth,
+        max(verdict) as verdict,
+        bool_or(is_disputed) as is_disputed,
+        max(coalesce(weight, 1)) as weight,
+        max(n_labels) as n_labels,
+        count(case when label = 'pass' then 1 end) as n_pass,
+        count(case when label = 'fail' then 1 end) as n_fail,
+        avg(grade / scale) as grade,
+        max(score) as score
+
+    from labels
+    where
+        judge is not null
+        and coalesce(split_name, '') <> 'train'
+        and coalesce(draw, '') <> 'disagree'
+    group by task_id, case_id, round_id, dimension_id, judge
+
+),
+
+described as (
+
+    select
+        labelled.*,
+        tasks.title,
+        tasks.model,
+        concat_ws(' ', tasks.title, labelled.case_id) as cluster_id,
+        cast(cast(date_trunc('month', tasks.created_at) as date) as string) as month_of_run,
+        ntile(3) over (
+            partition by labelled.dimension_id, labelled.judge
+            order by rounds.answer_chars, labelled.task_id, labelled.case_id, labelled.round_id
+        ) as length_third
+
+    from labelled
+    inner join tasks using (task_id)
+    inner join rounds using (task_id, case_id, round_id)
+
+),
+
+kinds as (
+
+    select 'all' as slice_kind
+    union all
+    select 'title' as slice_kind
+    union all
+    select 'model' as slice_kind
+    union all
+    select 'month' as slice_kind
+    union all
+    select 'length' as slice_kind
+
+),
+
+sliced as (
+
+    select
+        described.*,
+        kinds.slice_kind,
+        case kinds.slice_kind
+            when 'all' then 'all'
+            when 'title' then described.title
+            when 'model' then described.model
+            when 'month' then described.month_of_run
+            else case described.length_third
+                when 1 then 'short'
+                when 2 then 'medium'
+                else 'long'
+            end
+        end as slice
+
+    from described
+    cross join kinds
+
+    union all
+
+    select
+        described.*,
+        'tag' as slice_kind,
+        tags.tag as slice
+
+    from described
+    inner join tags using (task_id, case_id)
+
+),
+
+-- the weight of a round that both judged, else null
+judged as (
+
+    select
+        *,
+        case when truth is not null and verdict is not null then weight end as w,
+        case when truth = verdict then 1e0 when truth <> verdict then 0e0 end as agrees
+
+    from sliced
+
+),
+
+sums as (
+
+    select
+        dimension_id,
+        judge,
+        slice_kind,
+        slice,
+        count(*) as n_rounds,
+        count(distinct case when w is not null then cluster_id end) as n_cases,
+        count(w) as n_judged,
+        count(case when truth is not null and verdict is null then 1 end) as n_unjudged,
+        count(case when is_disputed then 1 end) as n_disputed,
+        count(case when w is not null and truth = 'pass' then 1 end) as n_pass,
+        count(case when w is not null and truth = 'fail' then 1 end) as n_fail,
+        count(case when truth = 'pass' and verdict = 'pass' then 1 end) as n_both_pass,
+        count(case when truth = 'pass' and verdict = 'fail' then 1 end) as n_only_judge_fails,
+        count(case when truth = 'fail' and verdict = 'pass' then 1 end) as n_only_judge_passes,
+        count(case when truth = 'fail' and verdict = 'fail' then 1 end) as n_both_fail,
+        sum(w) as w_all,
+        sum(power(w, 2)) as w_squares,
+        coalesce(sum(case when truth = 'pass' and verdict = 'pass' then w end), 0) as w_a,
+        coalesce(sum(case when truth = 'pass' and verdict = 'fail' then w end), 0) as w_b,
+        coalesce(sum(case when truth = 'fail' and verdict = 'pass' then w end), 0) as w_c,
+        coalesce(sum(case when truth = 'fail' and verdict = 'fail' then w end), 0) as w_d,
+        sum(case when truth = 'pass' then power(w, 2) end) as w_pass_squares,
+        sum(case when truth = 'fail' then power(w, 2) end) as w_fail_squares,
+        count(case when n_labels > 1 then 1 end) as n_labelled_twice,
+        count(
+            case when n_labels > 1 and (n_pass = n_labels or n_fail = n_labels) then 1 end
+        ) as n_people_agree,
+        sum(case when n_labels > 1 then n_pass end) as people_pass,
+        sum(case when n_labels > 1 then n_fail end) as people_fail,
+        sum(case when n_labels > 1 then 2e0 * n_pass * n_fail / (n_labels - 1) end)
+            as people_differences,
+        count(case when grade is not null and score is not null then 1 end) as n_graded,
+        avg(case when grade is not null then score - grade end) as mean_difference,
+        avg(case when grade is not null then abs(score - grade) end)
+            as mean_absolute_difference,
+        corr(score, grade) as pearson
+
+    from judged
+    group by dimension_id, judge, slice_kind, slice
+
+),
+
+-- the share of agreement, its error over cases: rounds of one case are not independent
+shares as (
+
+    select
+        *,
+        n_both_pass + n_only_judge_fails + n_only_judge_passes + n_both_fail as n,
+        (w_a + w_d) / w_all as agreement,
+        w_a / nullif(w_a + w_b, 0) as tpr,
+        w_d / nullif(w_c + w_d, 0) as tnr,
+        power(w_a + w_b, 2) / nullif(w_pass_squares, 0) as n_pass_effective,
+        power(w_c + w_d, 2) / nullif(w_fail_squares, 0) as n_fail_effective,
+        power(w_all, 2) / nullif(w_squares, 0) as n_effective,
+        w_a / w_all as p_a,
+        w_b / w_all as p_b,
+        w_c / w_all as p_c,
+        w_d / w_all as p_d
+
+    from sums
+
+),
+
+chance as (
+
+    select
+        *,
+        (p_a + p_b) * (p_a + p_c) + (p_c + p_d) * (p_b + p_d) as kappa_chance,
+        (p_a + p_b + p_a + p_c) / 2 as mean_pass
+
+    from shares
+
+),
+
+kappas as (
+
+    select
+        *,
+        case when kappa_chance < 1 then (agreement - kappa_chance) / (1 - kappa_chance) end
+            as kappa,
+        (agreement - 2 * mean_pass * (1 - mean_pass)) / (1 - 2 * mean_pass * (1 - mean_pass))
+            as gwet_ac1
+
+    from chance
+
+),
+
+-- Fleiss, Cohen and Everitt 1969
+kappa_errors as (
+
+    select
+        *,
+        case
+            when kappa_chance < 1 and n_effective > 1 then sqrt(greatest(
+                0,
+                p_a * power(1 - (2 * p_a + p_b + p_c) * (1 - kappa), 2)
+                + p_d * power(1 - (2 * p_d + p_b + p_c) * (1 - kappa), 2)
+                + power(1 - kappa, 2) * (
+                    p_b * power((p_a + p_c) + (p_c + p_d), 2)
+                    + p_c * power((p_b + p_d) + (p_a + p_b), 2)
+                )
+                - power(kappa - kappa_chance * (1 - kappa), 2)
+            )) / ((1 - kappa_chance) * sqrt(n_effective))
+        end as kappa_se
+
+    from kappas
+
+),
+
+residuals as (
+
+    select
+        judged.dimension_id,
+        judged.judge,
+        judged.slice_kind,
+        judged.slice,
+        judged.cluster_id,
+        sum(judged.w * (judged.agrees - shares.agreement)) as residual
+
+    from judged
+    inner join shares using (dimension_id, judge, slice_kind, slice)
+    where judged.w is not null
+    group by
+        judged.dimension_id,
+        judged.judge,
+        judged.slice_kind,
+        judged.slice,
+        judged.cluster_id
+
+),
+
+cluster_errors as (
+
+    select
+        residuals.dimension_id,
+        residuals.judge,
+        residuals.slice_kind,
+        residuals.slice,
+        count(*) - 1 as df,
+        case
+            when count(*) > 1 then sqrt(
+                count(*) / (count(*) - 1e0) * sum(power(residuals.residual, 2))
+            ) / max(shares.w_all)
+        end as agreement_se
+
+    from residuals
+    inner join shares using (dimension_id, judge, slice_kind, slice)
+    group by
+        residuals.dimension_id, residuals.judge, residuals.slice_kind, residuals.slice
+
+),
+
+with_errors as (
+
+    select
+        kappa_errors.*,
+        {{ t_quantile('cluster_errors.df') }} as t,
+        cluster_errors.agreement_se
+
+    from kappa_errors
+    left join cluster_errors using (dimension_id, judge, slice_kind, slice)
+
+),
+
+final as (
+
+    select
+
+        ---------- strings
+        dimension_id,
+        judge,
+        slice_kind,
+        slice,
+        case
+            when n = 0 then 'nothing_judged'
+            when n_pass = 0 then 'no_passing_label'
+            when n_fail = 0 then 'no_failing_label'
+            when least(n_pass, n_fail) < 15 then 'few_labels'
+        end as reason,
+
+        ---------- numerics
+        n_rounds,
+        n_cases,
+        n as n_judged,
+        n_unjudged,
+        n_disputed,
+        n_pass,
+        n_fail,
+        n_both_pass,
+        n_only_judge_fails,
+        n_only_judge_passes,
+        n_both_fail,
+        {{ rounded('agreement') }} as agreement,
+        case
+            when agreement_se > 0
+                then {{ rounded('greatest(0, agreement - t * agreement_se)') }}
+        end as agreement_low,
+        case
+            when agreement_se > 0
+                then {{ rounded('least(1, agreement + t * agreement_se)') }}
+        end as agreement_high,
+        {{ rounded('tpr') }} as tpr,
+        {{ rounded(wilson_bound('tpr', 'n_pass_effective', -1)) }} as tpr_low,
+        {{ rounded(wilson_bound('tpr', 'n_pass_effective', 1)) }} as tpr_high,
+        {{ rounded('tnr') }} as tnr,
+        {{ rounded(wilson_bound('tnr', 'n_fail_effective', -1)) }} as tnr_low,
+        {{ rounded(wilson_bound('tnr', 'n_fail_effective', 1)) }} as tnr_high,
+        {{ rounded('p_c - p_b') }} as leniency,
+        case
+            when n > 0
+                then {{ mcnemar_p_value('n_only_judge_fails', 'n_only_judge_passes') }}
+        end as leniency_p,
+        {{ rounded('kappa') }} as cohens_kappa,
+        case
+            when kappa_se > 0 then {{ rounded('kappa - ' ~ z_975() ~ ' * kappa_se') }}
+        end as kappa_low,
+        case
+            when kappa_se > 0
+                then {{ rounded('least(1, kappa + ' ~ z_975() ~ ' * kappa_se)') }}
+        end as kappa_high,
+        {{ rounded('gwet_ac1') }} as gwet_ac1,
+        n_labelled_twice,
+        {{ rounded('n_people_agree / nullif(cast(n_labelled_twice as double), 0)') }}
+            as people_agreement,
+        -- Krippendorff's alpha, nominal
+        {{ rounded(
+            '1 - people_differences * (people_pass + people_fail - 1)'
+            ~ ' / nullif(2e0 * people_pass * people_fail, 0)'
+        ) }} as people_alpha,
+        n_graded,
+        {{ rounded('mean_difference') }} as mean_difference,
+        {{ rounded('mean_absolute_difference') }} as mean_absolute_difference,
+        {{ rounded('case when n_graded > 2 then pearson end') }} as pearson
+
+    from with_errors
+
+)
+
+select * from final

@@ -1,0 +1,38 @@
+with
+
+source as (select * from {{ source('raw', 'labels') }}),
+
+renamed as (
+
+    select
+
+        ---------- ids
+        load_id,
+        task_id,
+        case_id,
+        round_id,
+        dimension_id,
+        output_hash,
+
+        ---------- strings
+        labeler,
+        label,
+        policy,
+        {{ adapter.quote('split') }} as split_name,
+        draw,
+        {{ adapter.quote('comment') }} as label_comment,
+
+        ---------- numerics
+        {{ adapter.quote('line') }} as line_number,
+        grade,
+        scale,
+        weight,
+
+        ---------- timestamps
+        labeled_at
+
+    from source
+
+)
+
+select * from renamed

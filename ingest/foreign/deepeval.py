@@ -1,0 +1,465 @@
+"""DeepEval: ``.latest_run_full.json``, ``.latest_test_run.json``, ``test_run_*.json``.
+
+Tried on 4.3.1, on files of 4.x with traces, and on one of February 2024. A file is a
+run and one task. The folder that DeepEval fills has a run up to three times: bare,
+wrapped in ``testRunData``, and partial, as it was written on the way
+(``.temp_test_run_data.json``): it is loaded once.
+
+A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
+file: a metric that succeeds below its threshold and fails above it is better the lower
+it is. A metric that broke has judged nothing, though DeepEval fails the test case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import (
+    ABSENT,
+    is_there,
+    milliseconds,
+    number,
+    on_scale,
+)
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import SameRun, content_id, copy_problem
+from promptlab.ingest.foreign.records import Direction, Record, Status
+from promptlab.ingest.foreign.runs import Part, Run, by_folder
+from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from promptlab.ingest.reading.source import Source
+
+
+class Metric(msgspec.Struct):
+    """The result of one metric for one test case."""
+
+    name: str | None = None
+    metric: str | None = None
+    """Its name, in files of 2024."""
+    score: float | None = None
+    threshold: float | None = None
+    success: bool | None = None
+    reason: str | None = None
+    error: str | None = None
+    evaluationModel: str | None = None  # DeepEval's names
+    evaluationCost: float | None = None
+
+    @property
+    def title(self) -> str:
+        """The name it goes by."""
+        return self.name or self.metric or "metric"
+
+    @property
+    def is_broken(self) -> bool:
+        """It could not judge; DeepEval counts it as failed."""
+        return self.error is not None or (self.score is None and not self.success)
+
+
+class TestCase(msgspec.Struct):
+    """One test case, of a single turn or of a conversation."""
+
+    name: str | None = None
+    input: Any = None
+    actualOutput: Any = None
+    expectedOutput: Any = None
+    scenario: str | None = None
+    expectedOutcome: Any = None
+    turns: list[Any] | None = None
+    context: Any = None
+    retrievalContext: Any = None
+    toolsCalled: Any = None
+    expectedTools: Any = None
+    tags: list[Any] | None = None
+    metadata: Any = None
+    additionalMetadata: Any = None
+    success: bool | None = None
+    metricsData: list[Metric] | None = None
+    metricsMetadata: list[Metric] | None = None
+    tokenCost: float | None = None
+    cost: float | None = None
+    completionTime: float | None = None
+    latency: float | None = None
+    runDuration: float | None = None
+    evaluationCost: float | None = None
+    order: int | None = None
+
+    @property
+    def metrics(self) -> list[Metric]:
+        """Return the results of its metrics."""
+        return self.metricsData or self.metricsMetadata or []
+
+    @property
+    def asked(self) -> Any:
+        """Return the content that identifies the test case."""
+        if self.turns is None:
+            return [self.input, self.expectedOutput]
+        users = [
+            turn.get("content")
+            for turn in self.turns
+            if isinstance(turn, dict) and turn.get("role") == "user"
+        ]
+        return [self.scenario or users, self.expectedOutcome]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Return the description by its author."""
+        found = self.metadata or self.additionalMetadata
+        return found if isinstance(found, dict) else {}
+
+
+class Prompt(msgspec.Struct):
+    """A prompt that a run names, or holds."""
+
+    alias: str | None = None
+    version: str | None = None
+    text_template: str | None = None
+    messages_template: list[Any] | None = None
+
+
+class MetricScores(msgspec.Struct):
+    """The totals that a run reports for one metric."""
+
+    metric: str
+    scores: list[float | None] = []
+    passes: int | None = None
+    fails: int | None = None
+    errors: int | None = None
+
+
+class TestRun(msgspec.Struct):
+    """One run; test cases stay as written until their turn comes."""
+
+    testCases: list[msgspec.Raw] = []
+    conversationalTestCases: list[msgspec.Raw] | None = None
+    metricsScores: list[MetricScores] | None = None
+    identifier: str | None = None
+    testFile: str | None = None
+    datasetAlias: str | None = None
+    hyperparameters: dict[str, Any] | None = None
+    prompts: list[Prompt] | None = None
+    testPassed: int | None = None
+    testFailed: int | None = None
+    runDuration: float | None = None
+    evaluationCost: float | None = None
+
+
+class File(TestRun):
+    """A run, bare or wrapped."""
+
+    testRunData: msgspec.Raw = ABSENT
+
+
+_SHARES = frozenset(
+    {
+        *("Answer Relevancy", "Argument Correctness", "Bias"),
+        *("Citation Faithfulness", "Contextual Precision", "Contextual Recall"),
+        *("Contextual Relevancy", "Conversation Completeness", "Exact Match"),
+        *("Faithfulness", "Goal Accuracy", "Hallucination", "Json Correctness"),
+        *("Knowledge Retention", "Misuse", "Non-Advice", "PII Leakage"),
+        *("Pattern Match", "Plan Adherence", "Plan Quality", "Prompt Alignment"),
+        *("RAGAS", "Role Adherence", "Role Violation", "Step Efficiency"),
+        *("Summarization", "Task Completion", "Tool Correctness", "Tool Use"),
+        *("Topic Adherence", "Toxicity", "Turn Contextual Precision"),
+        *("Turn Contextual Recall", "Turn Contextual Relevancy"),
+        *("Turn Faithfulness", "Turn Relevancy"),
+    }
+)
+"""DeepEval's own metrics: their numbers are on the scale 0 to 1."""
+_COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
+"""A count that a run has of a metric → the status of its checks."""
+_SHARE_ENDINGS = ("[GEval]", "(GEval)", "[DAG]", "(DAG)", "(ragas)")
+
+
+class RunReading:
+    """Turns test cases into records.
+
+    Args:
+        run: The run.
+        cases: Its test cases, and what is to be said of those that cannot be read.
+        source: The file that leads it.
+    """
+
+    def __init__(
+        self, run: TestRun, cases: Sequence[TestCase | Problem], source: Source
+    ) -> None:
+        self._run = run
+        self._source = source
+        self._problems = [each for each in cases if isinstance(each, Problem)]
+        self._cases = [each for each in cases if isinstance(each, TestCase)]
+        self.rows = set(map(_row_id, self._cases))
+        """A hash of each test case."""
+
+    def _own_rows(self) -> set[str]:
+        """Return hashes that identify the run.
+
+        How long each answer took differs from run to run, and stays when a run is
+        judged again; where it is not written, verdicts are a part of the run.
+        """
+        is_timed = all(each.runDuration for each in self._cases)
+        return set(map(_answer_id, self._cases)) if is_timed else self.rows
+
+    def records(self) -> Iterator[Record | Problem]:
+        """All records of the run."""
+        run = self._run
+        same_run = SameRun("deepeval", run.identifier or "")
+        for row in self._own_rows():
+            same_run.add(row)
+        # no id and no time are in the file: a run is known by what it says
+        task_id = content_id(same_run.hash(), run.identifier or "deepeval")
+        task = TaskWriter(
+            "deepeval", task_id, self._source, same_run, is_share=_is_share
+        )
+        settings = run.hyperparameters or {}
+        task.describe(
+            run.datasetAlias or run.testFile or run.identifier or "deepeval",
+            prompt_version=setting(settings, "prompt version", "prompt"),
+            model=setting(settings, "model", "llm", "model name"),
+            env=env_of(settings),
+            extras=prompts.about(_prompt(run), identifier=run.identifier),
+        )
+        yield from (*task.written(), *self._problems)
+        directions = _directions(self._cases)
+        for each in self._cases:
+            answer = _round(each, _case(each, task))
+            for metric in each.metrics:
+                lower = directions.get(metric.title) == "lower_better"
+                _write(metric, answer, lower=lower)
+            yield from task.written()
+        task.grade(directions=directions)
+        judges: dict[str, set[str]] = {}
+        for case in self._cases:
+            for metric in case.metrics:
+                if metric.evaluationModel:
+                    judges.setdefault(metric.title, set()).add(metric.evaluationModel)
+        for name, models in judges.items():
+            task.judge(name, ", ".join(sorted(models)))
+        _write_totals(run, task)
+        if run.testPassed is None and not run.metricsScores:
+            task.warn(
+                "run_incomplete",
+                f"{self._source.path.name} claims no totals: DeepEval wrote it on the"
+                " way, and the run may have had more test cases",
+            )
+        yield from task.written()
+
+
+def _answer_id(case: TestCase) -> str:
+    return content_id([case.order, case.asked, case.actualOutput, case.runDuration])
+
+
+def _row_id(case: TestCase) -> str:
+    judged = [(each.title, each.score, each.success) for each in case.metrics]
+    return content_id(
+        [case.order, case.asked, case.actualOutput, case.runDuration, judged]
+    )
+
+
+def _prompt(run: TestRun) -> Any:
+    """The prompt that the run holds; of several it is not known which counted."""
+    if run.prompts and len(run.prompts) == 1:
+        (one,) = run.prompts
+        return one.messages_template or one.text_template
+    return prompts.in_settings(run.hyperparameters)
+
+
+def _is_share(name: str) -> bool:
+    return name in _SHARES or name.endswith(_SHARE_ENDINGS)
+
+
+def _directions(cases: list[TestCase]) -> dict[str, Direction]:
+    """Metric → direction, where success against threshold tells it."""
+    may_be: dict[str, set[Direction]] = {}
+    for case in cases:
+        for metric in case.metrics:
+            score, threshold = metric.score, metric.threshold
+            if None in (score, threshold, metric.success) or metric.is_broken:
+                continue
+            assert score is not None
+            assert threshold is not None
+            left = may_be.setdefault(metric.title, {"higher_better", "lower_better"})
+            if metric.success != (score >= threshold):
+                left.discard("higher_better")
+            if metric.success != (score <= threshold):
+                left.discard("lower_better")
+    return {name: left.pop() for name, left in may_be.items() if len(left) == 1}
+
+
+def _case_id(case: TestCase) -> str:
+    own = case.about.get("id")
+    if isinstance(own, str | int) and str(own).strip():
+        return str(own)
+    asked = case.asked
+    return content_id(asked, asked[0] if isinstance(asked[0], str) else case.scenario)
+
+
+def _case(case: TestCase, task: TaskWriter) -> CaseWriter:
+    context = {
+        "input": case.input,
+        "scenario": case.scenario,
+        "context": case.context,
+        "expected_tools": case.expectedTools,
+    }
+    return task.case(
+        task.distinct(_case_id(case)),
+        {key: value for key, value in context.items() if value is not None},
+        golden=case.expectedOutput if case.turns is None else case.expectedOutcome,
+        tags=[tag for tag in case.tags or [] if isinstance(tag, str)],
+        categories={k: v for k, v in case.about.items() if k != "id"},
+    )
+
+
+def _round(case: TestCase, writer: CaseWriter) -> RoundWriter:
+    status = _status(case)
+    about = {
+        "name": case.name,
+        "cost": case.cost if case.tokenCost is None else case.tokenCost,
+        "judge_cost": case.evaluationCost,
+        "judge_seconds": case.runDuration,
+        "retrieval_context": case.retrievalContext,
+        "tools_called": case.toolsCalled,
+        "metadata": case.about,
+        "turns": case.turns,
+    }
+    counted: Literal["pass", "fail"] = "pass" if case.success else "fail"
+    return writer.round(
+        case.actualOutput if case.turns is None else _last_turn(case.turns),
+        latency_ms=milliseconds(
+            case.completionTime if case.latency is None else case.latency
+        ),
+        metadata={key: value for key, value in about.items() if value},
+        status=status,
+        counted_as=counted if status == "unevaluated" else None,
+    )
+
+
+def _last_turn(turns: list[Any]) -> Any:
+    answers = [
+        turn.get("content")
+        for turn in turns
+        if isinstance(turn, dict) and turn.get("role") == "assistant"
+    ]
+    return answers[-1] if answers else None
+
+
+def _status(case: TestCase) -> Status:
+    """DeepEval's verdict, but where only a metric that broke failed the test case."""
+    if not case.metrics:
+        return "unevaluated"
+    if case.success:
+        return "pass"
+    failed = any(not each.success and not each.is_broken for each in case.metrics)
+    broken = any(each.is_broken for each in case.metrics)
+    return "unevaluated" if broken and not failed else "fail"
+
+
+def _write(metric: Metric, answer: RoundWriter, *, lower: bool) -> None:
+    value = number(metric.score)
+    share = on_scale(value)
+    judge = {"judge": metric.evaluationModel, "judge_cost": metric.evaluationCost}
+    answer.check(
+        metric.title,
+        "metric",
+        None if metric.is_broken else metric.success,
+        score=value,
+        threshold=metric.threshold,
+        reason=metric.reason,
+        error=metric.error,
+    )
+    answer.score(
+        metric.title,
+        value,
+        1 - share if lower and share is not None else share,
+        summary=metric.reason,
+        payload={key: each for key, each in judge.items() if each},
+    )
+
+
+def _write_totals(run: TestRun, task: TaskWriter) -> None:
+    for name, status in (("testPassed", "pass"), ("testFailed", "fail")):
+        value = getattr(run, name)
+        if value is not None:
+            task.total(name, "count_rounds", value, parameters={"status": status})
+    for place, claimed in enumerate(run.metricsScores or []):
+        known = claimed.metric if claimed.metric in task.dimensions else None
+        scores = [score for score in claimed.scores if score is not None]
+        if scores:
+            task.total(
+                f"metricsScores[{place}].scores",
+                "mean_over_rounds" if known else "not_in_rows",
+                sum(scores) / len(scores),
+                n=len(scores),
+                dimension=known,
+            )
+        for key, status in _COUNTS.items():
+            value = getattr(claimed, key)
+            if value is not None:
+                task.total(
+                    f"metricsScores[{place}].{key}",
+                    "count_checks_of_dimension" if known else "not_in_rows",
+                    value,
+                    n=len(scores),
+                    dimension=known,
+                    parameters={"status": status},
+                )
+
+
+FORMS = ("bare", "wrapped")
+
+_FILES = ToolFiles("DeepEval", "4.3.1 and files of 2024")
+_PARTIAL = ".temp_test_run_data.json"
+_KEYS = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile"})
+
+
+def recognise(head: Head) -> str | None:
+    """Test cases with what metrics said of them, bare or wrapped."""
+    if "testRunData" in head.keys:
+        return "wrapped" if "testCases" in head.keys_below("testRunData") else None
+    if "testCases" not in head.keys:
+        return None
+    judged = head.has(b'"metricsData"') or head.has(b'"metricsMetadata"')
+    return "bare" if judged or head.keys & _KEYS else None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """Add files of an unfinished run to the run of their folder."""
+    for files in by_folder(parts):
+        partial = [part for part in files if part.path.name == _PARTIAL]
+        ended = [part for part in files if part not in partial]
+        ended.sort(key=lambda part: FORMS.index(part.form))
+        for place, part in enumerate(ended or partial):
+            yield part, tuple(partial) if ended and place == 0 else ()
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The run, and of what was written on the way what the run does not have."""
+    reading = _read(source)
+    yield from reading.records()
+    for companion in source.companions:
+        partial = _read(source, companion)
+        if partial.rows <= reading.rows:
+            yield copy_problem(companion.resolve().as_posix(), source.uri)
+        else:
+            yield from partial.records()
+
+
+def _read(source: Source, path: Path | None = None) -> RunReading:
+    file = _FILES.document(source, File, path)
+    wrapped = file.testRunData
+    run = _FILES.decoded(bytes(wrapped), TestRun) if is_there(wrapped) else file
+    return RunReading(run, list(_cases(run)), source)
+
+
+def _cases(run: TestRun) -> Iterator[TestCase | Problem]:
+    """Each test case; one of another shape is rejected alone."""
+    yield from _FILES.items(run.testCases, TestCase, "/testCases")
+    of_talks = run.conversationalTestCases or []
+    yield from _FILES.items(of_talks, TestCase, "/conversationalTestCases")

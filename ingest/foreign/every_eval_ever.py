@@ -1,0 +1,464 @@
+"""Every Eval Ever: an aggregate JSON, and one JSONL line per sample and result.
+
+Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.jsonl``
+next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
+the lines of one sample on one metric are its rounds. What only the aggregate says is
+totals. The verdict of a round is ``is_correct`` of its lines; files that promptlab
+wrote say the round and its verdict themselves, in ``metadata``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import msgspec
+
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import integer, number, on_scale, time
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import OwnIds, some_of
+from promptlab.ingest.foreign.records import Direction, Record, Rule, Status
+from promptlab.ingest.foreign.runs import Part, Run
+from promptlab.ingest.foreign.tool_files import ToolFiles
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from promptlab.ingest.reading.source import Source
+
+
+FILES = ToolFiles("Every Eval Ever", "schema version 0.3.0")
+SAMPLES = "_samples.jsonl"
+"""Suffix of the file of samples."""
+
+
+class Metric(msgspec.Struct):
+    """The meaning of a number."""
+
+    lower_is_better: bool = False
+    metric_id: str | None = None
+    metric_name: str | None = None
+    score_type: str | None = None
+    min_score: Any = None
+    max_score: Any = None
+    additional_details: dict[str, Any] = {}
+
+    @property
+    def is_graded(self) -> bool:
+        """Its values are from 0 to 1, 1 best."""
+        ends = (self.min_score, self.max_score)
+        return not self.lower_is_better and (
+            self.score_type == "binary" or ends in ((0, 1), (0.0, 1.0))
+        )
+
+
+class Result(msgspec.Struct):
+    """One aggregate: a metric over an evaluation."""
+
+    evaluation_name: str
+    metric_config: Metric
+    score_details: dict[str, Any] = {}
+    evaluation_result_id: str | None = None
+    generation_config: dict[str, Any] = {}
+
+    @property
+    def metric(self) -> str:
+        """Return its name among the metrics of its evaluation."""
+        config = self.metric_config
+        return config.metric_id or config.metric_name or "score"
+
+
+class Library(msgspec.Struct):
+    """The software that ran the evaluation."""
+
+    name: str = "unknown"
+    version: str = "unknown"
+
+
+class Aggregate(msgspec.Struct):
+    """The leading file."""
+
+    evaluation_id: str
+    model_info: dict[str, Any]
+    evaluation_results: list[Result]
+    schema_version: str | None = None
+    evaluation_timestamp: Any = None
+    retrieved_timestamp: Any = None
+    eval_library: Library = msgspec.field(default_factory=Library)
+    source_metadata: dict[str, Any] = {}
+
+    @property
+    def model(self) -> str:
+        """The model, as it is known to others."""
+        said = self.model_info.get("id") or self.model_info.get("name")
+        return str(said or "unknown")
+
+
+class Said(msgspec.Struct):
+    """The judgement of a line."""
+
+    score: float | None = None
+    is_correct: bool | None = None
+
+
+class Line(msgspec.Struct):
+    """A sample on a result."""
+
+    evaluation_id: str
+    evaluation_name: str
+    sample_id: str
+    model_id: str = "unknown"
+    evaluation_result_id: str | None = None
+    input: dict[str, Any] = {}
+    output: dict[str, Any] | None = None
+    messages: list[dict[str, Any]] | None = None
+    answer_attribution: list[dict[str, Any]] = []
+    evaluation: Said = msgspec.field(default_factory=Said)
+    token_usage: dict[str, Any] | None = None
+    performance: dict[str, Any] | None = None
+    error: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+def write_case(line: Line, task: TaskWriter) -> CaseWriter:
+    """A sample as a case, with what was expected."""
+    raw, choices = line.input.get("raw"), line.input.get("choices")
+    tags = (line.metadata or {}).get("tags")
+    references = line.input.get("reference")
+    golden = references if isinstance(references, list) and references else None
+    return task.case(
+        line.sample_id,
+        {"input": raw} | ({} if choices is None else {"choices": choices}),
+        golden=golden[0] if golden is not None and len(golden) == 1 else golden,
+        golden_id="reference",
+        tags=[] if tags is None else [each for each in str(tags).split(",") if each],
+    )
+
+
+def write_round(
+    line: Line, case: CaseWriter, run_index: int, verdict: Status | None
+) -> RoundWriter:
+    """The answer that a line is about."""
+    tokens, timing = line.token_usage or {}, line.performance or {}
+    kept: dict[str, Any] = dict(line.metadata or {})
+    kept.pop("round", None)
+    kept.pop("verdict", None)
+    if line.messages:
+        kept["messages"] = line.messages
+    if line.answer_attribution:
+        kept["answer_attribution"] = line.answer_attribution
+    return case.round(
+        _answer(line),
+        n=run_index,
+        input_tokens=integer(tokens.get("input_tokens")),
+        output_tokens=integer(tokens.get("output_tokens")),
+        latency_ms=number(timing.get("latency_ms")),
+        metadata=kept,
+        error=line.error,
+        status=verdict,
+    )
+
+
+def _answer(line: Line) -> str | None:
+    """The first answer; of a conversation, what the model said last."""
+    raw = (line.output or {}).get("raw")
+    if isinstance(raw, list):
+        return str(raw[0]) if raw else None
+    said = (m.get("content") for m in reversed(line.messages or []) if m.get("content"))
+    return next((str(each) for each in said), None)
+
+
+def write_totals(
+    results: Iterable[Result], task: TaskWriter, dimensions: Collection[str] = ()
+) -> None:
+    """Write the totals of the aggregates: each score and its uncertainty.
+
+    Args:
+        results: The aggregates.
+        task: The task that they are kept with.
+        dimensions: Those of the task that have rows to recompute them from.
+    """
+    for result in results:
+        details = result.score_details
+        uncertainty = _object(details.get("uncertainty"))
+        stderr = _object(uncertainty.get("standard_error")).get("value")
+        is_mean = _object(details.get("details")).get("aggregation", "mean") == "mean"
+        names = (result.metric, result.evaluation_result_id)
+        known = next((name for name in names if name in dimensions), None)
+        claims: dict[str, tuple[Rule, Any]] = {
+            "score": ("mean_over_cases", details.get("score")),
+            "standard_error": ("stderr_over_cases", stderr),
+        }
+        for name, (rule, value) in claims.items():
+            if name == "score" or value is not None:
+                task.total(
+                    f"{result.evaluation_name}/{result.metric}.{name}",
+                    _rule(rule, known, is_mean=is_mean),
+                    value,
+                    n=integer(uncertainty.get("num_samples")),
+                    dimension=known,
+                    scope="task" if dimensions else "run",
+                )
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _rule(rule: Rule, known: str | None, *, is_mean: bool) -> Rule:
+    if known is None:
+        return "not_in_rows"
+    return rule if is_mean else "own_formula"
+
+
+def parsed(value: Any) -> Any:
+    """A number that was written as text, as a number."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+_Key = tuple[str, str, int]
+"""Evaluation, sample, round."""
+
+
+@dataclass
+class _OpenEvaluation:
+    """An evaluation whose samples are being read."""
+
+    name: str
+    task: TaskWriter
+    rounds: dict[tuple[str, int], RoundWriter] = field(default_factory=dict)
+    metrics: dict[str, Metric] = field(default_factory=dict)
+    """Dimension → what its numbers mean."""
+
+
+class SampledRun:
+    """One aggregate with its samples.
+
+    Args:
+        aggregate: The leading file, where there is one.
+        source: The file that leads.
+    """
+
+    def __init__(self, aggregate: Aggregate | None, source: Source) -> None:
+        self.aggregate = aggregate or Aggregate("", {}, [])
+        self._source = source
+        self.open: dict[str, _OpenEvaluation] = {}
+        self._verdicts: dict[_Key, Status | None] = {}
+        results = self.aggregate.evaluation_results
+        self._by_id = {r.evaluation_result_id: r for r in results}
+        self._by_name: dict[str, list[Result]] = defaultdict(list)
+        for result in results:
+            self._by_name[result.evaluation_name].append(result)
+
+    def samples(self, paths: Iterable[Path]) -> Iterator[Record | Problem]:
+        """Every line, read twice: the verdict of a round is over all of its lines."""
+        paths = list(paths)
+        for line in self._lines(paths):
+            if not isinstance(line, Problem):
+                self._see(*line)
+        for line in self._lines(paths):
+            if isinstance(line, Problem):
+                yield line
+            else:
+                yield from self._write(*line)
+        for place, opened in enumerate(self.open.values()):
+            self._close(opened)
+            if place == 0:  # evaluations without samples have no task to go to
+                for name, results in self._by_name.items():
+                    if name not in self.open:
+                        write_totals(results, opened.task)
+            yield from opened.task.written()
+
+    def _lines(
+        self, paths: Iterable[Path]
+    ) -> Iterator[tuple[Line, str, int] | Problem]:
+        """Each line with its dimension and its round's number."""
+        seen: dict[tuple[str, str, str], int] = defaultdict(int)
+        ids = OwnIds("sample, metric and round")
+        for path in paths:
+            for line in FILES.lines(self._source, Line, path):
+                if isinstance(line, Problem):
+                    yield line
+                    continue
+                if not self.aggregate.evaluation_id:
+                    self.aggregate.evaluation_id = line.evaluation_id
+                    self.aggregate.model_info = {"id": line.model_id}
+                dimension = self._dimension(line)
+                key = (line.evaluation_name, line.sample_id, dimension)
+                numbered = integer(parsed((line.metadata or {}).get("round")))
+                if numbered and ids.again(line.sample_id, *key, numbered):
+                    continue
+                seen[key] += 1
+                yield line, dimension, numbered or seen[key]
+        yield from ids.problems()
+
+    def _result(self, line: Line) -> Result | None:
+        if line.evaluation_result_id in self._by_id and line.evaluation_result_id:
+            return self._by_id[line.evaluation_result_id]
+        named = self._by_name[line.evaluation_name]
+        return named[0] if len(named) == 1 else None
+
+    def _dimension(self, line: Line) -> str:
+        result = self._result(line)
+        if result is None:
+            return line.evaluation_result_id or "score"
+        same = [
+            each
+            for each in self._by_name[result.evaluation_name]
+            if each.metric == result.metric
+        ]
+        return result.metric if len(same) == 1 else str(line.evaluation_result_id)
+
+    def _see(self, line: Line, _dimension: str, run_index: int) -> None:
+        key = (line.evaluation_name, line.sample_id, run_index)
+        verdict = (line.metadata or {}).get("verdict")
+        if verdict in get_args(Status):
+            self._verdicts[key] = verdict
+        elif line.error is not None:
+            self._verdicts[key] = "error"
+        elif line.evaluation.is_correct is not None:
+            before = self._verdicts.get(key)
+            if before in (None, "pass"):
+                self._verdicts[key] = "pass" if line.evaluation.is_correct else "fail"
+
+    def _write(
+        self, line: Line, dimension: str, run_index: int
+    ) -> Iterable[Record | Problem]:
+        opened = self._opened(line.evaluation_name)
+        task, result = opened.task, self._result(line)
+        metric = Metric() if result is None else result.metric_config
+        opened.metrics.setdefault(dimension, metric)
+        value = number(line.evaluation.score)
+        task.same_run.add(line.sample_id, run_index, dimension, value)
+        key = (line.sample_id, run_index)
+        if key not in opened.rounds:
+            verdict = self._verdicts.get((line.evaluation_name, *key))
+            case = task.known(line.sample_id) or write_case(line, task)
+            opened.rounds[key] = write_round(line, case, run_index, verdict)
+        answer = opened.rounds[key]
+        answer.score(dimension, value, on_scale(value) if metric.is_graded else None)
+        if result is not None and "verdict" not in (line.metadata or {}):
+            correct = line.evaluation.is_correct
+            place = list(opened.metrics).index(dimension)
+            answer.check(dimension, "is_correct", correct, place=place, score=value)
+        return task.written()
+
+    def _opened(self, name: str) -> _OpenEvaluation:
+        if name not in self.open:
+            task_id = f"{self.aggregate.evaluation_id}/{name}"
+            task = TaskWriter("every_eval_ever", task_id, self._source)
+            self.open[name] = _OpenEvaluation(name, task)
+        return self.open[name]
+
+    def _describe(self, title: str, task: TaskWriter) -> None:
+        aggregate = self.aggregate
+        result = next(iter(self._by_name[title]), None)
+        config = result.generation_config if result else {}
+        details, arguments = (
+            each if isinstance(each := config.get(name), dict) else {}
+            for name in ("additional_details", "generation_args")
+        )
+        library = aggregate.eval_library
+        task.describe(
+            title,
+            prompt_version=str(details.get("prompt_version", "unknown")),
+            model=aggregate.model,
+            created_at=self._when(),
+            run_id=aggregate.evaluation_id,
+            tool_version=None if library.version == "unknown" else library.version,
+            extras=prompts.about(
+                arguments.get("prompt_template"),
+                source=aggregate.source_metadata,
+                eval_library=library.name,
+            ),
+        )
+
+    def _when(self) -> Any:
+        about = self.aggregate
+        stamps = (about.evaluation_timestamp, about.retrieved_timestamp)
+        return next(filter(None, (time(parsed(each)) for each in stamps)), None)
+
+    def _close(self, opened: _OpenEvaluation) -> None:
+        task, metrics = opened.task, opened.metrics
+        self._describe(opened.name, task)
+        graded = [name for name, metric in metrics.items() if metric.is_graded]
+        directions: dict[str, Direction] = {
+            name: "lower_better" if metric.lower_is_better else "higher_better"
+            for name, metric in metrics.items()
+        }
+        weights = {name: _weight(metrics[name], len(graded)) for name in graded}
+        task.grade(graded, directions, weights)
+        write_totals(self._by_name[opened.name], task, metrics)
+
+    def totals_alone(self) -> Iterable[Record | Problem]:
+        """One task that has totals and no cases."""
+        aggregate = self.aggregate
+        task = TaskWriter("every_eval_ever", aggregate.evaluation_id, self._source)
+        self._describe(some_of(self._by_name) or "unknown", task)
+        write_totals(aggregate.evaluation_results, task)
+        task.warn(
+            "totals_only",
+            f"{self._source.path.name} holds {len(aggregate.evaluation_results)} totals"
+            " and no samples, so nothing can be compared by case. Give its"
+            f" {self._source.path.stem}{SAMPLES} too",
+        )
+        return task.written()
+
+
+def _weight(metric: Metric, of: int) -> float:
+    """Its share of an overall score: as promptlab wrote it, or equal shares."""
+    weight = number(parsed(metric.additional_details.get("weight")))
+    return 1 / of if weight is None or not 0 <= weight <= 1 else weight
+
+
+FORMS = ("aggregate", "samples")
+
+
+def recognise(head: Head) -> str | None:
+    """Results of a model; lines of samples that name an evaluation."""
+    if head.has(b'"evaluation_results"'):
+        keys = {"evaluation_results", "evaluation_id", "model_info"}
+        return "aggregate" if keys <= head.keys else None
+    keys = {"evaluation_id", "evaluation_name", "sample_id", "evaluation"}
+    return "samples" if keys <= head.keys else None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """``X.json`` leads ``X_samples.jsonl``; others stand alone."""
+    samples = {part.path: part for part in parts if part.form == "samples"}
+    for part in parts:
+        if part.form == "aggregate":
+            own = samples.pop(part.path.with_name(part.path.stem + SAMPLES), None)
+            yield part, () if own is None else (own,)
+    for part in samples.values():
+        yield part, ()
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Each evaluation that has samples; else one task of totals."""
+    if source.form == "samples":
+        run = SampledRun(None, source)
+        yield from run.samples([source.path])
+        run_id = run.aggregate.evaluation_id
+        yield Problem(
+            "results_missing",
+            f"{source.path.name} has no aggregate beside it, which says what its"
+            f" numbers mean: give {source.path.name.removesuffix(SAMPLES)}.json too",
+            severity="warning",
+            record_id=run_id,
+        )
+        return
+    run = SampledRun(FILES.document(source, Aggregate), source)
+    if source.companions:
+        yield from run.samples(source.companions)
+    if not run.open:
+        yield from run.totals_alone()

@@ -1,0 +1,439 @@
+"""HELM: the folder of a run, ``run_spec.json`` with the four files next to it.
+
+Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` holds what was
+asked and answered, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
+
+A folder is a task. A case is an instance, perturbed or not, by the ids that HELM gives;
+a train trial is a round. Means are per split and perturbation, and never added up: each
+is a total. HELM has no pass rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import (
+    Refused,
+    decode,
+    first_line,
+    integer,
+    number,
+    on_scale,
+    time,
+)
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import content_id
+from promptlab.ingest.foreign.records import Record, Rule
+from promptlab.ingest.foreign.runs import Part, Run, led_by
+from promptlab.ingest.foreign.tool_files import ToolFiles, file_bytes
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from promptlab.ingest.reading.source import Source
+
+
+class RunSpec(msgspec.Struct):
+    """``run_spec.json``."""
+
+    name: str
+    adapter_spec: dict[str, Any] = {}
+    scenario_spec: dict[str, Any] = {}
+    groups: list[str] = []
+
+
+class Perturbation(msgspec.Struct):
+    """A change of an instance; in a stat, the changes that it covers."""
+
+    name: str = ""
+    computed_on: str | None = None
+
+
+class Reference(msgspec.Struct):
+    """An answer that an instance knows."""
+
+    output: dict[str, Any] = {}
+    tags: list[str] = []
+
+
+class Instance(msgspec.Struct):
+    """The question."""
+
+    id: str
+    input: dict[str, Any] = {}
+    references: list[Reference] = []
+    split: str | None = None
+    perturbation: Perturbation | None = None
+
+
+class RequestState(msgspec.Struct):
+    """One request of an instance, and what came back."""
+
+    instance: Instance
+    train_trial_index: int = 0
+    request_mode: str | None = None
+    output_mapping: dict[str, str] | None = None
+    request: dict[str, Any] = {}
+    result: dict[str, Any] | None = None
+
+
+class ScenarioState(msgspec.Struct):
+    """``scenario_state.json``; each state is decoded when its turn comes."""
+
+    request_states: list[msgspec.Raw]
+
+
+class StatName(msgspec.Struct):
+    """The subject of a number."""
+
+    name: str
+    split: str | None = None
+    sub_split: str | None = None
+    perturbation: Perturbation | None = None
+
+
+class Stat(msgspec.Struct):
+    """A number; of several values their count, sum and mean."""
+
+    name: StatName
+    count: int = 0
+    mean: float | None = None
+
+
+class InstanceStats(msgspec.Struct):
+    """One of ``per_instance_stats.json``."""
+
+    instance_id: str
+    stats: list[Stat]
+    train_trial_index: int = 0
+    perturbation: Perturbation | None = None
+
+
+_FILES = ToolFiles("HELM", "a run of 0.5")
+_GRADED = frozenset(
+    {
+        *("exact_match", "quasi_exact_match", "prefix_exact_match"),
+        *("quasi_prefix_exact_match", "final_number_exact_match", "f1_score"),
+        *("rouge_1", "rouge_2", "rouge_l", "bleu_1", "bleu_4", "math_equiv"),
+        *("math_equiv_chain_of_thought", "chain_of_thought_correctness"),
+        *("ifeval_strict_accuracy", "classification_micro_f1", "code_eval_acc"),
+    }
+)
+"""Metrics of an instance that are from 0 to 1, 1 best, by their definition."""
+_ABOUT_THE_REQUEST = frozenset(
+    {
+        *("num_references", "num_train_trials", "num_prompt_tokens"),
+        *("num_completion_tokens", "num_output_tokens", "training_co2_cost"),
+        *("training_energy_cost", "batch_size", "num_train_instances"),
+        *("prompt_truncated", "num_perplexity_tokens", "num_bytes", "max_prob"),
+        *("finish_reason_length", "finish_reason_stop", "finish_reason_endoftext"),
+        *("finish_reason_unknown", "num_instances"),
+    }
+)
+"""Stats that say nothing of the answer: kept with the round."""
+_DERIVED = frozenset({"perplexity", "bits_per_byte", "logprob_per_byte"})
+"""Made of the sums of others."""
+_LOWER = frozenset({"inference_runtime", "denoised_runtime", "bits_per_byte"})
+
+
+class HelmRun:
+    """The files of one folder.
+
+    Args:
+        source: ``run_spec.json``, with the others as companions.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._spec = _FILES.document(source, RunSpec)
+        self._files = {path.stem: path for path in source.companions}
+        self._times: list[float] = []
+        self._rounds: dict[tuple[str, int], RoundWriter] = {}
+        self._figures: set[str] = set()
+        stamp = [self._spec.name, self._spec.adapter_spec, self._first_answer()]
+        task_id = content_id(stamp, self._spec.name)
+        self._task = TaskWriter("helm", task_id, source)
+
+    def _scenario(self) -> list[msgspec.Raw]:
+        """Return question and answer as they are written."""
+        path = self._files.get("scenario_state")
+        if path is None:
+            return []
+        data = file_bytes(self._source, path)
+        return _FILES.decoded(data, ScenarioState).request_states
+
+    def _first_answer(self) -> Any:
+        """Return the time of the first answer: a HELM run has no id and no time."""
+        if "scenario_state" not in self._files:
+            return None
+        states = self._scenario()
+        try:
+            state = decode(states[0], RequestState) if states else None
+        except msgspec.DecodeError:
+            return None
+        result = state.result if state else None
+        return [len(states), (result or {}).get("request_datetime")]
+
+    def records(self) -> Iterator[Record | Problem]:
+        """Everything of the run."""
+        task = self._task
+        path = self._files.get("per_instance_stats")
+        stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
+        rows = {
+            (
+                _case_id(each.instance_id, each.perturbation),
+                each.train_trial_index,
+            ): each
+            for each in stats
+        }
+        for state in _FILES.items(
+            self._scenario(), RequestState, "/request_states", self._source.redact
+        ):
+            if isinstance(state, Problem):
+                yield state
+            else:
+                self._write_state(state, rows)
+                yield from task.written()
+        for (case_id, trial), each in rows.items():
+            answer = self._rounds.get((case_id, trial))
+            if answer is None:  # no state: scores alone
+                split = next((s.name.split for s in each.stats), None)
+                case = task.case(
+                    case_id,
+                    {"instance_id": each.instance_id},
+                    tags=_tags(split, each.perturbation),
+                )
+                answer = self._round(case, trial, each, None)
+            self._write_scores(case_id, trial, answer, each)
+            yield from task.written()
+        self._describe()
+        graded = [name for name in task.dimensions if _is_graded(name)]
+        # prefix and quasi matches say the same thing again: one of them is weighed
+        task.grade(
+            graded,
+            dict.fromkeys(_LOWER, "lower_better"),
+            weights=dict.fromkeys(graded[:1], 1.0),
+        )
+        self._write_totals(is_perturbed=any(each.perturbation for each in stats))
+        missing = {"scenario_state", "per_instance_stats"} - self._files.keys()
+        if missing:
+            task.warn(
+                "totals_only" if len(missing) > 1 else "files_missing",
+                f"{self._spec.name}: {' and '.join(sorted(missing))} are not in its"
+                " folder: what was asked and answered, or its scores, is not known",
+            )
+        yield from task.written()
+
+    def _write_state(
+        self, state: RequestState, rows: dict[tuple[str, int], InstanceStats]
+    ) -> None:
+        instance, trial = state.instance, state.train_trial_index
+        case_id = _case_id(instance.id, instance.perturbation)
+        right = [
+            each.output.get("text")
+            for each in instance.references
+            if "correct" in each.tags
+        ]
+        case = self._task.case(
+            case_id,
+            {
+                "input": instance.input.get("text"),
+                "choices": [each.output.get("text") for each in instance.references],
+            },
+            golden=right[0] if len(right) == 1 else right or None,
+            golden_id="correct",
+            tags=_tags(instance.split, instance.perturbation),
+        )
+        # one request per choice, where the method asks for each apart
+        if (case_id, trial) not in self._rounds:
+            self._round(case, trial, rows.get((case_id, trial)), state)
+
+    def _round(
+        self,
+        case: CaseWriter,
+        trial: int,
+        stats: InstanceStats | None,
+        state: RequestState | None,
+    ) -> RoundWriter:
+        self._task.same_run.add(case.id, trial)
+        values = {s.name.name: s.mean for s in stats.stats} if stats else {}
+        result = (state.result if state else None) or {}
+        completions = result.get("completions") or []
+        first = completions[0] if isinstance(completions, list) and completions else {}
+        output = first.get("text") if isinstance(first, dict) else None
+        seconds = number(result.get("request_time"))
+        moment = result.get("request_datetime")
+        if isinstance(moment, int | float):
+            self._times.append(moment)
+        failed = result.get("success") is False
+        mapped = (state.output_mapping or {}) if state else {}
+        kept: dict[str, Any] = {
+            name: values[name] for name in _ABOUT_THE_REQUEST & values.keys()
+        }
+        if isinstance(output, str) and output.strip() in mapped:
+            kept["choice"] = mapped[output.strip()]
+        answer = self._rounds[case.id, trial] = case.round(
+            output,
+            n=trial + 1,
+            input_tokens=integer(values.get("num_prompt_tokens")),
+            output_tokens=integer(values.get("num_completion_tokens")),
+            latency_ms=None if seconds is None else seconds * 1000,
+            metadata=dict(sorted(kept.items())),
+            executed_at=time(moment),
+            error=str(result.get("error") or "the request failed") if failed else None,
+        )
+        return answer
+
+    def _write_scores(
+        self, case_id: str, trial: int, answer: RoundWriter, stats: InstanceStats
+    ) -> None:
+        for stat in stats.stats:
+            name = stat.name.name
+            if name in _ABOUT_THE_REQUEST:
+                self._figures.add(name)
+            elif stat.count:
+                value = number(stat.mean)
+                self._task.same_run.add(case_id, trial, name, value)
+                answer.score(name, value, on_scale(value) if _is_graded(name) else None)
+
+    def _describe(self) -> None:
+        spec = self._spec
+        named, _, arguments = spec.name.partition(":")
+        parts = [p for p in arguments.split(",") if not p.startswith("model=")]
+        self._task.describe(
+            f"{named}:{','.join(parts)}" if arguments and parts else named,
+            model=str(spec.adapter_spec.get("model") or "unknown"),
+            prompt_version=_version(spec.adapter_spec),
+            created_at=time(min(self._times, default=None)),
+            extras=prompts.about(
+                _prompt(spec.adapter_spec),
+                adapter_spec=spec.adapter_spec,
+                groups=spec.groups,
+            ),
+        )
+
+    def _write_totals(self, *, is_perturbed: bool) -> None:
+        path = self._files.get("stats")
+        for stat in _FILES.document(self._source, list[Stat], path) if path else ():
+            name = stat.name
+            if not stat.count:
+                continue
+            part = _part(name.split, name.perturbation, name.sub_split)
+            rule, about = self._rule_of(name, part, is_perturbed=is_perturbed)
+            self._task.total(
+                f"stats.{name.name}" + (f"[{part}]" if part else ""),
+                rule,
+                stat.mean,
+                dimension=name.name if name.name in self._task.dimensions else None,
+                parameters=about,
+            )
+
+    def _rule_of(
+        self, name: StatName, part: str, *, is_perturbed: bool
+    ) -> tuple[Rule, dict[str, str]]:
+        """Return the rule of a mean, and its cases."""
+        about: dict[str, str] = {}
+        rule: Rule = "own_formula" if name.name in _DERIVED else "not_in_rows"
+        if name.name in self._task.dimensions or name.name in self._figures:
+            rule = "mean_over_cases"
+            about = {"tag": part} if part else {}
+        if name.name in self._figures:
+            about["figure"] = name.name
+        changed = name.perturbation
+        if name.sub_split or (
+            changed and is_perturbed and changed.computed_on != "perturbed"
+        ):
+            return "own_formula", {}  # the worst of an instance's perturbations
+        if changed and not is_perturbed:
+            about |= {"tag": name.split or ""}  # of none, the instance is the worst
+        return rule, about
+
+
+def _tags(split: str | None, perturbation: Perturbation | None) -> list[str]:
+    part = _part(split, perturbation)
+    return [part] if part else []
+
+
+def _part(
+    split: str | None, perturbation: Perturbation | None, sub_split: str | None = None
+) -> str:
+    """The part of a run that a case is of, or a number is over: its cases' tag."""
+    perturbed = perturbation.name if perturbation else None
+    return "/".join(filter(None, (split, sub_split, perturbed)))
+
+
+def _case_id(instance_id: str, perturbation: Perturbation | None) -> str:
+    """HELM gives an instance and all its perturbations the same id."""
+    perturbed = perturbation.name if perturbation else ""
+    return f"{instance_id}/{perturbed}" if perturbed else instance_id
+
+
+def _is_graded(name: str) -> bool:
+    return name.partition("@")[0] in _GRADED
+
+
+def _prompt(adapter: dict[str, Any]) -> str:
+    """Return the parts of a request around the text of an instance."""
+
+    def said(name: str) -> str:
+        return str(adapter.get(name) or "")
+
+    is_choice = said("method") == "multiple_choice_joint"
+    choices = f"{said('reference_prefix')}{{references}}{said('reference_suffix')}"
+    parts = [
+        f"{said('global_prefix')}{said('instructions')}",
+        f"{said('input_prefix')}{{input}}{said('input_suffix')}",
+        choices if is_choice else "",
+        f"{said('output_prefix')}{said('global_suffix')}",
+    ]
+    return "".join(parts) if adapter else ""
+
+
+def _version(adapter: dict[str, Any]) -> str:
+    """Return the method, instructions and examples of the request."""
+    said = first_line(str(adapter.get("instructions") or ""), 40)
+    shots = adapter.get("max_train_instances")
+    parts = [
+        str(adapter.get("method") or ""),
+        f"{shots}-shot" if shots is not None else "",
+        said or "",
+    ]
+    return ", ".join(filter(None, parts)) or "unknown"
+
+
+FORMS = ("run_spec", "scenario_state", "per_instance_stats", "stats")
+
+
+def recognise(head: Head) -> str | None:
+    """By the keys of the first object of each of its files."""
+    if {"name", "scenario_spec", "adapter_spec", "metric_specs"} <= head.keys:
+        return "run_spec"
+    if {"adapter_spec", "request_states"} <= head.keys:
+        return "scenario_state"
+    if {"instance_id", "train_trial_index", "stats"} <= head.keys:
+        return "per_instance_stats"
+    if {"name", "count", "sum", "sum_squared"} <= head.keys:
+        return "stats"
+    return None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """``run_spec.json`` leads its folder; without it each file stands alone."""
+    return led_by("run_spec", parts)
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The run as records."""
+    if source.form != "run_spec":
+        raise Refused(
+            Problem(
+                "run_spec_missing",
+                f"{source.path.name} is part of a HELM run and has no run_spec.json"
+                " beside it, which names task and model: give the whole folder",
+            )
+        )
+    yield from HelmRun(source).records()

@@ -1,0 +1,394 @@
+"""lm-evaluation-harness: ``results_<time>.json``, ``samples_<task>_<time>.jsonl``.
+
+Tried on 0.4.13, and on totals of 0.3. A run is a folder: the time in the names ties its
+files, and the results lead. Each harness task is a task; results without any samples
+are one task, which has totals and no cases.
+
+Rows come one per document and filter. A case is a document, by ``doc_hash`` and how
+often that was seen; a round is one of its responses. What a metric says of all
+responses together is at each of them: none of them lacks a score, and the mean of
+a case is the metric.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import decode, number, on_scale, text, time
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import (
+    OwnIds,
+    SameRun,
+    content_id,
+    first_text,
+    joined_texts,
+    some_of,
+)
+from promptlab.ingest.foreign.records import Direction, Record, Rule
+from promptlab.ingest.foreign.runs import Part, Run
+from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, lines
+from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from promptlab.ingest.reading.source import Source
+
+
+FILES = ToolFiles("lm-eval", "0.4.13 and 0.3")
+
+
+class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-shot"}):
+    """The aggregate file."""
+
+    results: dict[str, dict[str, Any]]
+    group_subtasks: dict[str, list[str]] = {}
+    configs: dict[str, Any] = {}
+    versions: dict[str, Any] = {}
+    n_shot: dict[str, Any] = {}
+    n_samples: dict[str, dict[str, Any]] = {}
+    higher_is_better: dict[str, dict[str, bool | None]] = {}
+    config: dict[str, Any] = {}
+    system_instruction: str | None = None
+    date: Any = None
+    git_hash: str | None = None
+    lm_eval_version: str | None = None
+    model_name: str | None = None
+    task_hashes: dict[str, Any] = {}
+
+
+class Row(msgspec.Struct):
+    """One document under one filter; metrics are next to these by their names."""
+
+    doc_id: Any = None
+    doc: Any = None
+    target: Any = None
+    resps: Any = None
+    filtered_resps: Any = None
+    filter: str = "none"
+    metrics: list[str] = []
+    doc_hash: str | None = None
+
+
+_GRADED = frozenset(
+    {
+        "acc",
+        "acc_norm",
+        "acc_bytes",
+        "acc_mutual_info",
+        "exact_match",
+        "em",
+        "f1",
+        "contains",
+        "pass@1",
+        "prompt_level_strict_acc",
+        "prompt_level_loose_acc",
+    }
+)
+"""Metrics of a document that are on the scale 0 to 1 by their definition."""
+_STDERR = "_stderr"
+_NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
+
+
+class HarnessTask:
+    """One harness task.
+
+    Args:
+        task: The task that it becomes.
+        name: As the harness knows it.
+        results: The results of its run, where they are there.
+    """
+
+    def __init__(self, task: TaskWriter, name: str, results: Results | None) -> None:
+        self.task = task
+        self._name = name
+        self._results = results or Results(results={})
+        self._ids = OwnIds("document and filter")
+        self._cases: dict[str, str] = {}  # of each document
+        self._rounds: dict[str, list[RoundWriter]] = {}  # of each case
+
+    def rows(self, source: Source, path: Path) -> Iterator[Record | Problem]:
+        """Cases, rounds and scores of a samples file."""
+        for line, written in lines(source, path):
+            try:
+                members = decode(written, dict[str, Any])
+                self._write(msgspec.convert(members, Row), members)
+            except UNREADABLE as error:
+                where = path.name
+                yield FILES.problem(error, line=line, pointer=where, raw=written)
+            yield from self.task.written()
+        yield from self._ids.problems()
+
+    def _write(self, row: Row, members: dict[str, Any]) -> None:
+        task = self.task
+        # a position, but the same document has the same one under every filter
+        document = text(row.doc_id)
+        is_known = row.doc_id is not None
+        own_id = f"{document} ({row.filter})" if is_known else None
+        if self._ids.again(own_id, row.doc_hash):
+            return
+        case_id = self._cases.get(document) if is_known else None
+        if case_id is None:
+            texts = row.doc.values() if isinstance(row.doc, dict) else [str(row.doc)]
+            content = content_id(row.doc_hash or row.doc, first_text(texts))
+            case_id = self._cases[document] = task.distinct(content)
+            golden = None if row.target == "" else row.target
+            case = task.case(
+                case_id, {"doc": row.doc}, golden=golden, golden_id="target"
+            )
+            self._rounds[case_id] = [case.round(each) for each in _responses(row)]
+        task.same_run.add(case_id, row.filter)
+        for metric in row.metrics:
+            value = number(members.get(metric))
+            score = on_scale(value) if metric in _GRADED else None
+            payload = {"filtered": row.filtered_resps}
+            for answer in self._rounds[case_id]:
+                name = f"{metric},{row.filter}"
+                answer.score(name, value, score, payload=payload)
+
+    def close(self, run_id: str, model: str) -> None:
+        """The task, its dimensions, and what the results claim of them."""
+        results, name = self._results, self._name
+        version, shots = results.versions.get(name), results.n_shot.get(name)
+        named = [
+            None if version is None else f"version {version}",
+            None if shots is None else f"{shots}-shot",
+        ]
+        self.task.describe(
+            name,
+            prompt_version=joined_texts(named, ", "),
+            model=model,
+            created_at=time(results.date),
+            run_id=run_id,
+            tool_version=results.lm_eval_version,
+            extras=prompts.about(
+                self._prompt(results),
+                git_hash=results.git_hash,
+                task_hash=results.task_hashes.get(name),
+                config=results.config,
+            ),
+        )
+        metrics = {each: each.rpartition(",")[0] for each in self.task.dimensions}
+        self.task.grade(
+            [each for each, metric in metrics.items() if metric in _GRADED],
+            {each: self._direction(metric) for each, metric in metrics.items()},
+        )
+        samples = results.n_samples.get(name, {}).get("effective")
+        if samples is not None:
+            self.task.total(f"n-samples.{name}.effective", "count_cases", samples)
+        self._write_totals(samples if isinstance(samples, int) else None)
+
+    def _prompt(self, results: Results) -> Any:
+        """The template of a document after its description, and the system's words."""
+        config = results.configs.get(self._name)
+        config = config if isinstance(config, dict) else {}
+        asked = [config.get("description"), config.get("doc_to_text")]
+        return prompts.messages(
+            ("system", results.system_instruction),
+            ("user", "".join(each for each in asked if isinstance(each, str))),
+        )
+
+    def _write_totals(self, n: int | None) -> None:
+        """Write the totals of the task, which has *n* documents."""
+        aggregations = _aggregations(self._results.configs.get(self._name))
+        for claim in claims(self._name, self._results.results.get(self._name, {})):
+            known = claim.dimension if claim.dimension in self.task.dimensions else None
+            is_mean = aggregations.get(claim.metric, "mean") == "mean"
+            rule = claim.rule if is_mean else "own_formula"
+            self.task.total(
+                claim.name,
+                "not_in_rows" if known is None else rule,
+                claim.value,
+                n=n,
+                dimension=known,
+            )
+
+    def _direction(self, metric: str) -> Direction | None:
+        higher = self._results.higher_is_better.get(self._name, {}).get(metric)
+        if higher is None:
+            return "higher_better" if metric in _GRADED else None
+        return "higher_better" if higher else "lower_better"
+
+
+def _responses(row: Row) -> list[str | None]:
+    """One text per response; log-likelihoods, one pair per choice, are one answer."""
+    resps = row.resps
+    if not isinstance(resps, list) or not resps:
+        return [None]
+    first = resps[0]
+    is_generated = len(resps) == 1 and isinstance(first, list)
+    if is_generated and all(isinstance(each, str) for each in first):
+        return list(first) or [None]
+    return [text(row.filtered_resps)]
+
+
+class Claim(NamedTuple):
+    """A number of the results, over all documents."""
+
+    name: str
+    metric: str
+    dimension: str
+    rule: Rule
+    value: Any
+
+
+def claims(name: str, metrics: Mapping[str, Any]) -> Iterator[Claim]:
+    """Return the totals of one harness task.
+
+    Args:
+        name: Of the harness task.
+        metrics: ``metric,filter`` → value.
+    """
+    for key, value in metrics.items():
+        if key in _NO_METRICS or isinstance(value, str | dict):
+            continue
+        metric, comma, filter_name = key.partition(",")
+        rule: Rule = "mean_over_cases"
+        if metric.endswith(_STDERR):
+            rule, metric = "stderr_over_cases", metric.removesuffix(_STDERR)
+        dimension = f"{metric}{comma}{filter_name}"
+        yield Claim(f"results.{name}.{key}", metric, dimension, rule, value)
+
+
+def _aggregations(config: Any) -> dict[str, str]:
+    metrics = config.get("metric_list") if isinstance(config, dict) else None
+    return {
+        str(each.get("metric")): str(each.get("aggregation", "mean"))
+        for each in (metrics if isinstance(metrics, list) else ())
+        if isinstance(each, dict)
+    }
+
+
+FORMS = ("results", "samples")
+
+_NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.jsonl")
+_TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
+
+_LAST = 10_000
+"""Place of the first total of the run: after those of any task."""
+
+
+def recognise(head: Head) -> str | None:
+    """Results with ``versions`` and ``configs`` or ``config``; rows with ``resps``."""
+    if {"doc_id", "doc", "resps"} <= head.keys and head.has(b'"filtered_resps"'):
+        return "samples"
+    if "results" not in head.keys:
+        return None
+    if not head.keys & {"configs", "config", "lm_eval_version"}:
+        return None
+    keys = {"versions", "n-samples", "group_subtasks", "lm_eval_version"}
+    return "results" if head.keys & keys else None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """The results lead the samples of their folder and time; others stand alone."""
+    samples: dict[tuple[Path, str], list[Part]] = defaultdict(list)
+    for part in parts:
+        named = _NAME.fullmatch(part.path.name)
+        if part.form == "samples" and named:
+            samples[part.path.parent, named["time"]].append(part)
+    taken: set[Path] = set()
+    for part in parts:
+        found = _TIME.search(part.path.name)
+        if part.form == "results":
+            own = samples.get((part.path.parent, found[1]), []) if found else []
+            taken |= {each.path for each in own}
+            yield part, tuple(own)
+    for part in parts:
+        if part.form == "samples" and part.path not in taken:
+            yield part, ()
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Every harness task of the run: its documents, then what the results claim."""
+    if source.form == "samples":
+        yield from _samples_alone(source)
+        return
+    results = FILES.document(source, Results)
+    model = _model(results)
+    run_id = content_id([results.results, results.date, results.config], model)
+    files = {_task_of(path): path for path in source.companions}
+    first: TaskWriter | None = None
+    for name, path in files.items():
+        task = TaskWriter("lm_eval", f"{run_id}/{name}", source)
+        first = first or task
+        harness_task = HarnessTask(task, name, results)
+        yield from harness_task.rows(source, path)
+        harness_task.close(run_id, model)
+        yield from task.written()
+    if first is None:
+        yield from _totals_alone(source, results, run_id, model)
+        return
+    # groups repeat their subtasks; tasks without samples have no rows to go by
+    rest = [
+        claim
+        for name, metrics in results.results.items()
+        if name not in files
+        for claim in claims(name, metrics)
+    ]
+    for place, each in enumerate(rest, start=_LAST):
+        first.total(each.name, "several_tasks", each.value, scope="run", place=place)
+    yield from first.written()
+
+
+def _totals_alone(
+    source: Source, results: Results, run_id: str, model: str
+) -> Iterable[Record | Problem]:
+    shots = results.config.get("num_fewshot")
+    task = TaskWriter("lm_eval", run_id, source)
+    task.describe(
+        some_of(results.results) or "lm-eval",
+        prompt_version=None if shots is None else f"{shots}-shot",
+        model=model,
+        created_at=time(results.date),
+        tool_version=results.lm_eval_version,
+        extras={"config": results.config},
+    )
+    for name, metrics in results.results.items():
+        for claim in claims(name, metrics):
+            task.total(claim.name, "not_in_rows", claim.value)
+    task.warn(
+        "totals_only",
+        f"{source.path.name} holds totals of {len(results.results)} tasks and no"
+        " samples, so nothing can be compared by case. Run lm-eval with --log_samples"
+        " and give the whole folder",
+    )
+    return task.written()
+
+
+def _samples_alone(source: Source) -> Iterator[Record | Problem]:
+    name = _task_of(source.path)
+    same = SameRun("lm_eval")
+    for _, line in lines(source):
+        same.add(line.decode("utf-8", "replace"))
+    task = TaskWriter("lm_eval", f"{name}-{same.hash()[:12]}", source)
+    harness_task = HarnessTask(task, name, None)
+    yield from harness_task.rows(source, source.path)
+    harness_task.close(task.task_id, "unknown")
+    task.warn(
+        "results_missing",
+        f"{source.path.name} has no results file beside it, which names the model:"
+        " give the whole folder",
+    )
+    yield from task.written()
+
+
+def _task_of(path: Path) -> str:
+    named = _NAME.fullmatch(path.name)
+    return named["task"] if named else path.stem.removeprefix("samples_")
+
+
+def _model(results: Results) -> str:
+    # its name is made of the arguments; without any it is a hash
+    config = results.config
+    arguments = config.get("model_args")
+    if arguments and results.model_name:
+        return results.model_name
+    named = arguments if isinstance(arguments, str) else config.get("model")
+    return str(named or results.model_name or "unknown")

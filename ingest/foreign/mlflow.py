@@ -1,0 +1,552 @@
+"""MLflow: what ``mlflow.genai.evaluate`` and ``mlflow.models.evaluate`` leave.
+
+Tried on 3.17.2. What people write of an evaluation is its table (``result_df``) as
+JSONL or CSV, its traces as JSONL, the classic ``eval_results_table.json``, and metrics
+as JSON. A task is one run; table, CSV and traces of a run are copies. Metrics belong to
+the table whose name begins like theirs, or that alone is in their folder.
+
+A case is known by its request. MLflow writes all arguments of the function that
+answers, so one that has the same value in every row of a run is a setting of the run,
+and no part of the question. There is no pass rule; scorers say numbers, truth values,
+or ``yes`` and ``no``, of which MLflow takes means as of 1 and 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from promptlab.ingest.foreign import prompts
+from promptlab.ingest.foreign.documents import (
+    decode,
+    integer,
+    milliseconds,
+    number,
+    on_scale,
+    text,
+    time,
+)
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
+from promptlab.ingest.foreign.records import Record, Rule
+from promptlab.ingest.foreign.runs import Part, Run, by_folder
+from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.tool_files import ToolFiles, lines
+from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from promptlab.ingest.reading.source import Source
+
+
+class Failure(msgspec.Struct):
+    """The error of a scorer."""
+
+    error_code: str | None = None
+    error_message: str | None = None
+
+
+class Feedback(msgspec.Struct):
+    """The result of a scorer."""
+
+    value: Any = None
+    error: Failure | None = None
+
+
+class Assessment(msgspec.Struct):
+    """A scorer's feedback on a trace, or what was expected of it."""
+
+    assessment_name: str
+    feedback: Feedback | None = None
+    expectation: dict[str, Any] | None = None
+    rationale: str | None = None
+    source: dict[str, Any] | None = None
+    valid: bool | None = True
+    last_update_time: Any = None
+    """Milliseconds since 1970, or ISO 8601."""
+
+
+class Trace(msgspec.Struct):
+    """One question and its answer, as all forms tell it."""
+
+    trace_id: str
+    state: str | None = None
+    request: Any = None
+    response: Any = None
+    request_time: Any = None
+    """Milliseconds since 1970, or ISO 8601."""
+    execution_duration: float | None = None
+    """Milliseconds."""
+    trace_metadata: dict[str, Any] = {}
+    tags: dict[str, Any] = {}
+    assessments: list[Assessment] = []
+    error: str | None = None
+    model: str | None = None
+
+    @property
+    def run(self) -> str | None:
+        """The run that asked."""
+        run = self.trace_metadata.get("mlflow.sourceRun")
+        return run if isinstance(run, str) and run.strip() else None
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Tokens of all its calls."""
+        found = _json(self.trace_metadata.get("mlflow.trace.tokenUsage"))
+        return found if isinstance(found, dict) else {}
+
+    def judged(self) -> Iterator[Assessment]:
+        """Return the results of scorers; of several with one name the last valid."""
+        said = {
+            each.assessment_name: each
+            for each in self.assessments
+            if each.feedback is not None and each.valid is not False
+        }
+        yield from said.values()
+
+    def expected(self) -> dict[str, Any]:
+        """Return the expectations of the answer, by name."""
+        return {
+            each.assessment_name: each.expectation.get("value")
+            for each in self.assessments
+            if each.expectation is not None and each.valid is not False
+        }
+
+
+class Info(msgspec.Struct):
+    """The metadata of a written trace."""
+
+    trace_id: str
+    state: str | None = None
+    request_time: Any = None
+    execution_duration_ms: float | None = None
+    trace_metadata: dict[str, Any] = {}
+    tags: dict[str, Any] = {}
+    assessments: list[Assessment] = []
+    request_preview: str | None = None
+    response_preview: str | None = None
+
+
+class Span(msgspec.Struct):
+    """One step of a trace."""
+
+    parent_span_id: str | None = None
+    attributes: dict[str, Any] = {}
+    status: Any = None
+
+    @property
+    def message(self) -> str | None:
+        """Return its error."""
+        message = self.status.get("message") if isinstance(self.status, dict) else None
+        return message if isinstance(message, str) else None
+
+
+class Spans(msgspec.Struct):
+    """The steps of a trace."""
+
+    spans: list[Span] = []
+
+
+class Written(msgspec.Struct):
+    """A trace as MLflow serialises it."""
+
+    info: Info
+    data: Spans = msgspec.field(default_factory=Spans)
+
+    def trace(self) -> Trace:
+        """The trace as a row of an MLflow table would hold it."""
+        info, spans = self.info, self.data.spans
+        root = next((each for each in spans if each.parent_span_id is None), Span())
+        about, own = info.trace_metadata, root.attributes
+        asked = own.get("mlflow.spanInputs") or about.get("mlflow.traceInputs")
+        given = own.get("mlflow.spanOutputs") or about.get("mlflow.traceOutputs")
+        models = (_json(each.attributes.get("mlflow.llm.model")) for each in spans)
+        return Trace(
+            trace_id=info.trace_id,
+            state=info.state,
+            request=_json(asked or info.request_preview),
+            response=_json(given or info.response_preview),
+            request_time=info.request_time,
+            execution_duration=info.execution_duration_ms,
+            trace_metadata=about,
+            tags=info.tags,
+            assessments=info.assessments,
+            error=root.message or None,
+            model=next((each for each in models if isinstance(each, str)), None),
+        )
+
+
+class Table(msgspec.Struct):
+    """A table of the classic evaluation."""
+
+    columns: list[str]
+    data: list[list[Any]]
+
+
+def _json(written: Any) -> Any:
+    """Return the value of JSON in a text; other text unchanged."""
+    if not isinstance(written, str):
+        return written
+    try:
+        return decode(written.encode(), Any) if written else None
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return written
+
+
+_WORDS = {"yes": 1.0, "no": 0.0}
+"""MLflow takes means of these as of numbers."""
+_ANSWER = "expected_response"
+
+
+def run_records(
+    run_id: str, traces: Sequence[Trace], metrics: Mapping[str, Any], source: Source
+) -> Iterator[Record | Problem]:
+    """The records of one run.
+
+    Args:
+        run_id: MLflow's own id of it.
+        traces: Its questions and answers.
+        metrics: What it claims of them.
+        source: Its file.
+    """
+    traces = sorted(traces, key=_began)  # duplicates are numbered alike in all forms
+    settings = _settings(traces)
+    task = TaskWriter("mlflow", run_id, source)
+    for trace in traces:
+        task.same_run.add(trace.trace_id)
+        asked = _asked(trace, settings)
+        expected = trace.expected()
+        case = task.case(
+            task.distinct(content_id(asked, _words(asked))),
+            {"request": asked},
+            golden=expected.get(_ANSWER, expected) if expected else None,
+            golden_id="expectations",
+        )
+        answer = _round(trace, case)
+        for assessment in trace.judged():
+            _write_score(assessment, answer)
+        yield from task.written()
+    task.describe(
+        written_at=max(
+            filter(
+                None,
+                (
+                    _moment(each.last_update_time)
+                    for trace in traces
+                    for each in trace.assessments
+                ),
+            ),
+            default=None,
+        ),
+        prompt_version=setting(settings, "prompt version", "prompt"),
+        model=next((trace.model for trace in traces if trace.model), None)
+        or setting(settings, "model", "llm", "model name"),
+        env=env_of(settings),
+        extras=prompts.about(prompts.in_settings(settings)),
+    )
+    task.grade()
+    write_totals(metrics, task)
+    yield from task.written()
+
+
+_RULES: dict[str, Rule] = {
+    "mean": "mean_over_rounds",
+    "min": "min_over_rounds",
+    "max": "max_over_rounds",
+    "p90": "p90_over_rounds",
+    "variance": "population_variance_over_rounds",
+}
+"""Aggregation → rule."""
+
+
+def write_totals(metrics: Mapping[str, Any], task: TaskWriter) -> None:
+    """Write the totals of a run; means skip rows without a result.
+
+    Args:
+        metrics: ``<scorer>/<aggregation>`` → value.
+        task: The task; its dimensions have rows to recompute a mean from.
+    """
+    for name, value in metrics.items():
+        of, _, aggregation = name.rpartition("/")
+        names = (of, f"{of}/score")
+        known = next((each for each in names if each in task.dimensions), None)
+        rule = _RULES.get(aggregation, "own_formula")
+        rule = rule if known is not None else "not_in_rows"
+        task.total(name, rule, value, dimension=known)
+
+
+def _settings(traces: Sequence[Trace]) -> dict[str, Any]:
+    """Arguments that have one value in every row, next to others that have several."""
+    first = traces[0].request
+    if len(traces) == 1 or not isinstance(first, dict):
+        return {}
+    same = {
+        name: value
+        for name, value in first.items()
+        if all(
+            isinstance(trace.request, dict)
+            and name in trace.request
+            and trace.request[name] == value
+            for trace in traces
+        )
+    }
+    return same if len(same) < len(first) else {}
+
+
+def _asked(trace: Trace, settings: Mapping[str, Any]) -> Any:
+    if not isinstance(trace.request, dict):
+        return trace.request
+    return {
+        name: value for name, value in trace.request.items() if name not in settings
+    }
+
+
+def _words(asked: Any) -> str | None:
+    """Return a part of a request that people recognise."""
+    if isinstance(asked, dict):
+        messages = asked.get("messages")
+        if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
+            asked = {"content": messages[-1].get("content")}
+        return first_text(asked.values())
+    return asked if isinstance(asked, str) else None
+
+
+def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
+    broke = trace.state == "ERROR"
+    usage = trace.usage
+    return case.round(
+        trace.response,
+        input_tokens=integer(usage.get("input_tokens")),
+        output_tokens=integer(usage.get("output_tokens")),
+        latency_ms=number(trace.execution_duration),
+        metadata={"trace_id": trace.trace_id},
+        executed_at=_time(trace),
+        error=(trace.error or "the trace has the state ERROR") if broke else None,
+    )
+
+
+def _time(trace: Trace) -> datetime | None:
+    return _moment(trace.request_time)
+
+
+def _moment(written: Any) -> datetime | None:
+    milliseconds = number(written)
+    return time(written if milliseconds is None else milliseconds / 1000)
+
+
+def _began(trace: Trace) -> datetime:
+    return _time(trace) or datetime.max.replace(tzinfo=UTC)
+
+
+def _write_score(assessment: Assessment, answer: RoundWriter) -> None:
+    feedback = assessment.feedback
+    given = feedback.value if feedback else None
+    value = _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
+    about: dict[str, Any] = {}
+    if given is not None and not isinstance(given, int | float):
+        about["given"] = given
+    if feedback and feedback.error:
+        about["error"] = feedback.error.error_message or feedback.error.error_code
+    answer.score(
+        assessment.assessment_name,
+        value,
+        on_scale(value),
+        summary=assessment.rationale,
+        payload=about,
+    )
+
+
+_OUTPUTS = "outputs"
+_MEASURES = frozenset({"latency", "token_count"})
+"""Columns that MLflow's own metrics add under a plain name."""
+_TARGETS = frozenset(
+    {
+        "answer",
+        "expected",
+        "expected_output",
+        "ground_truth",
+        "label",
+        "labels",
+        "reference",
+        "target",
+        "targets",
+        "truth",
+    }
+)
+"""Usual names of the column of expected answers, which the table does not name."""
+
+
+def classic_records(
+    table: Table, metrics: Mapping[str, Any], source: Source
+) -> Iterator[Record | Problem]:
+    """The records of the run.
+
+    Args:
+        table: Its rows.
+        metrics: What it claims of them.
+        source: Its file.
+    """
+    same_run = SameRun("mlflow")
+    for cells in table.data:
+        same_run.add(text(cells))
+    name = source.path.name.split(".", 1)[0]
+    # the table has no id: a run is known by what it says
+    task_id = content_id(same_run.hash(), name)
+    task = TaskWriter("mlflow", task_id, source, same_run)
+    for cells in table.data:
+        _write(dict(zip(table.columns, cells, strict=False)), task)
+        yield from task.written()
+    task.describe()
+    task.grade(directions={"latency": "lower_better"})
+    write_totals(metrics, task)
+    yield from task.written()
+
+
+def _write(row: dict[str, Any], task: TaskWriter) -> None:
+    measured = {key: row.pop(key) for key in list(row) if _is_measured(key)}
+    output = row.pop(_OUTPUTS, None)
+    expected = [row.pop(key) for key in list(row) if key.lower() in _TARGETS]
+    case = task.case(
+        task.distinct(content_id(row, first_text(row.values()))),
+        row,
+        golden=expected[0] if expected else None,
+        golden_id="target",
+    )
+    seconds = number(measured.get("latency"))
+    answer = case.round(output, latency_ms=milliseconds(seconds))
+    for key, given in measured.items():
+        if key.endswith("/justification"):
+            continue
+        value = number(given)
+        why = measured.get(f"{key.removesuffix('/score')}/justification")
+        summary = why if isinstance(why, str) else None
+        odd = {"given": given} if value is None and given is not None else None
+        answer.score(key, value, on_scale(value), summary=summary, payload=odd)
+
+
+def totals_alone(
+    metrics: Mapping[str, Any], source: Source
+) -> Iterable[Record | Problem]:
+    """A run of which only the metrics are there."""
+    name = source.path.name.split(".", 1)[0]
+    task = TaskWriter("mlflow", content_id(metrics, name), source)
+    task.describe()
+    write_totals(metrics, task)
+    task.warn(
+        "totals_only",
+        f"{source.path.name} holds metrics and no rows, so nothing can be compared by"
+        " case. Write the table of the evaluation beside it, with the same beginning of"
+        " its name",
+    )
+    return task.written()
+
+
+def _is_measured(column: str) -> bool:
+    return column in _MEASURES or column.endswith(("/score", "/justification"))
+
+
+FORMS = ("traces", "rows", "csv", "classic", "metrics")
+
+_FILES = ToolFiles("MLflow", "3.17.2")
+_CLASSIC = re.compile(
+    rb'\s*\{\s*"columns"\s*:\s*\[([^\[\]{}]*)\]\s*,\s*"data"\s*:\s*\['
+)
+_METRIC = re.compile(r"[^{}\[\]]+/(?:mean|variance|p90|v\d+(?:/\w+)?)")
+
+
+def recognise(head: Head) -> str | None:
+    """Traces by id with assessments; a split table with outputs; ``<name>/mean``."""
+    if {"trace_id", "assessments", "trace_metadata"} <= head.keys:
+        return "rows"
+    if {"info", "data"} <= head.keys and "trace_id" in head.keys_below("info"):
+        return "traces"
+    if {"trace_id", "trace", "assessments"} <= head.columns:
+        return "csv"
+    table = _CLASSIC.match(head.data)
+    if table and re.search(rb'"outputs"|/score"', table[1]):
+        return "classic"
+    if head.keys and all(map(_METRIC.fullmatch, head.keys)):
+        return "metrics"
+    return None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """Metrics belong to the first form of the run whose file is named like theirs."""
+    for files in by_folder(parts):
+        leads = [part for part in files if part.form != "metrics"]
+        leads.sort(key=lambda part: FORMS.index(part.form))
+        own: dict[Path, list[Part]] = defaultdict(list)
+        for part in files:
+            if part.form != "metrics":
+                continue
+            begins = part.path.stem.removesuffix("metrics")
+            named = [
+                lead for lead in leads if begins and lead.path.name.startswith(begins)
+            ]
+            lead = named[0] if named else leads[0] if len(leads) == 1 else None
+            if lead is None or own[lead.path]:
+                yield part, ()
+            else:
+                own[lead.path].append(part)
+        for lead in leads:
+            yield lead, tuple(own[lead.path])
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """Each run of the file as records."""
+    if source.form == "metrics":
+        yield from totals_alone(_FILES.document(source, dict[str, Any]), source)
+        return
+    metrics: dict[str, Any] = {}
+    for path in source.companions:
+        metrics |= _FILES.document(source, dict[str, Any], path)
+    if source.form == "classic":
+        table = _FILES.document(source, Table)
+        yield from classic_records(table, metrics, source)
+        return
+    runs: dict[str, list[Trace]] = defaultdict(list)
+    ids = OwnIds("trace id")
+    for trace in _traces(source):
+        if isinstance(trace, Problem):
+            yield trace
+        elif not ids.again(trace.trace_id):
+            runs[trace.run or f"mlflow-{source.name}"].append(trace)
+    for run_id, traces in runs.items():
+        claimed = metrics if len(runs) == 1 else {}
+        yield from run_records(run_id, traces, claimed, source)
+    yield from ids.problems()
+
+
+def _traces(source: Source) -> Iterator[Trace | Problem]:
+    """Each trace; one of another shape is rejected alone."""
+    for place, written in _written(source):
+        if isinstance(written, Problem):
+            yield written
+        elif source.form == "rows":
+            yield _FILES.record(written, Trace, line=place)
+        else:
+            trace = _FILES.record(written, Written, line=place)
+            yield trace if isinstance(trace, Problem) else trace.trace()
+
+
+def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
+    """Each trace as JSON, and the number of its line or row."""
+    if source.form == "csv":
+        for number, row in enumerate(_FILES.csv(source), start=1):
+            if isinstance(row, Problem):
+                yield number, row
+            else:
+                yield number, (row.get("trace") or "null").encode()
+        return
+    for number, line in lines(source):
+        if line.lstrip()[:1] == b"[":  # a list, all in one line
+            rows = _FILES.decoded(line, list[Any])
+            yield from ((number, text(row).encode()) for row in rows)
+        else:
+            yield number, line

@@ -1,0 +1,592 @@
+"""Labels: what people say of answers, from files of labelling tools and sheets.
+
+Label Studio (JSON, JSON-MIN, CSV), Argilla, Langfuse, LangSmith, Opik, the sheets of
+``promptlab labels out``, and tables with a row per label or a column per person. A
+judge's rows in these files are not labels.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from promptlab.contracts.labels import LabelOptions
+from promptlab.ingest.raw.rows import Reading, columns_of
+from promptlab.ingest.reading.problems import Problem
+from promptlab.ingest.reading.source import Source
+
+COLUMNS = (
+    "line", "task_id", "case_id", "round_id", "output_hash", "dimension_id", "labeler",
+    "label", "grade", "scale", "policy", "split", "draw", "weight", "comment",
+    "labeled_at",
+)  # fmt: skip
+
+WORDS = {
+    **dict.fromkeys(
+        (
+            *("pass", "passed", "yes", "y", "true", "good", "correct", "right", "ok"),
+            *("accept", "accepted", "1", "1.0"),
+            *("通过", "正确", "是", "对", "合格", "好"),
+        ),
+        "pass",
+    ),
+    **dict.fromkeys(
+        (
+            *("fail", "failed", "no", "n", "false", "bad", "incorrect", "wrong"),
+            *("reject", "rejected", "0", "0.0"),
+            *("不通过", "未通过", "错误", "否", "错", "不合格", "差"),
+        ),
+        "fail",
+    ),
+}
+"""Word, in lower case → label."""
+
+_EMPTY = {"", "nan", "null", "none", "n/a", "-", "skip", "skipped"}
+_SCALES = (1.0, 5.0, 10.0, 100.0)
+
+_TASK = ("task_id", "promptlab_task", "task")
+_CASE = ("case_id", "sample_id", "example_id", "question_id", "case")
+_ROUND = ("round_id", "trace_id", "traceId", "run_id", "round")
+_OUTPUT = ("output", "answer", "response", "raw_output", "hypothesis", "prediction")
+_HASH = ("output_hash", "hash")
+_ROW = ("row", "promptlab_row")
+_DIMENSION = ("dimension_id", "dimension", "question", "criterion", "metric")
+_LABELER = (
+    "labeler", "annotator", "labeller", "rater", "reviewer", "author", "user", "by",
+)  # fmt: skip
+_LABEL = ("label", "verdict", "human_label", "human", "choice", "grade", "rating")
+_COMMENT = ("comment", "comments", "note", "notes", "reason", "explanation")
+_TIME = ("labeled_at", "created_at", "updated_at", "modified_at", "time", "timestamp")
+_SPLIT = ("split",)
+_WEIGHT = ("weight",)
+_DRAW = ("draw",)
+_POLICY = ("policy",)
+_NO_PERSON = frozenset(
+    {
+        name.lower()
+        for names in (
+            _TASK, _CASE, _ROUND, _OUTPUT, _HASH, _ROW, _DIMENSION, _LABELER, _LABEL,
+            _COMMENT, _TIME, _SPLIT, _WEIGHT, _DRAW, _POLICY,
+        )
+        for name in names
+    }
+    | {
+        "id", "input", "inputs", "prompt", "rubric", "expected", "reference", "title",
+        "model", "annotation_id", "lead_time", "tags", "context", "slice",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """A label as the file has it."""
+
+    line: int
+    word: Any
+    about: Mapping[str, Any]
+    """Columns or fields that name the answer: ids, output, row of a sheet."""
+    labeler: str | None = None
+    dimension: str | None = None
+    comment: str | None = None
+    at: Any = None
+
+
+def row_id(about: Mapping[str, Any]) -> str:
+    """Return the id of a row of a sheet: the answer, and how it was drawn."""
+    packed = json.dumps(about, ensure_ascii=False, separators=(",", ":"))
+    return base64.urlsafe_b64encode(packed.encode()).decode().rstrip("=")
+
+
+def read_labels(source: Source, options: LabelOptions) -> Reading:
+    """Read one file of labels.
+
+    Args:
+        source: The whole file: CSV, TSV, JSON or JSONL, UTF-8.
+        options: What the call says of it.
+
+    Returns:
+        Rows of ``raw.labels``. A label with an unknown word is rejected with its row;
+        empty cells are skipped.
+    """
+    try:
+        found = list(_labels(source.data.removeprefix(b"\xef\xbb\xbf")))
+    except _Unreadable as error:
+        problem = Problem("labels_unreadable", str(error))
+        return Reading(rows={}, problems=[problem], rejected=True)
+    problems: list[Problem] = []
+    graded = _graded_columns(found, options)
+    rows: list[tuple[Any, ...]] = []
+    for label in found:
+        row = label if isinstance(label, Problem) else _row(label, options, graded)
+        if isinstance(row, Problem):
+            problems.append(row)
+        elif row is not None:
+            rows.append(row)
+    rejected = sum(problem.severity == "reject" for problem in problems)
+    return Reading(
+        rows={"labels": columns_of(COLUMNS, rows)} if rows else {},
+        problems=problems,
+        records_loaded=len(rows),
+        records_rejected=rejected,
+        rejected=not rows and rejected > 0,
+        keys=[("labels", source.uri)] if rows else [],
+    )
+
+
+class _Unreadable(Exception):
+    """A file that holds no labels."""
+
+
+def _labels(data: bytes) -> Iterator[_Label | Problem]:
+    is_json = data.lstrip()[:1] in (b"[", b"{")
+    yield from _of_records(_json_records(data) if is_json else _table_records(data))
+
+
+def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
+    try:
+        whole = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        whole = None
+    if isinstance(whole, dict):
+        lists = [each for each in whole.values() if isinstance(each, list)]
+        whole = lists[0] if len(lists) == 1 else [whole]
+    if isinstance(whole, list):
+        return [
+            (number, each)
+            for number, each in enumerate(whole, 1)
+            if isinstance(each, dict)
+        ]
+    records = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            record = msgspec.json.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise _Unreadable(f"line {number} is not JSON: {error}") from None
+        if isinstance(record, dict):
+            records.append((number, record))
+    return records
+
+
+def _table_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _Unreadable(
+            "is not UTF-8; save the sheet as CSV UTF-8, or as JSON"
+        ) from None
+    first = text.split("\n", 1)[0]
+    separator = max(",;\t", key=first.count)
+    rows = csv.reader(io.StringIO(text), delimiter=separator)
+    header = [name.strip() for name in next(rows, [])]
+    if len(header) < 2:
+        raise _Unreadable(
+            "is not a table of labels; expected columns such as case_id, labeler, label"
+        )
+    return [
+        (number, dict(zip(header, row, strict=False)))
+        for number, row in enumerate(rows, 2)
+        if any(cell.strip() for cell in row)
+    ]
+
+
+def _of_records(
+    records: list[tuple[int, dict[str, Any]]],
+) -> Iterator[_Label | Problem]:
+    if not records:
+        raise _Unreadable("holds no labels")
+    keys = {key for _, record in records for key in record if key is not None}
+    for reader, fits in _READERS:
+        if fits(keys):
+            for number, record in records:
+                try:
+                    yield from list(reader(number, record))
+                except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+                    yield Problem(
+                        "unreadable_label",
+                        "has not the shape of this tool's exports",
+                        line=number,
+                    )
+            return
+    yield from _sheet(records, keys)
+
+
+def _label_studio(number: int, task: dict[str, Any]) -> Iterator[_Label]:
+    about: dict[str, Any] = {**(task.get("data") or {}), **(task.get("meta") or {})}
+    for annotation in task.get("annotations") or []:
+        if annotation.get("was_cancelled"):
+            continue
+        by = annotation.get("completed_by")
+        if isinstance(by, dict):
+            by = by.get("email") or by.get("username") or by.get("id")
+        results = annotation.get("result") or []
+        comment = " ".join(
+            text
+            for result in results
+            for text in (result.get("value") or {}).get("text") or []
+        )
+        names = {result.get("from_name") for result in results if _choices(result)}
+        for result in results:
+            words = _choices(result)
+            if not words:
+                continue
+            yield _Label(
+                number,
+                words[0] if len(words) == 1 else words,
+                about,
+                labeler=None if by is None else str(by),
+                dimension=result.get("from_name") if len(names) > 1 else None,
+                comment=comment or None,
+                at=annotation.get("updated_at") or annotation.get("created_at"),
+            )
+
+
+def _choices(result: Mapping[str, Any]) -> list[Any]:
+    value = result.get("value") or {}
+    if "rating" in value:
+        return [value["rating"]]
+    return list(value.get("choices") or [])
+
+
+def _argilla(number: int, record: dict[str, Any]) -> Iterator[_Label]:
+    about = {**(record.get("fields") or {}), **(record.get("metadata") or {})}
+    about.setdefault("case_id", record.get("external_id"))
+    responses: Any = record.get("responses") or {}
+    if isinstance(responses, dict):
+        several = len(responses) > 1
+        for question, given in responses.items():
+            for response in given or []:
+                if response.get("status") in {"draft", "discarded"}:
+                    continue
+                yield _Label(
+                    number,
+                    response.get("value"),
+                    about,
+                    labeler=str(response.get("user_id")),
+                    dimension=question if several else None,
+                )
+
+
+def _argilla_flat(number: int, record: dict[str, Any]) -> Iterator[_Label]:
+    questions = [
+        key.removesuffix(".responses") for key in record if key.endswith(".responses")
+    ]
+    for question in questions:
+        values = record.get(f"{question}.responses") or []
+        users = record.get(f"{question}.responses.users") or []
+        statuses = record.get(f"{question}.responses.status") or []
+        for place, value in enumerate(values):
+            if statuses and statuses[place] != "submitted":
+                continue
+            yield _Label(
+                number,
+                value,
+                record,
+                labeler=str(users[place]) if place < len(users) else None,
+                dimension=question if len(questions) > 1 else None,
+            )
+
+
+def _langfuse(number: int, row: dict[str, Any]) -> Iterator[_Label]:
+    if str(row.get("source", "")).upper() not in {"ANNOTATION", "API"}:
+        return
+    metadata = row.get("metadata")
+    about = {**row, **(metadata if isinstance(metadata, dict) else {})}
+    word = row.get("stringValue") or row.get("string_value")
+    yield _Label(
+        number,
+        row.get("value") if word in (None, "") else word,
+        about,
+        labeler=row.get("authorUserId") or row.get("author_user_id"),
+        dimension=row.get("name"),
+        comment=row.get("comment"),
+        at=row.get("timestamp") or row.get("createdAt") or row.get("created_at"),
+    )
+
+
+def _langsmith(number: int, row: dict[str, Any]) -> Iterator[_Label]:
+    by = row.get("feedback_source") or {}
+    if not isinstance(by, dict):
+        by = {"type": by}
+    kind = by.get("type")
+    word = row.get("correction")
+    if isinstance(word, dict):
+        word = word.get("score", word.get("value"))
+    if word is None and kind in {"auto_eval", "model"}:
+        return
+    if word is None:
+        word = row["value"] if row.get("value") not in (None, "") else row.get("score")
+    yield _Label(
+        number,
+        word,
+        row,
+        labeler=by.get("user_id") or by.get("user_name")
+        if isinstance(by, dict)
+        else None,
+        dimension=row.get("key"),
+        comment=row.get("comment"),
+        at=row.get("modified_at") or row.get("created_at"),
+    )
+
+
+_OPIK = re.compile(r"^(?P<by>[^.]+)\.(?P<score>[^.]+)$")
+
+
+def _opik(number: int, row: dict[str, Any]) -> Iterator[_Label]:
+    scores = [key for key in row if _OPIK.match(key) and not _is_remark(key)]
+    several = len({key.split(".")[1] for key in scores}) > 1
+    for key in scores:
+        by, score = key.split(".")
+        comment = row.get(f"{key}.comment") or row.get(f"{key}.reason")
+        yield _Label(
+            number,
+            row[key],
+            row,
+            labeler=by,
+            dimension=score if several else None,
+            comment=comment or None,
+        )
+
+
+def _is_remark(key: str) -> bool:
+    return key.rsplit(".", 1)[-1] in {"reason", "comment"}
+
+
+def _is_opik(keys: set[str]) -> bool:
+    scores = [key for key in keys if _OPIK.match(key) and not _is_remark(key)]
+    return any(f"{key}.reason" in keys or f"{key}.comment" in keys for key in scores)
+
+
+_READERS: tuple[
+    tuple[
+        Callable[[int, dict[str, Any]], Iterator[_Label]], Callable[[set[str]], bool]
+    ],
+    ...,
+] = (
+    (_label_studio, lambda keys: {"annotations", "data"} <= keys),
+    (_argilla, lambda keys: "responses" in keys and "fields" in keys),
+    (_argilla_flat, lambda keys: any(key.endswith(".responses") for key in keys)),
+    (_langfuse, lambda keys: "source" in keys and "name" in keys and bool(
+        {"traceId", "trace_id"} & keys)),
+    (_langsmith, lambda keys: {"run_id", "key", "feedback_source"} <= keys),
+    (_opik, _is_opik),
+)  # fmt: skip
+"""Reader, and whether the keys of all records are those of its tool."""
+
+
+def _sheet(
+    records: list[tuple[int, dict[str, Any]]], keys: set[str]
+) -> Iterator[_Label]:
+    """Read a table with a row per label, or a column per person."""
+    lower = {key.lower(): key for key in keys}
+    label = next((lower[name] for name in _LABEL if name in lower), None)
+    if label is not None:
+        for number, record in records:
+            yield _Label(
+                number,
+                record.get(label),
+                record,
+                labeler=_first(record, _LABELER),
+                dimension=_first(record, _DIMENSION),
+                comment=_first(record, _COMMENT),
+                at=_first(record, _TIME),
+            )
+        return
+    others = [key for key in keys if key.lower() not in _NO_PERSON]
+    people = [key for key in others if _are_labels(records, key)]
+    if people and "annotation_id" in lower:  # Label Studio: a column per question
+        for number, record in records:
+            for question in sorted(people):
+                yield _Label(
+                    number,
+                    record.get(question),
+                    record,
+                    labeler=_first(record, _LABELER),
+                    dimension=question if len(people) > 1 else None,
+                    comment=_first(record, _COMMENT),
+                    at=_first(record, _TIME),
+                )
+        return
+    if not people:
+        raise _Unreadable(
+            "has no column of labels; expected `label` with `labeler`, or a column per"
+            " person with pass and fail or grades"
+        )
+    for number, record in records:
+        for person in sorted(people):
+            yield _Label(
+                number,
+                record.get(person),
+                record,
+                labeler=person,
+                dimension=_first(record, _DIMENSION),
+                comment=_first(record, _COMMENT),
+                at=_first(record, _TIME),
+            )
+
+
+def _are_labels(records: list[tuple[int, dict[str, Any]]], key: str) -> bool:
+    words = [str(record.get(key, "")).strip().lower() for _, record in records]
+    said = [word for word in words if word not in _EMPTY]
+    known = [word for word in said if word in WORDS or _number(word) is not None]
+    return bool(said) and len(known) * 2 > len(said)
+
+
+def _row(
+    label: _Label, options: LabelOptions, graded: Mapping[str | None, float]
+) -> tuple[Any, ...] | Problem | None:
+    word = label.word
+    said = "" if word is None else str(word).strip()
+    if isinstance(word, bool):
+        said = "pass" if word else "fail"
+    if said.lower() in _EMPTY:
+        return None
+    about = _about(label)
+    dimension = about["dimension_id"] or _text(label.dimension) or options.dimension
+    key = _text(label.dimension)
+    value = grade = scale = None
+    if key in graded:
+        grade, scale = _number(said), graded[key]
+        if grade is None or not 0 <= grade <= scale:
+            return _bad_word(label, f"expected a grade from 0 to {scale:g}")
+    else:
+        words = {**WORDS, **dict(options.words)}
+        value = words.get(said.lower())
+        if value is None:
+            return _bad_word(
+                label, "expected pass or fail; `--map WORD=pass` adds a word"
+            )
+    labeler = _text(label.labeler) or options.labeler
+    if not labeler:
+        return Problem(
+            "no_labeler",
+            "does not say who labelled; add a column `labeler` or use --by NAME",
+            line=label.line,
+        )
+    if not (about["round_id"] or about["output_hash"]):
+        return Problem(
+            "no_answer_named",
+            "names no answer; expected round_id, or case_id with output or output_hash",
+            line=label.line,
+        )
+    return (
+        label.line, about["task_id"], about["case_id"], about["round_id"],
+        about["output_hash"], dimension, labeler, value, grade, scale,
+        about["policy"] or options.policy, about["split"], about["draw"],
+        about["weight"], _text(label.comment), _moment(label.at),
+    )  # fmt: skip
+
+
+def _bad_word(label: _Label, expected: str) -> Problem:
+    shown = json.dumps(label.word, ensure_ascii=False, default=str)[:60]
+    return Problem(
+        "unknown_label", f"the label {shown} is not known; {expected}", line=label.line
+    )
+
+
+def _about(label: _Label) -> dict[str, Any]:
+    about = label.about
+    given = _first(about, _ROW)
+    packed: dict[str, Any] = {}
+    if given:
+        try:
+            packed = json.loads(
+                base64.urlsafe_b64decode(given + "=" * (-len(given) % 4))
+            )
+        except (ValueError, UnicodeDecodeError):
+            packed = {}
+    if isinstance(packed, dict) and packed:
+        weight = packed.get("weight")
+        return {
+            "task_id": _text(packed.get("task")),
+            "case_id": _text(packed.get("case")),
+            "round_id": _text(packed.get("round")),
+            "output_hash": _text(packed.get("hash")),
+            "dimension_id": _text(packed.get("dimension")),
+            "policy": _first(about, _POLICY),
+            "split": _first(about, _SPLIT),
+            "draw": _text(packed.get("draw")),
+            "weight": float(weight) if isinstance(weight, int | float) else None,
+        }
+    digest = _first(about, _HASH)
+    output = about.get(next((key for key in _OUTPUT if key in about), ""))
+    if digest is None and isinstance(output, str) and output:
+        digest = hashlib.md5(output.encode(), usedforsecurity=False).hexdigest()
+    return {
+        "task_id": _first(about, _TASK),
+        "case_id": _first(about, _CASE),
+        "round_id": _first(about, _ROUND),
+        "output_hash": digest,
+        "dimension_id": _first(about, _DIMENSION[:2]),
+        "policy": _first(about, _POLICY),
+        "split": _first(about, _SPLIT),
+        "draw": _first(about, _DRAW),
+        "weight": _number(_first(about, _WEIGHT) or ""),
+    }
+
+
+def _text(value: Any) -> str | None:
+    """Return a name or a comment; ``None`` for what is not a text or a number."""
+    if value is None or isinstance(value, dict | list | bool):
+        return None
+    return str(value).strip() or None
+
+
+def _first(record: Mapping[str, Any], names: Iterable[str]) -> str | None:
+    lower = {key.lower(): value for key, value in record.items() if key}
+    said = (_text(lower.get(name.lower())) for name in names)
+    return next((each for each in said if each), None)
+
+
+def _graded_columns(
+    labels: list[_Label | Problem], options: LabelOptions
+) -> dict[str | None, float]:
+    """Return the dimensions that have grades, with the best grade of each.
+
+    1 and 0 are pass and fail, unless the same dimension has other numbers.
+    """
+    numbers: dict[str | None, list[float]] = {}
+    for label in labels:
+        if isinstance(label, Problem) or isinstance(label.word, bool):
+            continue
+        number = _number(str(label.word).strip()) if label.word is not None else None
+        if number is not None:
+            numbers.setdefault(_text(label.dimension), []).append(number)
+    graded = {}
+    for dimension, found in numbers.items():
+        if options.scale is None and set(found) <= {0.0, 1.0}:
+            continue
+        best = max(found)
+        graded[dimension] = options.scale or next(
+            (scale for scale in _SCALES if best <= scale), best
+        )
+    return graded
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if abs(number) < 1e15 else None
+
+
+def _moment(value: Any) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        moment = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,157 @@
+"""``promptlab judges``: how well judges agree with people."""
+
+from __future__ import annotations
+
+import click
+
+from promptlab.cli.cells import Cell, interval, n_of, plain, score, words
+from promptlab.cli.options import Call, common
+from promptlab.cli.output import Column, Table, print_rows
+
+SLICES = ("tag", "length", "model", "month", "title")
+
+_AGREEMENT = """
+    select *
+    from marts.fct_judge_agreement
+    where
+        slice_kind = $by
+        and ($judge is null or judge = $judge or dimension_id = $judge)
+    order by dimension_id, judge, slice
+"""
+
+_RATES = """
+    select rates.*, tasks.variant, tasks.created_at
+    from marts.fct_corrected_pass_rates as rates
+    inner join marts.dim_tasks as tasks using (task_id)
+    where $judge is null or rates.judge = $judge or rates.dimension_id = $judge
+    order by tasks.created_at desc, rates.title, tasks.variant
+    limit 20
+"""
+
+_DIFFERENT = """
+    select
+        dimension_id, case_id, round_id, truth, verdict, label_comment, task_id
+    from marts.fct_labels
+    where truth <> verdict and (judge = $judge or dimension_id = $judge)
+    group by all
+    order by verdict desc, dimension_id, case_id, round_id
+    limit 30
+"""
+
+_REASONS = {
+    "nothing_judged": "no label of a judged answer",
+    "no_passing_label": "no passing label",
+    "no_failing_label": "no failing label",
+    "few_labels": "too few labels to say",
+    "judge_no_better_than_chance": "judge no better than chance",
+    "below_false_passes": "fewer passes than the judge's false passes",
+    "above_true_passes": "more passes than the judge's true passes",
+}
+
+
+def _reason(code: str | None) -> Cell:
+    return Cell("" if code is None else _REASONS[code], "yellow" if code else "")
+
+
+_TABLE = Table(
+    columns=(
+        Column("judge", plain, "judge"),
+        Column("dimension", plain, "dimension_id"),
+        Column("labels", plain, "n_judged"),
+        Column("fails", plain, "n_fail"),
+        Column("fails caught", score, "tnr"),
+        Column("95% interval", interval, "tnr_low", "tnr_high"),
+        Column("passes kept", score, "tpr"),
+        Column("note", _reason, "reason"),
+    ),
+    wide=(
+        Column("its interval", interval, "tpr_low", "tpr_high"),
+        Column("leniency", score, "leniency"),
+        Column("agreement", score, "agreement"),
+        Column("its interval", interval, "agreement_low", "agreement_high"),
+        Column("kappa", plain, "cohens_kappa"),
+        Column("AC1", plain, "gwet_ac1"),
+        Column("people agree", score, "people_agreement"),
+        Column("alpha of people", plain, "people_alpha"),
+        Column("disputed", plain, "n_disputed"),
+        Column("not judged", plain, "n_unjudged"),
+        Column("mean difference of grades", plain, "mean_difference"),
+        Column("correlation of grades", plain, "pearson"),
+    ),
+)
+_SLICED = Table(
+    columns=(Column("slice", plain, "slice"), *_TABLE.columns[1:]), wide=_TABLE.wide
+)
+_RATE_TABLE = Table(
+    columns=(
+        Column("title", plain, "title"),
+        Column("variant", plain, "variant"),
+        Column("passed", n_of, "n_passed", "n_rounds"),
+        Column("corrected", score, "corrected_rate"),
+        Column("95% interval", interval, "ci_low", "ci_high"),
+        Column("method", words, "method"),
+        Column("note", _reason, "reason"),
+    ),
+    wide=(
+        Column("dimension", plain, "dimension_id"),
+        Column("created", plain, "created_at"),
+    ),
+)
+_DIFFERENT_TABLE = Table(
+    columns=(
+        Column("case", plain, "case_id"),
+        Column("round", plain, "round_id"),
+        Column("people", plain, "truth"),
+        Column("judge", plain, "verdict"),
+        Column("comment", plain, "label_comment"),
+    ),
+    wide=(Column("dimension", plain, "dimension_id"), Column("task", plain, "task_id")),
+)
+
+
+@click.command("judges", short_help="How well judges agree with people.")
+@click.argument("judge", required=False)
+@click.option("--by", type=click.Choice(SLICES), help="One row per part.")
+@click.option(
+    "--min-tnr",
+    type=click.FloatRange(0, 1),
+    help="Exit 1 unless the lower end of the share of caught failures reaches this.",
+)
+@common()
+def command(
+    call: Call, judge: str | None, by: str | None, min_tnr: float | None
+) -> int:
+    """Compare the verdicts of judges with the labels of people.
+
+    Without JUDGE, a line per judge and dimension. With a JUDGE (or a dimension), its
+    table, the answers on which it differs from people, and the pass rates of the
+    newest results, corrected for its errors.
+    """
+    from promptlab.database.rows import fetched
+    from promptlab.errors import NothingToDo
+
+    with call.warehouse().built() as con:
+        given = {"judge": judge, "by": by or "all"}
+        names, rows = fetched(con, _AGREEMENT, given)
+        if not rows:
+            n_labels = con.execute("select count(*) from marts.fct_labels").fetchone()
+            raise NothingToDo(
+                f"no labels of {judge!r}; `promptlab judges` lists the judges"
+                if judge and n_labels and n_labels[0]
+                else "no labels yet; `promptlab labels out sheet.csv` writes a sheet"
+            )
+        print_rows(names, rows, call.format, _SLICED if by else _TABLE, wide=call.wide)
+        if judge and not by and call.format == "table":
+            for sql, table, title in (
+                (_DIFFERENT, _DIFFERENT_TABLE, "Judge and people differ"),
+                (_RATES, _RATE_TABLE, "Pass rates, corrected for the judge"),
+            ):
+                parameters = {"judge": judge}
+                columns, found = fetched(con, sql, parameters)
+                if found:
+                    click.echo(f"\n{title}")
+                    print_rows(columns, found, call.format, table, wide=call.wide)
+    lowest = [row[names.index("tnr_low")] for row in rows]
+    if min_tnr is not None and any(low is None or low < min_tnr for low in lowest):
+        return 1
+    return 0

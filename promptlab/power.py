@@ -1,0 +1,225 @@
+"""How many cases, rounds and labels a comparison needs, and what a run could find.
+
+Paired pass or fail with one round per case is planned by the exact power of McNemar's
+test (Connor's formula promises more than the exact test gives); several rounds per
+case, and scores, by the variance of a paired difference: between cases, and within
+cases divided by the rounds (Miller 2024, arXiv 2411.00640).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from statistics import NormalDist
+
+_NORMAL = NormalDist()
+_ALPHA = 0.05
+_MOST_CASES = 100_000
+_STEADY = 10
+"""Exact power goes up and down with n: a number of cases counts if it holds from there
+on for so many more."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What earlier runs say about the noise of a suite.
+
+    Attributes:
+        cases: Cases of the newest run.
+        rounds: Rounds per case of the newest run.
+        within: Variance of the rounds of a case, on average.
+        tasks: Results that it was estimated from.
+    """
+
+    cases: int
+    rounds: int
+    within: float
+    tasks: int
+
+
+def drop_power(cases: int, rounds: int, drop: float, within: float) -> float:
+    """Return how often a drop of the pass rate is found, at 5 % false alarms.
+
+    Args:
+        cases: Cases on both sides.
+        rounds: Rounds per case on both sides.
+        drop: Share of cases that break, 0 to 1.
+        within: Variance of the rounds of a case, on average; 0: no case is flaky.
+    """
+    if rounds == 1:
+        noise = min(within, (1 - drop) / 2)
+        return mcnemar_power(cases, noise + drop, noise)
+    variance = drop * (1 - drop) + 2 * within / rounds
+    return paired_power(cases, drop, math.sqrt(variance))
+
+
+def cases_for_drop(
+    rounds: int, drop: float, within: float, power: float = 0.8
+) -> int | None:
+    """Return the fewest cases that find *drop* so often; ``None``: over 100,000."""
+    return _fewest(lambda cases: drop_power(cases, rounds, drop, within) >= power)
+
+
+def smallest_drop(
+    cases: int, rounds: int, within: float, power: float = 0.8
+) -> float | None:
+    """Return the smallest drop that is found so often, to 0.001; ``None``: none."""
+    low, high = 0, 1000
+    if drop_power(cases, rounds, 1.0, within) < power:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        if drop_power(cases, rounds, middle / 1000, within) >= power:
+            high = middle
+        else:
+            low = middle
+    return high / 1000
+
+
+def mcnemar_power(cases: int, broken: float, fixed: float) -> float:
+    """Return the exact power of McNemar's exact, two-sided test at 5 %.
+
+    Args:
+        cases: Pairs.
+        broken: Chance that a pair passes before and fails now.
+        fixed: Chance that it fails before and passes now.
+    """
+    changed = broken + fixed
+    if changed <= 0:
+        return 0.0
+    share = broken / changed
+    spread = 8 * math.sqrt(cases * changed * (1 - changed)) + 8
+    total = 0.0
+    for pairs in range(
+        max(0, int(cases * changed - spread)),
+        min(cases, int(cases * changed + spread)) + 1,
+    ):
+        chance = _binomial(pairs, cases, changed)
+        if chance > 1e-12:
+            total += chance * _rejected(pairs, round(share, 6))
+    return total
+
+
+@cache
+def _rejected(pairs: int, share: float) -> float:
+    """Return how often the test rejects when so many pairs changed."""
+    most = _most_fixed(pairs)
+    if most < 0:
+        return 0.0
+    return sum(
+        _binomial(few, pairs, 1 - share) + _binomial(few, pairs, share)
+        for few in range(most + 1)
+    )
+
+
+@cache
+def _most_fixed(pairs: int) -> int:
+    """Return the largest smaller count that the test rejects; -1: none."""
+    tail = 0.0
+    for few in range(pairs // 2 + 1):
+        tail += _binomial(few, pairs, 0.5)
+        if 2 * tail > _ALPHA:
+            return few - 1
+    return pairs // 2
+
+
+def _binomial(k: int, n: int, p: float) -> float:
+    if p <= 0 or p >= 1:
+        return float(k == (n if p >= 1 else 0))
+    return math.exp(
+        math.lgamma(n + 1)
+        - math.lgamma(k + 1)
+        - math.lgamma(n - k + 1)
+        + k * math.log(p)
+        + (n - k) * math.log1p(-p)
+    )
+
+
+def paired_power(cases: int, difference: float, sd: float) -> float:
+    """Return the power of a paired, two-sided t-test at 5 %.
+
+    Args:
+        cases: Pairs, at least 2.
+        difference: True mean of the differences.
+        sd: Their standard deviation.
+    """
+    if cases < 2:
+        return 0.0
+    if sd <= 0:
+        return float(difference != 0)
+    df = cases - 1
+    shift = abs(difference) / sd * math.sqrt(cases)
+    limit = t_quantile(df)
+    # noncentral t: average the normal tail over the spread of the estimated sd
+    steps = 400
+    width = 8 * math.sqrt(2 / df)
+    low, high = max(1e-9, 1 - width), 1 + width
+    total = weights = 0.0
+    for step in range(steps + 1):
+        ratio = low + (high - low) * step / steps  # of the estimated variance
+        density = math.exp(
+            (df / 2 - 1) * math.log(ratio) - df * ratio / 2 + df / 2
+        )  # chi-square with df degrees of freedom, up to a constant
+        weight = density * (1 if step in (0, steps) else 4 if step % 2 else 2)
+        tail = 1 - _NORMAL.cdf(limit * math.sqrt(ratio) - shift)
+        total += weight * tail
+        weights += weight
+    return total / weights
+
+
+@cache
+def t_quantile(df: int) -> float:
+    """Return the 97.5 % quantile of Student's t, by bisection of its integral."""
+    if df > 30:  # Cornish-Fisher
+        z = _NORMAL.inv_cdf(0.975)
+        return (
+            z
+            + (z**3 + z) / (4 * df)
+            + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * df**2)
+            + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / (384 * df**3)
+        )
+    log_constant = (
+        math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi)
+    )
+
+    def upper(limit: float) -> float:
+        # substitute t = sqrt(df) * tan(angle): a finite integral of a cosine's power
+        start, steps = math.atan(limit / math.sqrt(df)), 2000
+        width = (math.pi / 2 - start) / steps
+        total = sum(
+            math.cos(start + width * (step + 0.5)) ** (df - 1) for step in range(steps)
+        )
+        return math.exp(log_constant) * math.sqrt(df) * total * width
+
+    low, high = 1.9, 13.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if upper(middle) > 0.025 else (low, middle)
+    return (low + high) / 2
+
+
+def cases_for_rate(rate: float, within: float) -> int | None:
+    """Return the fewest cases whose Wilson interval is no wider than ±*within*."""
+    z = _NORMAL.inv_cdf(0.975)
+
+    def is_enough(cases: int) -> bool:
+        spread = z * math.sqrt(rate * (1 - rate) / cases + z**2 / (4 * cases**2))
+        return spread / (1 + z**2 / cases) <= within
+
+    return _fewest(is_enough)
+
+
+def _fewest(is_enough: Callable[[int], bool]) -> int | None:
+    low, high = 1, 2
+    while not is_enough(high):
+        low, high = high, high * 2
+        if high > _MOST_CASES:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    while not all(is_enough(high + more) for more in range(_STEADY + 1)):
+        high += 1
+    return high

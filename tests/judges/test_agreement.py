@@ -1,0 +1,271 @@
+"""Agreement and corrected rates equal independent computations of the same numbers."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from scipy import stats
+
+from promptlab import power
+from tests.judges.suite import PEOPLE, answers, formats, judged
+from tests.judges.test_labels import load, rows
+
+Z = stats.norm.ppf(0.975)
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("agreement")
+    warehouse = judged(folder)
+    load(warehouse, folder / "labels.csv", formats()["long.csv"])
+    warehouse.build()
+    return warehouse
+
+
+def truth(answer) -> bool | None:
+    votes = [answer["labels"][person] for person in PEOPLE]
+    return votes[0] if votes[0] == votes[1] else None
+
+
+def pairs() -> list[tuple[str, bool, bool]]:
+    """Return case, what people say and what the judge says, of undisputed answers."""
+    return [
+        (each["case_id"], truth(each), each["judge"])
+        for each in answers()
+        if truth(each) is not None
+    ]
+
+
+def counts() -> tuple[int, int, int, int]:
+    both = [(people, judge) for _, people, judge in pairs()]
+    return tuple(
+        both.count(each)
+        for each in ((True, True), (True, False), (False, True), (False, False))
+    )
+
+
+def wilson(k: int, n: int) -> tuple[float, float]:
+    interval = stats.binomtest(k, n).proportion_ci(method="wilson")
+    return interval.low, interval.high
+
+
+def agreement(warehouse) -> dict:
+    with warehouse.connect() as con:
+        found = con.execute(
+            "from marts.fct_judge_agreement"
+            " where slice_kind = 'all' and dimension_id = 'quality'"
+        )
+        (row,) = found.fetchall()
+        return dict(zip([c[0] for c in found.description], row, strict=True))
+
+
+def test_rates_of_the_judge_have_wilson_intervals(warehouse):
+    a, b, c, d = counts()
+    found = agreement(warehouse)
+    assert (found["n_both_pass"], found["n_only_judge_fails"]) == (a, b)
+    assert (found["n_only_judge_passes"], found["n_both_fail"]) == (c, d)
+    assert found["n_disputed"] == 100 - (a + b + c + d)
+    assert found["tpr"] == pytest.approx(a / (a + b), abs=1e-6)
+    assert found["tnr"] == pytest.approx(d / (c + d), abs=1e-6)
+    low, high = wilson(a, a + b)
+    assert (found["tpr_low"], found["tpr_high"]) == pytest.approx((low, high), abs=1e-6)
+    low, high = wilson(d, c + d)
+    assert (found["tnr_low"], found["tnr_high"]) == pytest.approx((low, high), abs=1e-6)
+    assert found["leniency"] == pytest.approx((c - b) / (a + b + c + d), abs=1e-6)
+    p = stats.binomtest(min(b, c), b + c).pvalue
+    assert found["leniency_p"] == pytest.approx(p, abs=1e-9)
+
+
+def test_kappa_and_ac1_are_those_of_the_table(warehouse):
+    n = sum(counts())
+    a, b, c, d = (count / n for count in counts())
+    chance = (a + b) * (a + c) + (c + d) * (b + d)
+    kappa = (a + d - chance) / (1 - chance)
+    found = agreement(warehouse)
+    assert found["cohens_kappa"] == pytest.approx(kappa, abs=1e-6)
+    # Fleiss, Cohen and Everitt 1969
+    own = a * (1 - (2 * a + b + c) * (1 - kappa)) ** 2
+    own += d * (1 - (2 * d + b + c) * (1 - kappa)) ** 2
+    cross = b * ((a + c) + (c + d)) ** 2 + c * ((b + d) + (a + b)) ** 2
+    rest = (kappa - chance * (1 - kappa)) ** 2
+    se = math.sqrt(own + (1 - kappa) ** 2 * cross - rest) / (
+        (1 - chance) * math.sqrt(n)
+    )
+    assert found["kappa_low"] == pytest.approx(kappa - Z * se, abs=1e-6)
+    assert found["kappa_high"] == pytest.approx(kappa + Z * se, abs=1e-6)
+    share = (2 * a + b + c) / 2
+    by_chance = 2 * share * (1 - share)
+    ac1 = (a + d - by_chance) / (1 - by_chance)
+    assert found["gwet_ac1"] == pytest.approx(ac1, abs=1e-6)
+
+
+def test_agreement_has_an_interval_over_cases(warehouse):
+    same = [(case, float(people == judge)) for case, people, judge in pairs()]
+    n = len(same)
+    mean = sum(value for _, value in same) / n
+    sums: dict[str, float] = {}
+    for case, value in same:
+        sums[case] = sums.get(case, 0) + value - mean
+    g = len(sums)
+    se = math.sqrt(g / (g - 1) * sum(each**2 for each in sums.values())) / n
+    t = stats.t.ppf(0.975, g - 1)
+    found = agreement(warehouse)
+    assert found["agreement"] == pytest.approx(mean, abs=1e-6)
+    assert found["agreement_low"] == pytest.approx(mean - t * se, abs=1e-6)
+    assert found["agreement_high"] == pytest.approx(min(1, mean + t * se), abs=1e-6)
+
+
+def test_alpha_of_people_comes_from_the_coincidences(warehouse):
+    """Krippendorff: 1 - observed / expected disagreement, nominal."""
+    values = [list(answer["labels"].values()) for answer in answers()]
+    n = sum(map(len, values))
+    passes = sum(map(sum, values))
+    observed = sum(2 * sum(v) * (len(v) - sum(v)) / (len(v) - 1) for v in values) / n
+    expected = 2 * passes * (n - passes) / (n * (n - 1))
+    found = agreement(warehouse)
+    assert found["people_alpha"] == pytest.approx(1 - observed / expected, abs=1e-6)
+    alike = sum(len(set(v)) == 1 for v in values) / len(values)
+    assert found["people_agreement"] == pytest.approx(alike, abs=1e-6)
+
+
+def lang_reiczigel(p, n, tpr, m1, tnr, m0):
+    """Return estimate and interval (Lang and Reiczigel 2014)."""
+    estimate = min(1, max(0, (p + tnr - 1) / (tpr + tnr - 1)))
+    p = (n * p + Z**2 / 2) / (n + Z**2)
+    tnr, tpr = (m0 * tnr + 1) / (m0 + 2), (m1 * tpr + 1) / (m1 + 2)
+    theta = min(1, max(0, (p + tnr - 1) / (tpr + tnr - 1)))
+    miss, false = tpr * (1 - tpr) / (m1 + 2), tnr * (1 - tnr) / (m0 + 2)
+    shift = 2 * Z**2 * (theta * miss - (1 - theta) * false)
+    spread = p * (1 - p) / (n + Z**2) + (1 - theta) ** 2 * false + theta**2 * miss
+    se = math.sqrt(spread) / (tpr + tnr - 1)
+    low, high = theta + shift - Z * se, theta + shift + Z * se
+    return estimate, max(0, low), min(1, high)
+
+
+def test_a_rate_is_corrected_by_labels_that_were_not_drawn_from_the_run(warehouse):
+    a, b, c, d = counts()
+    judge = [answer["judge"] for answer in answers()]
+    expected = lang_reiczigel(
+        sum(judge) / 100, 50, a / (a + b), a + b, d / (c + d), c + d
+    )
+    found = rows(
+        warehouse,
+        "select method, corrected_rate, ci_low, ci_high"
+        " from marts.fct_corrected_pass_rates where dimension_id = 'quality'",
+    )
+    assert found[0][0] == "corrected"
+    assert found[0][1:] == pytest.approx(expected, abs=1e-5)
+
+
+def test_labels_drawn_by_verdict_are_weighted(tmp_path):
+    """Half and half by the judge's verdict: the plain rates of the sheet are wrong."""
+    warehouse = judged(tmp_path)
+    drawn = random.Random(4)
+    chosen = []
+    for verdict in (True, False):
+        of_verdict = [each for each in answers() if each["judge"] == verdict]
+        weight = len(of_verdict) / 12
+        chosen += [(each, weight) for each in drawn.sample(of_verdict, 12)]
+    lines = ["round_id,labeler,label,draw,weight"] + [
+        f"{each['round_id']},ann,{'pass' if each['labels']['ann'] else 'fail'},verdict,{w}"
+        for each, w in chosen
+    ]
+    load(warehouse, tmp_path / "a.csv", "\n".join(lines), dimension="quality")
+    warehouse.build()
+    said = {
+        verdict: [e["labels"]["ann"] for e, _ in chosen if e["judge"] == verdict]
+        for verdict in (True, False)
+    }
+    share = {v: sum(labels) / 12 for v, labels in said.items()}
+    n = {v: sum(e["judge"] == v for e in answers()) for v in (True, False)}
+    rate = sum(n[v] * share[v] for v in n) / 100
+    variance = sum(
+        (n[v] / 100) ** 2 * share[v] * (1 - share[v]) / 11 * (1 - 12 / n[v]) for v in n
+    )
+    half = Z * math.sqrt(variance)
+    found = rows(
+        warehouse,
+        "select method, corrected_rate, ci_low, ci_high"
+        " from marts.fct_corrected_pass_rates where dimension_id = 'quality'",
+    )
+    assert found[0][0] == "labels_weighted"
+    assert found[0][1:] == pytest.approx((rate, rate - half, rate + half), abs=1e-5)
+    tpr = n[True] * share[True] / (100 * rate)
+    assert agreement(warehouse)["tpr"] == pytest.approx(tpr, abs=1e-6)
+
+
+@pytest.mark.parametrize("df", [1, 2, 5, 30, 31, 100, 1000])
+def test_t_quantiles_are_those_of_scipy(df):
+    assert power.t_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("cases", "difference", "sd"), [(10, 0.5, 0.6), (50, 0.05, 0.2), (500, 0.03, 0.24)]
+)
+def test_power_of_a_mean_is_that_of_the_noncentral_t(cases, difference, sd):
+    shift = difference / sd * math.sqrt(cases)
+    limit = stats.t.ppf(0.975, cases - 1)
+    expected = 1 - stats.nct.cdf(limit, cases - 1, shift)
+    assert power.paired_power(cases, difference, sd) == pytest.approx(
+        expected, abs=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("cases", "broken", "fixed"), [(50, 0.2, 0.02), (200, 0.1, 0.05), (498, 0.1, 0.05)]
+)
+def test_power_of_mcnemar_is_summed_over_every_outcome(cases, broken, fixed):
+    expected = 0.0
+    for changed in range(cases + 1):
+        chance = stats.binom.pmf(changed, cases, broken + fixed)
+        few = range(changed + 1)
+        expected += chance * sum(
+            stats.binom.pmf(k, changed, broken / (broken + fixed))
+            for k in few
+            if chance > 1e-13
+            and 2 * stats.binom.cdf(min(k, changed - k), changed, 0.5) <= 0.05
+        )
+    assert power.mcnemar_power(cases, broken, fixed) == pytest.approx(
+        expected, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("rounds", "drop", "within"),
+    [(1, 0.1, 0.03), (1, 0.2, 0.1), (3, 0.1, 0.05), (3, 0.05, 0.02), (5, 0.15, 0.15)],
+)
+def test_the_promised_power_is_reached_in_simulation(rounds, drop, within):
+    """Cases break completely with chance *drop*; the others keep their pass rate."""
+    cases = power.cases_for_drop(rounds, drop, within)
+    assert cases is not None
+    draw = random.Random(7)
+    found, runs = 0, 400
+    # so many cases pass in half of their rounds that the variance is as planned
+    flaky = min(1.0, within / (1 - drop) / 0.25) if rounds == 1 else within / 0.25
+    for _ in range(runs):
+        differences = []
+        for _ in range(cases):
+            p = 0.5 if draw.random() < flaky else 1.0
+            now = 0.0 if p == 1.0 and draw.random() < drop / (1 - flaky) else p
+            before = sum(draw.random() < p for _ in range(rounds)) / rounds
+            after = sum(draw.random() < now for _ in range(rounds)) / rounds
+            differences.append(after - before)
+        if rounds == 1:
+            lost, won = differences.count(-1), differences.count(1)
+            p_value = stats.binomtest(lost, lost + won).pvalue if lost + won else 1
+        else:
+            p_value = stats.ttest_1samp(differences, 0).pvalue
+        found += p_value <= 0.05
+    assert found / runs == pytest.approx(0.8, abs=0.09)
+
+
+@pytest.mark.parametrize(("rate", "cases"), [(0.9, 141), (0.8, 245), (0.5, 381)])
+def test_a_rate_needs_so_many_cases_for_five_points(rate, cases):
+    def width(n: int) -> float:
+        low, high = wilson(round(rate * n), n)
+        return (high - low) / 2
+
+    assert power.cases_for_rate(rate, 0.05) == cases
+    assert width(cases + 20) < 0.05 < width(cases - 20)

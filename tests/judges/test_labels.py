@@ -1,0 +1,266 @@
+"""Labels of people are read from every format, and each mistake has its row."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from promptlab.cli import run_cli
+from promptlab.contracts.labels import LabelOptions
+from promptlab.errors import NothingToDo
+from promptlab.ingest.labels import read_labels
+from promptlab.ingest.reading.source import Source
+from promptlab.warehouse import Warehouse
+from tests.judges.suite import formats, judged
+
+NAMES = tuple(formats())
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory) -> Warehouse:
+    return judged(tmp_path_factory.mktemp("judged"))
+
+
+def rows(warehouse: Warehouse, sql: str) -> list[tuple]:
+    with warehouse.connect() as con:
+        return con.execute(sql).fetchall()
+
+
+def load(warehouse, path, text: str, **options):
+    path.write_text(text, "utf-8")
+    found = warehouse.ingest(path, kind="labels", labels=LabelOptions(**options))
+    return found.files[0]
+
+
+def read(tmp_path, name: str, text: str, **options):
+    return load(Warehouse(tmp_path / "labels.duckdb"), tmp_path / name, text, **options)
+
+
+AGREEMENT = """
+    select * exclude (slice_kind, slice) from marts.fct_judge_agreement
+    where slice_kind = 'all' and dimension_id = 'quality'
+"""
+
+
+def test_the_same_labels_give_the_same_numbers_in_every_format(warehouse, tmp_path):
+    found = {}
+    for name, text in formats().items():
+        file = load(warehouse, tmp_path / "labels.csv", text)
+        assert (file.status, file.records_rejected) == ("loaded", 0), name
+        assert file.records_loaded == 200, name
+        warehouse.build()
+        found[name] = rows(warehouse, AGREEMENT)
+    assert len(found["long.csv"]) == 1
+    assert {
+        name: each for name, each in found.items() if each != found["long.csv"]
+    } == {}
+
+
+def test_the_same_file_again_changes_nothing_and_a_changed_one_replaces(tmp_path):
+    warehouse = judged(tmp_path)
+    text = formats()["long.csv"]
+    assert load(warehouse, tmp_path / "a.csv", text).status == "loaded"
+    assert load(warehouse, tmp_path / "a.csv", text).status == "unchanged"
+    fewer = "\n".join(text.split("\n")[:-3])
+    load(warehouse, tmp_path / "a.csv", fewer)
+    assert rows(warehouse, "select count(*) from raw.labels")[0][0] < 200
+    with_policy = load(warehouse, tmp_path / "a.csv", text, policy="v2")
+    assert with_policy.status == "loaded"
+    assert rows(warehouse, "select distinct policy from raw.labels") == [("v2",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("round_id,labeler,label\nr,ann,maybe\n", 2, '"maybe" is not known'),
+        ("round_id,label\nr,pass\n", 2, "does not say who labelled"),
+        ("labeler,label\nann,pass\n", 2, "names no answer"),
+        ("round_id,labeler,label\nr,ann,4\nr,bob,7\nr,eve,good\n", 4, "a grade from 0"),
+    ],
+)
+def test_a_bad_label_is_rejected_with_its_row(tmp_path, text, line, message):
+    file = read(tmp_path, "bad.csv", text)
+    problem = next(p for p in file.problems if p.severity == "reject")
+    assert problem.line == line
+    assert message in problem.message
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.csv", "", "not a table of labels"),
+        ("a.csv", "just a text\n", "not a table of labels"),
+        ("a.csv", "case_id,output\nc,x\n", "no column of labels"),
+        ("a.json", "[]", "holds no labels"),
+        ("a.jsonl", '{"a": 1}\n{"b"', "line 2 is not JSON"),
+    ],
+)
+def test_a_file_without_labels_is_rejected_whole(tmp_path, name, text, message):
+    file = read(tmp_path, name, text)
+    assert file.status == "rejected"
+    assert message in file.problems[0].message
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n.endswith(("json", "jsonl"))])
+def test_no_value_in_a_record_stops_the_other_labels(tmp_path, name):
+    text = formats()[name]
+    records = (
+        json.loads(text)
+        if name.endswith(".json")
+        else [json.loads(line) for line in text.split("\n")]
+    )
+    for key in records[0]:
+        for value in (None, 2**70, "", [], {}, "x", True, [[1]], {"a": [1]}):
+            broken = [{**records[0], key: value}, *records[1:4]]
+            source = Source(json.dumps(broken).encode(), name, tmp_path, name)
+            file = read_labels(source, LabelOptions())
+            assert file.records_loaded >= 3, (key, value)
+            numbers = {"line": int, "grade": float, "scale": float, "weight": float}
+            for column, values in file.rows["labels"].items():
+                kind = numbers.get(column, datetime if column == "labeled_at" else str)
+                assert {type(each) for each in values} <= {kind, type(None)}, column
+
+
+def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    load(
+        warehouse,
+        tmp_path / "a.csv",
+        "round_id,labeler,label\nr1,ann,1\nr2,ann,0\nr3,ann,4\n",
+    )
+    assert rows(warehouse, "select label, grade, scale from raw.labels") == [
+        (None, 1.0, 5.0),
+        (None, 0.0, 5.0),
+        (None, 4.0, 5.0),
+    ]
+
+
+def test_a_label_of_an_output_is_of_every_round_that_says_it(tmp_path):
+    warehouse = judged(tmp_path)
+    load(
+        warehouse,
+        tmp_path / "a.csv",
+        'case_id,output,labeler,label\nc0,"answer 0 ",ann,fail\nc0,nowhere,ann,pass\n',
+        dimension="quality",
+    )
+    warehouse.build()
+    found = rows(warehouse, "select round_id, label, matched_by from marts.fct_labels")
+    assert found == [("c0-1", "fail", "output")]
+
+
+def test_even_labels_are_disputed_and_left_out(tmp_path):
+    warehouse = judged(tmp_path)
+    load(
+        warehouse,
+        tmp_path / "a.csv",
+        "round_id,labeler,label\nc0-1,ann,pass\nc0-1,bob,fail\nc1-1,ann,pass\n",
+        dimension="quality",
+    )
+    warehouse.build()
+    assert rows(
+        warehouse,
+        "select n_rounds, n_judged, n_disputed from marts.fct_judge_agreement"
+        " where slice_kind = 'all'",
+    ) == [(2, 1, 1)]
+
+
+def test_the_newest_label_of_a_person_counts(tmp_path):
+    warehouse = judged(tmp_path)
+    load(
+        warehouse,
+        tmp_path / "a.csv",
+        "round_id,labeler,label,labeled_at\n"
+        "c0-1,ann,pass,2026-01-03T00:00:00Z\nc0-1,ann,fail,2026-01-02T00:00:00Z\n",
+    )
+    warehouse.build()
+    assert rows(warehouse, "select label from marts.fct_labels") == [("pass",)]
+
+
+@pytest.mark.parametrize("column", ["split", "draw"])
+def test_rows_of_the_judges_prompt_and_of_disagreements_are_in_no_rate(
+    tmp_path, column
+):
+    warehouse = judged(tmp_path)
+    word = {"split": "train", "draw": "disagree"}[column]
+    load(
+        warehouse,
+        tmp_path / "a.csv",
+        f"round_id,labeler,label,{column}\nc0-1,ann,fail,{word}\nc1-1,ann,pass,\n",
+        dimension="quality",
+    )
+    warehouse.build()
+    assert rows(
+        warehouse,
+        "select n_judged from marts.fct_judge_agreement where slice_kind = 'all'",
+    ) == [(1,)]
+
+
+def test_a_purge_of_a_task_deletes_its_labels(tmp_path, capsys):
+    warehouse = judged(tmp_path)
+    load(warehouse, tmp_path / "a.csv", formats()["long.csv"])
+    db = str(tmp_path / "w.duckdb")
+    assert run_cli(["purge", "--task", "run-1", "--yes", "--db", db]) == 0
+    assert rows(warehouse, "select count(*) from raw.labels") == [(0,)]
+
+
+def test_a_sheet_hides_the_judge_and_is_read_back(tmp_path, monkeypatch, capsys):
+    judged(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    call = ["--db", "w.duckdb"]
+    out = ["labels", "out", "sheet.csv", "--dimension", "quality", "--n", "20"]
+    assert run_cli([*out, "--draw", "verdict", "--people", "2", *call]) == 0
+    with Path("sheet.csv").open(encoding="utf-8-sig") as file:
+        sheet = list(csv.DictReader(file))
+    assert len(sheet) == 20
+    assert list(sheet[0]) == [
+        "case_id", "input", "output", "label_1", "label_2", "comment", "row",
+    ]  # fmt: skip
+    assert not any("judge" in value for row in sheet for value in row.values())
+    assert run_cli([*out, *call]) == 2  # labels are not overwritten
+    assert "--force" in capsys.readouterr().err
+    for row in sheet:
+        row |= {"label_1": "pass", "label_2": "通过"}
+    with Path("sheet.csv").open("w", encoding="utf-8") as file:
+        table = csv.DictWriter(file, list(sheet[0]))
+        table.writeheader()
+        table.writerows(sheet)
+    assert run_cli(["labels", "in", "sheet.csv", "--format", "json", *call]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "labels": 40,
+        "labelers": 2,
+        "matched": 40,
+        "unmatched": 0,
+        "disputed": 0,
+        "rejected": 0,
+    }
+    weights = rows(
+        Warehouse("w.duckdb"),
+        "select verdict, any_value(weight), count(distinct round_id)"
+        " from marts.fct_labels group by all order by 1",
+    )
+    (failed, passed) = rows(
+        Warehouse("w.duckdb"),
+        "select count(*) from marts.fct_judge_verdicts where dimension_id = 'quality'"
+        " group by verdict order by verdict",
+    )
+    assert weights == [("fail", failed[0] / 10, 10), ("pass", passed[0] / 10, 10)]
+
+
+def test_judges_names_what_is_missing(tmp_path, monkeypatch, capsys):
+    judged(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert run_cli(["judges", "--db", "w.duckdb"]) == NothingToDo.exit_code
+    assert "promptlab labels out" in capsys.readouterr().err
+    (tmp_path / "a.csv").write_text(formats()["long.csv"], "utf-8")
+    assert run_cli(["labels", "in", "a.csv", "--db", "w.duckdb"]) == 0
+    assert run_cli(["judges", "--db", "w.duckdb"]) == 0
+    assert "judge-model rubric-1" in capsys.readouterr().out
+    assert run_cli(["judges", "--min-tnr", "0.99", "--db", "w.duckdb"]) == 1
+    for by in ("tag", "length", "model", "month", "title"):
+        assert run_cli(["judges", "--by", by, "--db", "w.duckdb"]) == 0
+    assert run_cli(["judges", "quality", "--db", "w.duckdb"]) == 0
+    assert "corrected for the judge" in capsys.readouterr().out
