@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 SPARK := $(VENV)/.spark
 ICEBERG := .venv-iceberg
 
-.PHONY: setup demo test parity parity-cluster faults check check-python check-sql format golden schemas docs bench simulate lock dist clean
+.PHONY: setup demo test parity parity-quick parity-cluster faults check check-python check-sql format golden schemas docs bench simulate lock dist clean
 
 ## Make .venv from the locked, hashed requirements; quick when nothing has changed.
 setup: $(STAMP)
@@ -32,6 +32,10 @@ test: setup
 ## The same models on Apache Spark and on DuckDB: every table equal. Without Java it is skipped, in words.
 parity: $(SPARK)
 	$(BIN)/pytest tests/parity -s
+
+## The first half of it: every table after a first load, without data tests on Spark.
+parity-quick: $(SPARK)
+	PROMPTLAB_PARITY=quick $(BIN)/pytest tests/parity -s -k 'not late_correction and not export and not tasks_of_spark'
 
 ## The same on a master with two workers, and with Iceberg's MERGE on Spark 3.5: some minutes, and 450 MB more.
 parity-cluster: $(SPARK) $(ICEBERG)

@@ -27,6 +27,8 @@ NAV: dict[str, list[str]] = {
         "docs/runs",
         "docs/verdict",
         "docs/verdict-method",
+        "docs/judges",
+        "docs/power",
         "docs/glossary",
         "docs/scorers",
         "docs/cookbook",

@@ -105,6 +105,14 @@ def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
     return columns_of(("load_id", "rule", "n_values"), rows)
 
 
+def _replaced_by(reading: Reading, replaced: set[Key]) -> list[Key]:
+    """Return the objects that a file replaced, and the cases that it changed."""
+    own = [key for key in reading.keys if key in replaced]
+    testsets = {key for key in own if key[0] == "testset"}
+    changed = [key for key in replaced if key[:2] in testsets and key not in testsets]
+    return own + sorted(changed)
+
+
 def load_columns(
     numbered: Sequence[tuple[int, ReadBatch]],
     readings: Sequence[Reading],
@@ -136,7 +144,7 @@ def load_columns(
         "status": [one.status for one in files],
         "rows_loaded": [reading.records_loaded for reading in readings],
         "rows_rejected": [reading.records_rejected for reading in readings],
-        "replaced": [ids(k for k in r.keys if k in replaced) for r in readings],
+        "replaced": [ids(_replaced_by(r, replaced)) for r in readings],
         "testset_override": [one.testset for one in files],
         "message": [one.message for one in files],
         "started_at": [one.started_at for one in files],

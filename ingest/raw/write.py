@@ -46,6 +46,7 @@ class Writer:
         self._ingest_id: int | None = None
         self._before: Reading | None = None  # batches of an open file, without rows
         self._replaced: set[Key] = set()
+        self._expected: dict[Key, str] = {}  # by testset and case, before its file
         self._written: dict[Path, tuple[int, str]] = {}
         self._merging: merging.Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
@@ -80,7 +81,9 @@ class Writer:
             row = self._con.execute("select max(load_id) from raw.loads").fetchone()
             self._first_load_id = (row[0] if row and row[0] else 0) + 1
             self._replaced = set()
+            self._expected = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
+        self._expected |= _expected_before(self._con, numbered)
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -91,6 +94,7 @@ class Writer:
         totals = [added(self._before, one.reading) for one in batch]
         if self._ingest_id is None:
             self._ingest_id = self._first_load_id
+        self._replaced |= _changed_cases(self._con, self._expected)
         loads = load_columns(
             numbered, totals, self._replaced, self._ingest_version, self._ingest_id
         )
@@ -174,6 +178,45 @@ def _replace(
         for kind, wanted in ids.items()
         for found in raw.delete_owned(con, kind, wanted)
     }
+
+
+def _expected_before(
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+) -> dict[Key, str]:
+    """Return the content hash of each case of the testsets that a batch replaces."""
+    testsets = [
+        parts[0]
+        for _, one in numbered
+        for kind, *parts in one.reading.keys
+        if kind == "testset"
+    ]
+    if not testsets:
+        return {}
+    found = con.execute(
+        "select testset_id, case_id, content_hash from raw.test_cases"
+        " where list_contains(cast(? as varchar[]), testset_id)",
+        [testsets],
+    ).fetchall()
+    return {
+        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
+    }
+
+
+def _changed_cases(
+    con: duckdb.DuckDBPyConnection, expected: dict[Key, str]
+) -> set[Key]:
+    """Return the cases of replaced testsets that are gone or expect something else."""
+    if not expected:
+        return set()
+    found = con.execute(
+        "select testset_id, case_id, content_hash from raw.test_cases"
+        " where list_contains(cast(? as varchar[]), testset_id)",
+        [list({key[1] for key in expected})],
+    ).fetchall()
+    now: dict[Key, str] = {
+        ("testset", testset_id, case_id): each for testset_id, case_id, each in found
+    }
+    return {key for key, each in expected.items() if now.get(key) != each}
 
 
 def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> list[Key]:

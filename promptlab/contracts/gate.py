@@ -78,7 +78,8 @@ class RegressionRules(_Rules):
     min_coverage: ShareLimit | None = None
     """Of the cases that have a verdict or a score in the baseline, those that are
     compared; where it is less, what broke may be among the others, and the rule is
-    inconclusive."""
+    inconclusive. The same share of their rounds, scores, must-haves and expectations.
+    All of them where it is left out."""
     require_baseline: bool = False
     """Whether the first run of a title, which has nothing to compare with, is
     inconclusive; else the rules about the baseline are skipped."""

@@ -84,8 +84,7 @@ class Gate:
             yield self._lost("must_have_lost")
         if not policy.regression.allow_newly_failing:
             yield self._lost("newly_failing")
-        if policy.regression.min_coverage is not None:
-            yield self._coverage_of_baseline(policy.regression.min_coverage)
+        yield from self._coverage_of_baseline(policy.regression.min_coverage)
         for table, key in _CEILINGS:
             limit = getattr(getattr(policy, table), key)
             if limit is not None:
@@ -108,12 +107,17 @@ class Gate:
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
             before, left = gap["n_before"], gap["n_now"]
-            limit = self.policy.regression.min_coverage
-            share = left / before
-            is_part = gap["gap"] in _IN_PARTS
-            if is_part and (limit is None or not self.numbers.measures["coverage"]):
+            is_said = self.policy.min_coverage and not self.numbers.measures["coverage"]
+            if gap["gap"] == "dimension_unscored" and is_said:
                 continue
-            is_tolerated = is_part and limit is not None and share >= limit
+            share = left / before
+            limit = self.policy.regression.min_coverage
+            if gap["gap"] == "answers_cached":
+                is_tolerated = share >= (self.policy.min_coverage or 0)
+            else:
+                is_tolerated = (
+                    gap["gap"] in _IN_PARTS and limit is not None and share >= limit
+                )
             verdict: RuleVerdict = "pass" if is_tolerated else "inconclusive"
             note = self.texts.text(
                 f"yardstick_gap.{gap['gap']}",
@@ -151,7 +155,7 @@ class Gate:
         p = score.p_value if chance is None else chance["p"]
         fails = chance is not None and chance["p"] <= (1 - _SCORES_SHARE) * limit
         if has_dropped and not fails:
-            yield _rule(rule, p, limit, "fail", score.conclusion)
+            yield _rule(rule, score.p_value, limit, "fail", score.conclusion)
         elif fails and chance is not None:
             yield self._by_chance(rule, limit, chance)
         elif chance is None and (not score.n_judged or score.verdict in _UNDECIDED):
@@ -445,24 +449,33 @@ class Gate:
         )
         return _rule(rule, float(n), 0.0, self._asks if unsettled else "pass", note)
 
-    def _coverage_of_baseline(self, limit: float) -> GateRule:
-        """What broke may be among the cases that are not compared."""
+    def _coverage_of_baseline(self, limit: float | None) -> Iterator[GateRule]:
+        """What broke may be among the cases that are not compared.
+
+        Yields:
+            Nothing if the policy does not ask for it and no case is missing.
+        """
         rule = "regression.min_coverage"
         changes = self.numbers.changes
         if changes is None:
-            return self._not_compared(rule, limit)
+            if limit is not None:
+                yield self._not_compared(rule, limit)
+            return
         missing = changes.cases["not_compared"]
         share = 1 - missing.n / changes.n_cases if changes.n_cases else 1.0
         if not missing.n:
-            return _rule(rule, share, limit, "pass")
+            if limit is not None:
+                yield _rule(rule, share, limit, "pass")
+            return
         note = self.texts.text(
             "gate_note.not_all_compared",
             n=missing.n,
             total=changes.n_cases,
             cases=_named(missing.case_ids),
         )
-        verdict: RuleVerdict = "pass" if share >= limit else "inconclusive"
-        return _rule(rule, share, limit, verdict, note)
+        least = 1.0 if limit is None else limit
+        verdict: RuleVerdict = "pass" if share >= least else "inconclusive"
+        yield _rule(rule, share, least, verdict, note)
 
     def _not_compared(self, rule: str, limit: float) -> GateRule:
         if self.is_first_run:
@@ -546,8 +559,16 @@ _SCORES_SHARE = 0.1
 Its p-value is two-sided and only a fall counts, so that it is held against twice that.
 """
 
-_IN_PARTS = frozenset({"answers_cached", "dimension_unscored", "rounds_missing"})
-"""Gaps that may be small: the policy's ``min_coverage`` is their limit."""
+_IN_PARTS = frozenset(
+    {
+        "assertions_unjudged",
+        "dimension_unscored",
+        "must_haves_unjudged",
+        "rounds_missing",
+        "testset_changed",
+    }
+)
+"""Gaps that a policy may tolerate, by its ``[regression] min_coverage``."""
 
 _MEASURES = {
     "min_score": "overall_score",

@@ -124,6 +124,44 @@ select
 from marts.fct_alerts
 semi join asked using (task_id)
 where code in ('rejected_case', 'duplicate_round')
+
+union all
+
+-- variants of the run before that no task of this run is compared with
+select
+    runs.task_id,
+    'variants_gone',
+    count(*) filter (where kept.baseline_task_id is null),
+    count(*)
+from (
+    select
+        tasks.task_id,
+        tasks.run_id,
+        tasks.title,
+        max(earlier.run_number) as run_before
+    from marts.dim_tasks as tasks
+    inner join marts.dim_tasks as siblings using (run_id, title)
+    inner join marts.dim_task_baselines as baselines
+        on
+            siblings.task_id = baselines.task_id
+            and baselines.baseline_source = 'previous'
+    inner join marts.dim_tasks as earlier
+        on baselines.baseline_task_id = earlier.task_id
+    where tasks.task_id in (select unnest($tasks))
+    group by tasks.task_id, tasks.run_id, tasks.title
+) as runs
+inner join marts.dim_tasks as variants
+    on runs.run_before = variants.run_number and runs.title = variants.title
+left join (
+    select distinct tasks.run_id, baselines.baseline_task_id
+    from marts.dim_task_baselines as baselines
+    inner join marts.dim_tasks as tasks using (task_id)
+) as kept
+    on
+        runs.run_id = kept.run_id
+        and variants.task_id = kept.baseline_task_id
+group by runs.task_id
+having count(*) filter (where kept.baseline_task_id is null) > 0
 """
 
 _JUDGED_BEFORE = """(
@@ -420,7 +458,8 @@ class GateNumbers:
     partial: list[Row]
     """What says that rows of the task or its baseline are missing: ``task_id``; why:
     its file holds fewer than it claims (``partial``, ``totals_only``), or some were
-    faulty (``rejected``); ``n`` of ``n_total`` (``None``: not told)."""
+    faulty (``rejected``, ``duplicate_round``), or variants of the run before it are not
+    in its run (``variants_gone``); ``n`` of ``n_total`` (``None``: not told)."""
 
 
 _TaskRows = dict[str, list[Row]]
@@ -486,7 +525,15 @@ def gate_numbers(
             speech[task],
             baselines.get(task),
             scores.get(task),
-            [row for row in partial if row["task_id"] in (task, baselines.get(task))],
+            [
+                row
+                for row in partial
+                if row["task_id"] == task
+                or (
+                    row["task_id"] == baselines.get(task)
+                    and row["why"] != "variants_gone"
+                )
+            ],
         )
         for task, each in found.items()
     }
@@ -536,6 +583,7 @@ _OF_DIMENSIONS = frozenset(
         "dimension_removed",
         "dimension_unscored",
         "dimension_unweighted",
+        "target_loosened",
         "verdict_removed",
     }
 )

@@ -141,13 +141,13 @@ def _rule(result: GateResult, name: str) -> GateRule:
     ("name", "code", "headline"),
     [
         ("same", 0, "Ship: no case broke; ±0.0 points, as good as no change; with 1 round a break of one case would have been found in 2.5% of runs."),
-        ("one_less", 0, "Ship: no case broke; 1 of 20 cases of the baseline is not compared; ±0.0 points, as good as no change; with 1 round a break of one case would have been found in 2.5% of runs."),
+        ("one_less", 4, "Cannot tell: 1 of 20 cases of the baseline is not compared; no case broke; ±0.0 points, as good as no change."),
         ("fewer", 4, "Cannot tell: 14 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, as good as no change."),
         ("not_run", 4, "Cannot tell: 12 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, as good as no change."),
         ("other_answers", 4, "Cannot tell: 19 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, too few cases to be sure."),
     ],
 )  # fmt: skip
-def test_a_run_without_most_of_the_cases_before_it_does_not_ship(
+def test_a_run_without_all_of_the_cases_before_it_does_not_ship(
     judge: Judge, name: str, code: int, headline: str
 ) -> None:
     found, result = judge(name)
@@ -165,7 +165,9 @@ def test_what_nothing_judged_before_is_not_missed(judge: Judge) -> None:
 
 def test_a_policy_says_how_many_cases_must_be_compared(judge: Judge) -> None:
     assert judge("fewer", "[regression]\nmin_coverage = 0.3")[0] == 0
+    assert judge("one_less", "[regression]\nmin_coverage = 0.9")[0] == 0
     assert judge("one_less", "[regression]\nmin_coverage = 1")[0] == 4
+    assert judge("one_less", "max_error_share = 0.5")[0] == 4
 
 
 def test_a_tag_of_which_a_case_is_gone_is_not_known_to_pass(judge: Judge) -> None:

@@ -33,6 +33,11 @@ from tests.warehouse.test_matching_agrees import (
 
 GENERATED_PAIRS = 500
 
+KIND = os.environ.get("PROMPTLAB_PARITY", "local")
+"""``local``, ``cluster``, ``iceberg``, or ``quick``: local without data tests on Spark."""
+
+WITHOUT_TESTS = ("--exclude-resource-types", "test", "unit_test")
+
 
 @pytest.fixture(scope="session", autouse=True)
 def spark_needed() -> None:
@@ -50,7 +55,7 @@ def spark_folder(
 ) -> Iterator[Path]:
     """Where Spark keeps its tables, as long as this process lives."""
     folder = tmp_path_factory.mktemp("spark")
-    with surroundings(os.environ.get("PROMPTLAB_PARITY", "local"), folder):
+    with surroundings(KIND, folder):
         yield folder
         from pyspark.sql import SparkSession
 
@@ -154,7 +159,7 @@ def first_load(engines: Engines) -> list[Comparison]:
     tables = (*rule_cases(), *output_cases(), *golden_cases())
     both.write_samples(folder / "judging", [sample for sample, _ in tables])
     engines.ingest(EXAMPLES, folder)
-    engines.build()
+    engines.build(spark_args=WITHOUT_TESTS if KIND == "quick" else ())
     return engines.compare()
 
 
@@ -178,9 +183,7 @@ def late_correction(engines: Engines, first_load: list[Comparison]) -> list[Comp
     again.write_text(dumps(document), "utf-8")
     engines.ingest(folder)
     # seeds are as they were, and data tests ran there after the first load
-    engines.build(
-        spark_args=["--exclude-resource-types", "test", "unit_test", "seed"],
-    )
+    engines.build(spark_args=[*WITHOUT_TESTS, "seed"])
     return engines.compare()
 
 

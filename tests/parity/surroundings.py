@@ -43,7 +43,7 @@ def surroundings(kind: str, folder: Path) -> Iterator[None]:
     """Set the environment that the profile ``spark_local`` reads.
 
     Args:
-        kind: ``local``, ``cluster`` or ``iceberg``.
+        kind: ``local``, ``quick``, ``cluster`` or ``iceberg``.
         folder: for Spark's configuration and tables.
     """
     options = dict(_SMALL)

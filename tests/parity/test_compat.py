@@ -85,6 +85,7 @@ SCALARS: list[tuple[str, str, str | None]] = [
     ("a literal pattern in a text", "matches_pattern('uri', \"'[ab]/'\")", "true"),
     ("how many another lacks", "count_where(json_text_elements('texts'), 'not array_contains(' ~ list_of([\"'a'\"]) ~ ', k)')", "2"),
     ("a list of our own", "list_as_text(list_of([\"'x'\", \"'y'\"]))", "x y"),
+    ("whole numbers", "list_size(whole_numbers('2', '5'))", "3"),
     ("an empty list of our own", "list_size(list_of([]))", "0"),
     ("all digits of a double", "double_text('cast(0.1 as double)')", "0.1"),
     ("member of an object", "json_object_member('doc', \"'a'\")", '"x"'),

@@ -67,7 +67,7 @@ class RunHead:
     title: str
     created_at: datetime | None
     version: str | None
-    prompts: Sequence[Prompt]
+    prompts: Sequence[HeadPrompt]
     written_at: datetime | None = None
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Settings of each provider, by its label or id."""
@@ -220,13 +220,22 @@ class Columns:
     def _column(self, row: Row) -> PromptOnProvider:
         provider = _provider(row.provider)
         prompt = row.prompt or Prompt()
+        heads = self._head.prompts
         key: Any = row.promptIdx
+        if key is None and self._head.run_id is None:
+            raise msgspec.ValidationError(
+                "Expected `int`, got `null` - at `$.promptIdx`"
+            )
         if key is None:  # version 2
             key = (provider, prompt.label or prompt.display or text(prompt.raw))
+            same = [n for n, each in enumerate(heads) if key == _told_by(each)]
+            key = same[0] if len(same) == 1 else key
         column = self._columns.get(key)
         if column is None:
-            index = row.promptIdx if row.promptIdx is not None else len(self._columns)
-            heads = self._head.prompts
+            taken = {each.index for each in self._columns.values()}
+            index = key if isinstance(key, int) else max(len(heads), len(taken))
+            while index in taken:
+                index += 1
             head = heads[index] if 0 <= index < len(heads) else prompt
             head.id = head.id or row.promptId
             task = TaskWriter(
@@ -270,6 +279,11 @@ class Columns:
                 slot = re.compile(r"\{\{\s*" + re.escape(name) + r"\s*\}\}")
                 template = slot.sub(lambda _: value, template)  # noqa: B023
         return template
+
+
+def _told_by(head: HeadPrompt) -> tuple[str, str]:
+    """What tells a prompt of the head from the others, as a row has it."""
+    return _provider(head.provider), head.label or head.display or text(head.raw)
 
 
 def _said(row: Row, status: Status, checks: Sequence[Check]) -> Iterator[Any]:

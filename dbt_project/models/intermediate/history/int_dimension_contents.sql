@@ -50,6 +50,11 @@ described as (
         ---------- numerics
         dimensions.dimension_position,
         dimensions.weight_configured,
+        dimensions.lower_limit,
+        dimensions.upper_limit,
+        dimensions.min_score,
+        dimensions.max_score,
+        dimensions.max_variance,
 
         ---------- booleans
         dimensions.is_share,

@@ -65,6 +65,19 @@ paired as (
         of_baselines.weight_configured as baseline_weight,
 
         ---------- booleans
+        -- a limit of the baseline that is gone, or that is easier to keep to
+        of_candidates.task_id is not null and (
+            of_baselines.lower_limit is not null
+            and not coalesce(of_candidates.lower_limit >= of_baselines.lower_limit, false)
+            or of_baselines.upper_limit is not null
+            and not coalesce(of_candidates.upper_limit <= of_baselines.upper_limit, false)
+            or of_baselines.min_score is not null
+            and not coalesce(of_candidates.min_score >= of_baselines.min_score, false)
+            or of_baselines.max_score is not null
+            and not coalesce(of_candidates.max_score <= of_baselines.max_score, false)
+            or of_baselines.max_variance is not null
+            and not coalesce(of_candidates.max_variance <= of_baselines.max_variance, false)
+        ) as is_target_looser,
         coalesce(of_candidates.has_verdict, false) as has_verdict,
         coalesce(of_baselines.has_verdict, false) as baseline_has_verdict
 

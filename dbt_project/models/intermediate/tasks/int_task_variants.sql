@@ -65,10 +65,10 @@ ordered as (
 
     select
         *,
-        dense_rank() over (
+        cast(dense_rank() over (
             partition by title, recheck_of is null
             order by run_created_at nulls last, run_id
-        ) as run_number
+        ) as bigint) as run_number
 
     from dated
 

@@ -7,6 +7,7 @@ pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comp
 shared_cases as (select * from {{ ref('int_case_pairs') }} where present_in = 'both'),
 dimensions as (select * from {{ ref('int_dimension_pairs') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
+stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
 judges as (
@@ -34,6 +35,15 @@ case_rounds as (
     select * from {{ ref('int_case_rounds') }}
     where task_id in (select pairs.candidate_task_id from pairs)
 ),
+checks as (
+    select * from {{ ref('stg_reported__checks') }}
+    where
+        status <> 'unevaluated'
+        and (
+            task_id in (select pairs.baseline_task_id from pairs)
+            or task_id in (select pairs.candidate_task_id from pairs)
+        )
+),
 matches as (
     select * from {{ ref('fct_match_results') }}
     where task_id in (select pairs.candidate_task_id from pairs)
@@ -47,7 +57,11 @@ cases as (
         shared_cases.candidate_task_id,
         shared_cases.case_id,
         of_baselines.n_rounds as n_rounds_before,
-        of_candidates.n_rounds as n_rounds_now
+        of_candidates.n_rounds as n_rounds_now,
+        of_baselines.n_rounds - of_baselines.n_rounds_in_error as n_answers_before,
+        of_candidates.n_rounds - of_candidates.n_rounds_in_error as n_answers_now,
+        of_baselines.n_must_haves as n_must_haves_before,
+        of_candidates.n_must_haves as n_must_haves_now
 
     from shared_cases
     inner join case_results as of_baselines
@@ -69,7 +83,11 @@ scored_dimensions as (
         cases.candidate_task_id,
         of_baselines.dimension_id,
         count(*) as n_before,
-        count(of_candidates.score) as n_now
+        -- an answer that was not scored may be the one that broke; an error is no answer
+        count(*) filter (
+            where coalesce(of_candidates.n_scored_rounds, 0)
+            >= least(of_baselines.n_scored_rounds, cases.n_answers_now)
+        ) as n_now
 
     from cases
     inner join case_scores as of_baselines
@@ -98,7 +116,11 @@ of_dimensions as (
                 then 'verdict_removed'
             when
                 dimensions.reason in (
-                    'scorer_differs', 'judge_differs', 'scoring_mode_differs', 'parameters_differ'
+                    'scorer_differs',
+                    'judge_differs',
+                    'scoring_mode_differs',
+                    'parameters_differ',
+                    'target_differs'
                 )
                 then 'dimension_changed'
             when scored_dimensions.n_now < scored_dimensions.n_before
@@ -115,6 +137,159 @@ of_dimensions as (
     from dimensions
     inner join scored_dimensions using (baseline_task_id, candidate_task_id, dimension_id)
     where dimensions.baseline_weight > 0 or dimensions.baseline_has_verdict
+
+),
+
+of_targets as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'target_loosened' as gap,
+        dimension_id as subject,
+        name,
+        1 as n_before,
+        0 as n_now
+
+    from dimensions
+    where is_target_looser
+
+),
+
+of_must_haves as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'must_haves_unjudged' as gap,
+        'must_haves' as subject,
+        cast(null as string) as name,
+        count(*) as n_before,
+        -- as often by answer
+        count(*) filter (
+            where n_must_haves_now * n_answers_before >= n_must_haves_before * n_answers_now
+        ) as n_now
+
+    from cases
+    where n_must_haves_before > 0
+    group by baseline_task_id, candidate_task_id
+    having n_now < n_before
+
+),
+
+assertions as (
+
+    select
+        task_id,
+        case_id,
+        check_name,
+        check_type,
+        coalesce(cast(expected as string), '') as expected,
+        threshold,
+        count(*) as n_judged
+
+    from checks
+    group by
+        task_id,
+        case_id,
+        check_name,
+        check_type,
+        coalesce(cast(expected as string), ''),
+        threshold
+
+),
+
+asserted_cases as (
+
+    select
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        cases.case_id,
+        -- as often by answer
+        bool_and(
+            coalesce(of_candidates.n_judged, 0) * cases.n_answers_before
+            >= of_baselines.n_judged * cases.n_answers_now
+        ) as is_judged
+
+    from cases
+    inner join assertions as of_baselines
+        on
+            cases.baseline_task_id = of_baselines.task_id
+            and cases.case_id = of_baselines.case_id
+    left join assertions as of_candidates
+        on
+            cases.candidate_task_id = of_candidates.task_id
+            and cases.case_id = of_candidates.case_id
+            and of_baselines.check_name = of_candidates.check_name
+            and of_baselines.check_type = of_candidates.check_type
+            and of_baselines.expected = of_candidates.expected
+            and of_baselines.threshold is not distinct from of_candidates.threshold
+    group by cases.baseline_task_id, cases.candidate_task_id, cases.case_id
+
+),
+
+of_assertions as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'assertions_unjudged' as gap,
+        'assertions' as subject,
+        cast(null as string) as name,
+        count(*) as n_before,
+        count(*) filter (where is_judged) as n_now
+
+    from asserted_cases
+    group by baseline_task_id, candidate_task_id
+    having n_now < n_before
+
+),
+
+-- both tasks are judged by the testset as it is now: what it expected before is not known
+replaced_cases as (
+
+    select
+        load_id,
+        {{ unnested(json_text_elements('replaced')) }} as replaced
+
+    from loads
+    where kind = 'testset'
+
+),
+
+cases_of_testsets as (
+
+    select distinct
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        tasks.testset_id,
+        cases.case_id,
+        replaced_cases.replaced is not null as is_changed
+
+    from cases
+    inner join tasks on cases.candidate_task_id = tasks.task_id and tasks.testset_id is not null
+    inner join stored_tasks on cases.baseline_task_id = stored_tasks.task_id
+    left join replaced_cases
+        on
+            tasks.testset_id || '|' || cases.case_id = replaced_cases.replaced
+            and stored_tasks.load_id < replaced_cases.load_id
+
+),
+
+of_changed_testsets as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'testset_changed' as gap,
+        testset_id as subject,
+        testset_id as name,
+        count(*) as n_before,
+        count(*) filter (where not is_changed) as n_now
+
+    from cases_of_testsets
+    group by baseline_task_id, candidate_task_id, testset_id
+    having n_now < n_before
 
 ),
 
@@ -239,6 +414,18 @@ gaps as (
 
     union all
 
+    select * from of_targets
+
+    union all
+
+    select * from of_must_haves
+
+    union all
+
+    select * from of_assertions
+
+    union all
+
     select * from of_judges
 
     union all
@@ -248,6 +435,10 @@ gaps as (
     union all
 
     select * from of_testsets
+
+    union all
+
+    select * from of_changed_testsets
 
     union all
 

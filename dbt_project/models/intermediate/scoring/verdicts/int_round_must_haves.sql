@@ -31,7 +31,8 @@ findings as (
         task_id,
         case_id,
         round_id,
-        matched as is_satisfied
+        matched as is_satisfied,
+        true as is_always_said
 
     from matches
 
@@ -41,7 +42,8 @@ findings as (
         task_id,
         case_id,
         round_id,
-        holds as is_satisfied
+        holds as is_satisfied,
+        true as is_always_said
 
     from rule_checks
 
@@ -52,7 +54,8 @@ findings as (
         task_id,
         case_id,
         round_id,
-        false as is_satisfied
+        false as is_satisfied,
+        false as is_always_said
 
     from violations
     where coalesce({{ json_text('violation', 'severity') }}, 'must') = 'must'
@@ -63,11 +66,16 @@ findings as (
         task_id,
         case_id,
         round_id,
-        coalesce({{ json_text('payload', 'must_have_pass') }}, 'true') <> 'false'
+        -- what is neither true nor false says nothing
+        case coalesce({{ json_text('payload', 'must_have_pass') }}, 'true')
+            when 'true' then true
+            when 'false' then false
+        end
         and coalesce({{ count_where(
             json_elements(json_field('payload', 'must_haves')),
             json_text('k', 'satisfied') ~ " = 'false'"
-        ) }}, 0) = 0 as is_satisfied
+        ) }}, 0) = 0 as is_satisfied,
+        true as is_always_said
 
     from scores
 
@@ -77,7 +85,8 @@ findings as (
         task_id,
         case_id,
         round_id,
-        false as is_satisfied
+        false as is_satisfied,
+        false as is_always_said
 
     from rounds
     where error_code like 'failed_step: %'
@@ -89,7 +98,8 @@ findings as (
         task_id,
         case_id,
         round_id,
-        reported_must_have_pass as is_satisfied
+        reported_must_have_pass as is_satisfied,
+        testset_id is null as is_always_said
 
     from rounds
     where reported_must_have_pass = false or testset_id is null
@@ -102,7 +112,9 @@ judged as (
         task_id,
         case_id,
         round_id,
-        bool_and(is_satisfied) as must_have_pass
+        bool_and(is_satisfied) as must_have_pass,
+        -- of those that speak of a round that passes, too
+        count(is_satisfied) filter (where is_always_said) as n_must_haves
 
     from findings
     group by task_id, case_id, round_id

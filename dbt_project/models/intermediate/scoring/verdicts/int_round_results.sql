@@ -119,6 +119,7 @@ results as (
         rounds.latency_ms,
         rounds.input_tokens,
         rounds.output_tokens,
+        coalesce(must_haves.n_must_haves, 0) as n_must_haves,
         costs.cost,
 
         ---------- booleans

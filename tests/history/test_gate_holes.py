@@ -1,0 +1,341 @@
+"""Take anything away from a passing candidate: the gate may say all but "Ship".
+
+Each change of a candidate is a title of its own, and all are built at once. What may
+ship judges nothing, and is listed: a new field of a format is a hole until it is there.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from promptlab.reports.gate.verdict import gate_results
+from promptlab.warehouse import Warehouse
+
+N = 6
+"""Cases; the first of them is changed."""
+
+Way = tuple[Any, ...]
+Files = dict[str, Any]
+"""The parts of a run: a list is written as JSON lines."""
+
+
+def _analysis(title: str, day: int) -> Files:
+    task_id = f"{title}-{day}"
+    cases = [f"c{n}" for n in range(N)]
+    scorers: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+        "accuracy": ({}, {"min_score": 0.8}, "higher_better"),
+        "rules": ({}, {"min_score": 0.5}, "higher_better"),
+        "expectations": ({}, {}, "higher_better"),
+        "kept": (
+            {"scorer": "keywords", "must": ["yes"], "pass_score": 1},
+            {},
+            "higher_better",
+        ),
+        "latency": ({}, {"max_ms": 1000}, "lower_better"),
+        "judge": ({"pass_score": 0.5}, {"max_variance": 0.1}, "higher_better"),
+    }
+    return {
+        "run": {
+            "task": {
+                "task_id": task_id,
+                "title": title,
+                "prompt_version": "v1",
+                "model": "m",
+                "triggered_by": "ci",
+                "env": {},
+                "created_at": f"2026-01-0{day}T00:00:00Z",
+            },
+            "cases": [
+                {
+                    "case_id": case,
+                    "context": {"q": case},
+                    "tags": ["critical"],
+                    "rounds": [
+                        {
+                            "round_id": f"{case}-{n}",
+                            "run_index": n,
+                            "raw_output": "yes",
+                            "parsed_output": {"reply": "yes"},
+                            "latency_ms": 100,
+                            "input_tokens": 5,
+                            "executed_at": "2026-01-01T00:00:00Z",
+                            "metadata": {},
+                        }
+                        for n in (1, 2)
+                    ],
+                    "baselines": [
+                        {
+                            "baseline_id": "g",
+                            "type": "golden_answer",
+                            "payload": {"text": "yes"},
+                            "owner": "us",
+                            "confidence": 1.0,
+                        },
+                        {
+                            "baseline_id": "r",
+                            "type": "rules",
+                            "payload": {"non_empty": True},
+                            "owner": "us",
+                        },
+                    ],
+                }
+                for case in cases
+            ],
+            "dimensions": [
+                {
+                    "dimension_id": name,
+                    "name": name,
+                    "weight": 1 / len(scorers),
+                    "parameters": parameters,
+                    "target": target,
+                    "scoring_mode": mode,
+                }
+                for name, (parameters, target, mode) in scorers.items()
+            ],
+            "extras": {"testset": f"{title}-testset"},
+        },
+        "scores": [
+            {
+                "task_id": task_id,
+                "case_id": case,
+                "round_id": f"{case}-{n}",
+                "dimension_id": "judge",
+                "score": 1,
+                "scorer": "critic",
+                "payload": {"must_have_pass": True},
+            }
+            for case in cases
+            for n in (1, 2)
+        ],
+        "testset": [
+            {"id": case, "inputs": {"q": case}, "expected_outputs": {"reply": "yes"}}
+            for case in cases
+        ],
+    }
+
+
+def _results(title: str, day: int) -> Files:
+    cases = [f"s{n}" for n in range(N)]
+    return {
+        "run": [
+            {
+                "sample_id": case,
+                "entity_type": "pipeline",
+                "entity_id": title,
+                "variant": "v1",
+                "overall_score": 8,
+                "execution_time": 1.0,
+                "step_outputs": {"a": {"reply": "yes"}},
+                "final_output": {"out": "fine"},
+                "failed_steps": [],
+                "testset": f"{title}-testset",
+                "run_id": f"{title}-{day}",
+                "created_at": f"2026-01-0{day}T08:00:00Z",
+            }
+            for case in cases
+        ],
+        "testset": [
+            {
+                "id": case,
+                "inputs": {"q": case},
+                "expected_outputs": {"out": "fine"},
+                "intermediate_expectations": {"a": {"reply": "yes"}},
+            }
+            for case in cases
+        ],
+    }
+
+
+def _promptfoo(title: str, day: int) -> Files:
+    def assertion(kind: str) -> dict[str, Any]:
+        return {"type": kind, "value": "sea"}
+
+    def component(kind: str) -> dict[str, Any]:
+        return {"pass": True, "score": 1, "reason": "ok", "assertion": assertion(kind)}
+
+    kinds = ("contains", "llm-rubric")
+    return {
+        "run": {
+            "evalId": f"{title}-{day}",
+            "config": {"description": title},
+            "results": {
+                "version": 3,
+                "timestamp": f"2026-01-0{day}T00:00:00.000Z",
+                "prompts": [
+                    {"raw": "Where?", "label": f"p{n}", "provider": "echo"}
+                    for n in (0, 1)
+                ],
+                "results": [
+                    {
+                        "id": f"{title}-{day}-{n}-{prompt}",
+                        "promptIdx": prompt,
+                        "testIdx": n,
+                        "success": True,
+                        "score": 1,
+                        "prompt": {"raw": "Where?", "label": f"p{prompt}"},
+                        "provider": {"id": "echo"},
+                        "response": {"output": "the sea"},
+                        "testCase": {"vars": {"n": n}, "assert": []},
+                        "gradingResult": {
+                            "componentResults": [component(each) for each in kinds]
+                        },
+                    }
+                    for n in range(N)
+                    for prompt in (0, 1)
+                ],
+            },
+        }
+    }
+
+
+FORMS: dict[str, tuple[Any, set[str]]] = {
+    "analysis": (
+        _analysis,
+        {
+            *("run task prompt_version", "run task model", "run task triggered_by"),
+            *("run task created_at", "run task env"),
+            *("run cases tags", "run cases tags 0", "run dimensions name"),
+            *(f"run cases rounds {each}" for each in ("input_tokens", "metadata")),
+            # the text says the same
+            "run cases rounds parsed_output",
+            *("run cases rounds executed_at", "run cases rounds run_index"),
+            *("run cases baselines owner", "run cases baselines baseline_id"),
+            "run cases baselines confidence",
+            *("scores created_at",),
+        },
+    ),
+    "results": (
+        _results,
+        {
+            *("run entity_type", "run variant", "run execution_time"),
+            *("run created_at", "run failed_steps"),
+        },
+    ),
+    "promptfoo": (
+        _promptfoo,
+        {
+            *("run results version", "run results timestamp", "run results prompts"),
+            "run results results id",
+            *(f"run results prompts {each}" for each in ("raw", "label", "provider")),
+            *(f"run results results {each}" for each in ("prompt", "response")),
+            *("run results results prompt raw", "run results results prompt label"),
+            *("run results results response output", "run results results testIdx"),
+            # the head of the file says it too
+            "run results results promptIdx",
+            *("run results results testCase assert",),
+            "run results results gradingResult componentResults score",
+            "run results results gradingResult componentResults reason",
+        },
+    ),
+}
+"""How a run is written, and the places that judge nothing. Numbers of items are left
+out."""
+
+NOT_CHANGED = {
+    *("run task task_id", "run task title", "run extras testset"),
+    *("run evalId", "run config description", "run config"),
+    *("run entity_id", "run testset", "run run_id"),
+}
+"""What tells the titles apart."""
+
+
+def _ways(value: Any, way: Way = ()) -> Iterator[Way]:
+    if isinstance(value, dict | list):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, each in pairs:
+            yield from _ways(each, (*way, key))
+    if way:
+        yield way
+
+
+def _named(part: str, way: Way) -> str:
+    return " ".join([part, *(str(each) for each in way if not isinstance(each, int))])
+
+
+def _changes(files: Files) -> Iterator[tuple[str, str, str, Way]]:
+    """Yield what is changed, how, and the part and the way to it."""
+    for part, value in files.items():
+        for way in _ways(value):
+            items = [each for each in way if isinstance(each, int)]
+            if items[:1] not in ([], [0]) and "dimensions" not in way:
+                continue  # the first case stands for all of them
+            if _named(part, way) in NOT_CHANGED:
+                continue
+            old = value
+            for key in way:
+                old = old[key]
+            # to take nothing away is no change
+            nothing = ("null", "text") if old in ({}, []) else ()
+            for how in nothing or ("removed", "null", "empty", "text"):
+                yield _named(part, way), how, part, way
+
+
+def _changed(files: Files, how: str, part: str, way: Way) -> Files:
+    changed = copy.deepcopy(files)
+    holder = changed[part]
+    for key in way[:-1]:
+        holder = holder[key]
+    old = holder[way[-1]]
+    if how == "removed":
+        del holder[way[-1]]
+    elif how == "empty":
+        holder[way[-1]] = {dict: {}, list: []}.get(type(old), "")
+    else:
+        holder[way[-1]] = None if how == "null" else "x"
+    return changed
+
+
+def _write(folder: Path, title: str, day: int, files: Files) -> None:
+    for part, value in files.items():
+        name = f"{title}-{part}" if part == "testset" else f"{title}-{day}.{part}"
+        file = folder / f"{name}.json{'l' * isinstance(value, list)}"
+        lines = value if isinstance(value, list) else [value]
+        file.write_text("".join(f"{json.dumps(each)}\n" for each in lines), "utf-8")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_nothing_that_judged_may_go_and_the_gate_say_ship(
+    form: str, tmp_path: Path
+) -> None:
+    make, harmless = FORMS[form]
+    changes = [("nothing", "", "", ()), *_changes(make("x", 2))]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for day in (1, 2):
+        folder = tmp_path / str(day)
+        folder.mkdir()
+        for n, (_, how, part, way) in enumerate(changes):
+            files = make(f"t{n}", day)
+            if day == 2:
+                files = _changed(files, how, part, way) if part else files
+                if part != "testset":
+                    files.pop("testset", None)
+            _write(folder, f"t{n}", day, files)
+        warehouse.ingest(folder)
+        warehouse.build()
+    with warehouse.connect() as con:
+        found = con.execute(
+            "select title, list(task_id) from marts.dim_tasks"
+            " where created_at > '2026-01-01 12:00' and task_id not like '%-1'"
+            " and task_id not like '%-1/%' group by title"
+        ).fetchall()
+        results = gate_results(
+            con, [task for _, tasks in found for task in tasks], lang="en"
+        )
+    ships = {
+        title
+        for title, tasks in found
+        if {results[task].decision for task in tasks} <= {"ship", "first_run"}
+    }
+    assert "t0" in ships
+    holes = [
+        (name, how)
+        for n, (name, how, _, _) in enumerate(changes)
+        if n and f"t{n}" in ships and name not in harmless
+    ]
+    assert sorted(set(holes)) == []
