@@ -5,7 +5,6 @@ reference_runs as (
     where {{ in_this_build('comparisons', 'task_id') }} and place = 1
 ),
 tasks as (select * from {{ ref('int_task_variants') }}),
-cases as (select * from {{ ref('int_verdict_cases') }}),
 
 -- a variant that did not change shows what model and judge did
 tested as (
@@ -18,7 +17,6 @@ tested as (
     from reference_runs
     inner join tasks as own on reference_runs.task_id = own.task_id
     inner join tasks as baselines on reference_runs.reference_task_id = baselines.task_id
-    where own.task_id in (select cases.task_id from cases where cases.k > 0 and cases.k < cases.n)
 
 ),
 
