@@ -55,6 +55,7 @@ of_memory as (
         max(load_id) as load_id,
         run_id as task_id,
         concat_ws('/', max(dataset), max(run_timestamp)) as run_id,
+        cast(null as string) as recheck_of,
 
         ---------- strings
         'memory' as source_kind,
