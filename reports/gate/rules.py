@@ -23,7 +23,7 @@ from promptlab.contracts.gate import (
 )
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.gate import Changes, GateNumbers, TagCases
-from promptlab.reports.queries.rows import Row
+from promptlab.reports.queries.rows import Row, from_json
 from promptlab.reports.texts.catalogue import Catalogue
 
 _MOST_NAMED = 5
@@ -166,10 +166,13 @@ class Gate:
             yield from self._check(changes, limit)
 
     def _by_chance(self, rule: str, limit: float, chance: Row) -> GateRule:
-        """More failed than chance explains, unless the errors were passes."""
+        """More failed than chance explains, if errors and clusters let us say so."""
         with_errors = chance["p_errors_as_passes"]
         if with_errors is not None and with_errors > limit:
             note = self.texts.text("gate_note.errors_decide", n=chance["n_errors_now"])
+            return _rule(rule, chance["p"], limit, "inconclusive", note)
+        if "cases_independent" in (from_json(chance["assumptions"]) or []):
+            note = self.texts.text("gate_note.few_clusters", n=chance["n_clusters"])
             return _rule(rule, chance["p"], limit, "inconclusive", note)
         note = self.texts.text(
             "gate_note.more_than_chance",

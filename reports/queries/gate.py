@@ -324,7 +324,7 @@ select
     verdicts.n_rounds_now, verdicts.n_cases,
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
-    verdicts.assumptions,
+    verdicts.assumptions, verdicts.n_clusters,
     (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases

@@ -77,7 +77,8 @@ def broken(rng: np.random.Generator, p: Floats, n: int) -> Floats:
     """Return the same with so many broken cases in each suite."""
     found = p.copy()
     for suite in found:
-        suite[rng.choice(np.flatnonzero(suite == 1.0), n, replace=False)] = 0.05
+        passing = np.flatnonzero(suite == 1.0)
+        suite[rng.choice(passing, min(n, passing.size), replace=False)] = 0.05
     return found
 
 
@@ -99,7 +100,8 @@ def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
                 suite[edited, run, None] > 0.5, 0.0, 1.0
             )
         passing = np.flatnonzero(suite[:, -2] == 1.0)
-        suite[rng.choice(passing, row.broken, replace=False), -1] = 0.05
+        n = min(row.broken, passing.size)
+        suite[rng.choice(passing, n, replace=False), -1] = 0.05
     if row.decline:
         now = p[:, :, -1]
         p[:, :, -1] = np.where(now == 1, 0.97, np.maximum(now - 0.15, 0))

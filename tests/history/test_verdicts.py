@@ -20,8 +20,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from promptlab.cli import run_cli
 from promptlab.database.rows import dictionaries
+from promptlab.warehouse import Warehouse
 from tests.benchmarks import _verdicts as sql
+from tests.ingest.test_load import task, write
 
 Counts = tuple[int, int, int, int]
 """Of a case: all rounds, all passes, the candidate's rounds, its passes."""
@@ -341,7 +344,12 @@ def test_z_is_that_of_the_normal_distribution(p):
 
     [node] = [n for n in plan.load().nodes if n.name == "int_verdict_p_values"]
     with duckdb.connect() as con:
-        con.execute("create schema intermediate")
+        con.execute("create schema intermediate; create schema policy")
+        con.execute("create table policy.verdict_policy (min_clusters bigint)")
+        con.execute(
+            "create table intermediate.int_cluster_tests"
+            " (task_id varchar, treatment varchar, n_clusters bigint, p double)"
+        )
         con.execute(
             "create table intermediate.int_exact_tests as select 't' as task_id,"
             " 'x' as treatment, 0.5e0 as p_few, 0.5e0 as p_broad, ?::double as p", [p],
@@ -350,7 +358,7 @@ def test_z_is_that_of_the_normal_distribution(p):
             "create table intermediate.int_run_shifts as select 't' as task_id, 6 as df,"
             " 1e0 as spread, false as is_shifting"
         )
-        scaled = node.query.split("p_values as (")[0].rstrip().rstrip(",")
+        scaled = node.query.split("widened as (")[0].rstrip().rstrip(",")
         [(z,)] = con.execute(f"{scaled} select t from scaled").fetchall()
     assert z == pytest.approx(stats.norm.isf(p), rel=1e-12, abs=1e-15)
 
@@ -589,3 +597,90 @@ def test_a_step_is_dated_by_the_likeliest_split_and_pays_for_all_of_them(con):
     assert fall["value_before"] == pytest.approx(shares[:likeliest].mean(), abs=1e-6)
     assert fall["value_after"] == pytest.approx(shares[likeliest:].mean(), abs=1e-6)
     assert fall["is_step"]
+
+
+# ---------- what commands say
+
+
+def run_of(
+    day: int, n_passing: int, *, variant: str = "m", prompt: str = "v1"
+) -> dict[str, Any]:
+    """Return a run of 24 cases; the first ``n_passing`` of them pass."""
+    document = task(f"{variant}-{day}", cases=24)
+    document["task"] |= {
+        "variant": variant,
+        "run_id": f"run {day}",
+        "prompt_version": prompt,
+        "created_at": f"2026-01-{day:02}T00:00:00Z",
+    }
+    document["dimensions"] = [
+        {
+            "dimension_id": "accuracy", "name": "Accuracy", "weight": 1, "target": {},
+            "parameters": {"match_rule": "exact"}, "scoring_mode": "higher_better",
+        }
+    ]  # fmt: skip
+    for n, case in enumerate(document["cases"]):
+        case["context"] = {"question": f"{n}?"}
+        case["rounds"][0]["raw_output"] = "yes" if n < n_passing else "no"
+        case["baselines"] = [
+            {
+                "baseline_id": "g", "type": "golden_answer", "payload": {"text": "yes"},
+                "owner": "t", "confidence": 1,
+            }
+        ]  # fmt: skip
+    return document
+
+
+@pytest.mark.parametrize(
+    ("size", "decision"), [(12, "cannot_tell"), (3, "do_not_ship")]
+)
+def test_cases_of_two_conversations_are_too_few_to_refuse_a_run(
+    tmp_path, capsys, size, decision
+):
+    files = [
+        write(tmp_path / f"{day}.json", run_of(day, n)) for day, n in ((1, 24), (2, 0))
+    ]
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for file in files:
+        warehouse.ingest(file)
+    with warehouse.writable() as con:
+        con.execute(
+            "update raw.cases set cluster = substr(case_id, 2)::int // ?", [size]
+        )
+    warehouse.build()
+    run_cli(["gate", "m-2", "--db", str(tmp_path / "w.duckdb"), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    [rule] = [r for r in found["rules"] if r["rule"] == "regression.false_alarm"]
+    assert (found["decision"], "conversations" in (rule["note"] or "")) == (
+        decision,
+        decision == "cannot_tell",
+    )
+
+
+def test_unchanged_variants_that_fail_too_point_at_the_model_or_the_judge(
+    tmp_path, capsys
+):
+    for name, day, n, prompt in (
+        ("a", 1, 24, "v1"), ("b", 1, 24, "v1"), ("a", 2, 0, "v2"), ("b", 2, 0, "v1"),
+    ):  # fmt: skip
+        write(
+            tmp_path / f"{name}{day}.json", run_of(day, n, variant=name, prompt=prompt)
+        )
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    run_cli(["gate", "a-2", "--db", str(tmp_path / "w.duckdb")])
+    assert "the model or the judge changed, not your prompt" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_trends_say_how_far_a_variant_fell_and_since_when(tmp_path, capsys):
+    for day in range(1, 9):
+        write(tmp_path / f"{day}.json", run_of(day, 24 if day < 6 else 18))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    run_cli(["trends", "--db", str(tmp_path / "w.duckdb"), "--measure", "pass_rate"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "m: 75.0, -25.0 since 2026-01-06, more than chance explains" in said
