@@ -108,6 +108,7 @@ summed as (
         total_position,
         count(unit_value) as n_units,
         {{ sum_in_order('unit_value') }} as sum_value,
+        {{ sum_in_order('unit_value') }} / nullif(count(unit_value), 0) as mean_value,
         min(unit_value) as min_value,
         max(unit_value) as max_value,
         percentile_cont(0.9) within group (order by unit_value) as p90_value
@@ -117,25 +118,15 @@ summed as (
 
 ),
 
-averaged as (
-
-    select
-        *,
-        sum_value / nullif(n_units, 0) as mean_value
-
-    from summed
-
-),
-
 spread as (
 
     select
         units.task_id,
         units.total_position,
-        {{ sum_in_order('power(units.unit_value - averaged.mean_value, 2)') }} as squares
+        {{ sum_in_order('power(units.unit_value - summed.mean_value, 2)') }} as squares
 
     from units
-    inner join averaged using (task_id, total_position)
+    inner join summed using (task_id, total_position)
     group by units.task_id, units.total_position
 
 ),
@@ -143,19 +134,19 @@ spread as (
 statistics as (
 
     select
-        averaged.*,
+        summed.*,
         -- equal values have no spread, whatever their mean is rounded to; nor has a single
         -- one, which tools call 0
         case
-            when averaged.min_value = averaged.max_value then 0
-            else sqrt(spread.squares / (averaged.n_units - 1))
+            when summed.min_value = summed.max_value then 0
+            else sqrt(spread.squares / (summed.n_units - 1))
         end as sd_value,
         case
-            when averaged.min_value = averaged.max_value then 0
-            else spread.squares / averaged.n_units
+            when summed.min_value = summed.max_value then 0
+            else spread.squares / summed.n_units
         end as population_variance
 
-    from averaged
+    from summed
     inner join spread using (task_id, total_position)
 
 )

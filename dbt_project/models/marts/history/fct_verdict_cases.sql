@@ -19,7 +19,9 @@ suspected as (
         row_number() over (
             partition by cases.task_id
             order by
-                coalesce(compared.must_have_lost, false) desc, tested.p nulls last, cases.case_id
+                case when compared.must_have_lost then 0 else 1 end,
+                tested.p nulls last,
+                cases.case_id
         ) as place
 
     from cases

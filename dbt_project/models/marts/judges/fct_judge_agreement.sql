@@ -57,15 +57,8 @@ described as (
 
 kinds as (
 
-    select 'all' as slice_kind
-    union all
-    select 'title' as slice_kind
-    union all
-    select 'model' as slice_kind
-    union all
-    select 'month' as slice_kind
-    union all
-    select 'length' as slice_kind
+    select listed.slice_kind
+    from (values ('all'), ('title'), ('model'), ('month'), ('length')) as listed (slice_kind)
 
 ),
 
