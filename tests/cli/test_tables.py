@@ -145,10 +145,7 @@ def names_of(table: Table) -> set[str]:
         (("runs",), runs._TABLE),
         (("leaderboard",), leaderboard._TABLE),
         (("flaky",), flaky._TABLE),
-        (("memory", "--show", "figures"), memory._FIGURES),
         (("memory", "--show", "timings"), memory._TIMES),
-        (("memory", "250601", "250615", "--show", "comparison"), memory._COMPARISON),
-        (("memory", "250601", "250615", "--show", "questions"), memory._CHANGED),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
