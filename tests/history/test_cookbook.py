@@ -18,8 +18,8 @@ QUESTIONS = re.findall(
 CODE = [*(ROOT / "reports").rglob("*.py"), *(ROOT / "promptlab").rglob("*.py")]
 
 
-def test_there_are_twenty_questions_each_with_one_query():
-    assert [int(title.split(".")[0]) for title, _ in QUESTIONS] == list(range(1, 21))
+def test_there_are_twenty_four_questions_each_with_one_query():
+    assert [int(title.split(".")[0]) for title, _ in QUESTIONS] == list(range(1, 25))
     assert {body.count("```sql") for _, body in QUESTIONS} == {1}
 
 
