@@ -40,7 +40,7 @@ def steps(tool: str) -> list[str]:
     found = workflow["jobs"]["evaluate"]["steps"]
     assert all(("run" in step) != ("uses" in step) for step in found)
     runs = [step["run"] for step in found if "run" in step]
-    return [each for each in runs if "promptlab " in each]
+    return [each for each in runs if "promptlab " in each and "gh api" not in each]
 
 
 def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
@@ -88,7 +88,7 @@ def test_a_page_says_what_becomes_of_what_and_what_is_lost(tool: str) -> None:
 @pytest.mark.parametrize("tool", WITH_WORKFLOW)
 def test_every_command_of_a_workflow_exists_with_its_options(tool: str) -> None:
     lines = "\n".join(steps(tool)).splitlines()
-    found = [re.search(r"\bpromptlab ([^>|;]+)", line) for line in lines]
+    found = [re.search(r"(?<!-- )\bpromptlab ([^>|;]+)", line) for line in lines]
     ours = [shlex.split(each[1]) for each in found if each]
     assert {line[0] for line in ours} == {"run", "gate", "recheck"}
     for name, *args in ours:
