@@ -85,14 +85,14 @@ class Digest:
         return any(self.groups.get(course) for course in _NEWS)
 
 
-def since_of(text: str, now: datetime) -> datetime:
+def since_of(text: str, until: datetime) -> datetime:
     """Return the time that ``7d``, ``12h``, ``2w`` or a date means.
 
     Raises:
         UsageError: it is none of these.
     """
     if span := _SPAN.fullmatch(text):
-        return now - timedelta(hours=int(span[1]) * _HOURS[span[2]])
+        return until - timedelta(hours=int(span[1]) * _HOURS[span[2]])
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
@@ -100,7 +100,7 @@ def since_of(text: str, now: datetime) -> datetime:
             f"since: {text!r} is neither a span such as 7d or 12h nor a date such as"
             " 2026-11-12"
         ) from None
-    return found if found.tzinfo else found.replace(tzinfo=now.tzinfo)
+    return found if found.tzinfo else found.replace(tzinfo=until.tzinfo)
 
 
 def read_digest(

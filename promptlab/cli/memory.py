@@ -172,10 +172,8 @@ def _figures(metrics: Sequence[str], lang: str) -> Table:
     from promptlab.reports.texts.catalogue import catalogue
 
     texts = catalogue(lang)
-    scores = [
-        Column(texts.label("memory_metric", metric), score, metric)
-        for metric in metrics
-    ]
+    headings = {metric: texts.label("memory_metric", metric) for metric in metrics}
+    scores = [Column(heading, score, metric) for metric, heading in headings.items()]
     return Table(
         columns=(
             Column("run", ident, "run_id"),

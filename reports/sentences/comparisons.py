@@ -25,7 +25,7 @@ def comparison(speech: Speech, facts: Facts) -> str:
 
 
 def from_to(speech: Speech, facts: Facts) -> str | None:
-    """Return what a dimension measured before and now, in its own unit."""
+    """Return what a dimension measured on both sides, in its own unit."""
     before, after = _metrics(speech, facts)
     if before is None or after is None:
         return None

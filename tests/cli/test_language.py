@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.cli import compare, memory, run_cli
+from promptlab.cli import compare, run_cli
 from promptlab.cli.cells import _MARKS
 from promptlab.cli.language import printed
 from promptlab.settings import Settings, language_of, load_settings
@@ -46,7 +46,7 @@ def test_what_is_set_wins_over_the_locale(tmp_path, monkeypatch):
 
 def literals() -> set[str]:
     """Every text that is handed to ``spoken``, or stands above a column."""
-    found = {*compare._SOURCES.values(), compare._COUNTS, memory._COUNTS}
+    found = {*compare._SOURCES.values(), compare._COUNTS}
     for file in CLI.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):

@@ -108,7 +108,7 @@ MISTAKES = [
     *[
         pytest.param(
             {"t": [expecting(text)]},
-            [f"t.jsonl:1:57: /expected_outputs/reply: {written} is no prefix, so the"
+            [f"t.jsonl:1:57: /expected_outputs/reply: {written} is not a prefix, so the"
              f' whole text is compared; did you mean "{meant}:"? If not, put literal: in'
              " front. (warning)"],
             id=text,

@@ -151,7 +151,7 @@ def test_every_example_of_a_file_is_read_without_a_word(block):
 def commands() -> list[tuple[str, str]]:
     """Every promptlab command of a shell snippet, run or not, and where it stands."""
     return [
-        (f"{path}:{block.line}", re.split("#|&&", line)[0])
+        (f"{path}:{block.line}", re.split(r"#|&&|\|", line)[0])
         for path in PAGES
         for block in markdown.blocks(read(path), "sh")
         for line in block.text.splitlines()

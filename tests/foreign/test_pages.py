@@ -14,7 +14,7 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.contracts.table_mapping import TableMapping
 from promptlab.reports import FORMATS
-from promptlab.reports.write import RUNS
+from promptlab.reports.write import RUNS, TITLES
 from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.foreign.reading_of import DATA
@@ -61,9 +61,13 @@ def pair(warehouse: Warehouse) -> tuple[str, str]:
 
 
 def report_in(out: Path) -> str:
-    """The one report of a task below a folder; the pages of runs are others."""
-    (page,) = (path for path in out.rglob("report.html") if RUNS not in path.parts)
+    """The one report of a task below a folder; the pages of titles are others."""
+    (page,) = (path for path in out.rglob("report.html") if is_of_a_task(path))
     return page.read_text("utf-8")
+
+
+def is_of_a_task(path: Path) -> bool:
+    return not {RUNS, TITLES} & {*path.parts}
 
 
 def test_a_result_holds_every_assertion_of_the_tool(
@@ -175,7 +179,7 @@ def test_every_kind_of_report_can_be_written_of_every_tool(
         " group by source_kind, title, variant order by all"
     )["any_value(task_id)"].to_list()
     written = every_tool.report(tasks, tmp_path, formats=[*FORMATS], lang=lang)
-    pages = [path for path in written if RUNS not in path.parts]
+    pages = [path for path in written if is_of_a_task(path)]
     assert len(pages) == len(tasks) * len(FORMATS) + 1
 
 

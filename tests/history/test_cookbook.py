@@ -18,8 +18,8 @@ QUESTIONS = re.findall(
 CODE = [*(ROOT / "reports").rglob("*.py"), *(ROOT / "promptlab").rglob("*.py")]
 
 
-def test_there_are_twenty_questions_each_with_one_query():
-    assert [int(title.split(".")[0]) for title, _ in QUESTIONS] == list(range(1, 21))
+def test_there_are_twenty_four_questions_each_with_one_query():
+    assert [int(title.split(".")[0]) for title, _ in QUESTIONS] == list(range(1, 25))
     assert {body.count("```sql") for _, body in QUESTIONS} == {1}
 
 
@@ -27,8 +27,9 @@ def test_there_are_twenty_questions_each_with_one_query():
 def test_each_query_answers_on_the_examples(title, body, english_db):
     (sql,) = re.findall(r"```sql\n(.*?)```", body, re.DOTALL)
     with connect(english_db, read_only=True) as con:
-        _, rows = run_query(con, sql)
-        assert rows, title
+        columns, rows = run_query(con, sql)
+        # the examples have neither prices nor times of steps
+        assert columns if title.startswith(("20.", "21.")) else rows, title
 
 
 def test_the_exposures_name_every_mart_that_is_read_and_no_other():

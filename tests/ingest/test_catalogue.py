@@ -53,4 +53,5 @@ def test_every_object_that_is_replaced_has_a_table_with_its_id(columns):
         "task": "tasks",
         "scores": "scores",
         "memory": "memory_runs",
+        "labels": "labels",
     }

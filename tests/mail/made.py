@@ -182,6 +182,10 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "not_compared": CaseList(n=0, case_ids=[]),
         "p": None,
         "newly_failing_by_chance": None,
+        "attained_level": None,
+        "power_of_one_break": None,
+        "rounds_per_case": None,
+        "cases": [],
         "assumptions": [],
         "n_cases_before": 3,
         "change": 0.097,
@@ -192,7 +196,7 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "advice": [],
         "rules": [],
         "lang": "zh",
-        "version": "1.1",
+        "version": "1.4",
     }
     return GateResult(**values | changed)
 

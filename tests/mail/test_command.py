@@ -47,7 +47,7 @@ def test_a_dry_run_writes_the_mail_and_prints_its_path(call, tmp_path):
 def test_a_subject_of_ones_own_is_used(call, tmp_path):
     done = call("send", "--to", "a@example.com", "--dry-run", "--subject", "夜间回归")
     mails = done.stdout.splitlines()
-    assert len(mails) == 2  # the examples have two titles
+    assert len(mails) == 3  # the examples have three titles
     assert {read(mail)["Subject"] for mail in mails} == {"夜间回归"}
 
 

@@ -24,6 +24,7 @@ _CODE = re.compile(r"(?:then|else) '(\w+)'")
 _WORDS = re.compile(r"\b(?:case|end as \w+|end)\b")
 _IN = re.compile(r"(\w+) in \(([^)]*)\)")
 _LITERAL = re.compile(r"'(\w+)'")
+_QUOTED = re.compile(r"""["'](\w+)["']""")
 
 
 def of_seed(name: str, column: str) -> Codes:
@@ -90,7 +91,10 @@ def of_policy() -> set[str]:
     tables = {"latency": gate.LatencyRules, "tokens": gate.TokenRules}
     tables |= {"cost": gate.CostRules}
     plain = {*gate.GatePolicy.model_fields, *gate.DimensionRules.model_fields}
-    return {name for name in plain if name.startswith(("min_", "max_"))} | {
+    return (
+        {name for name in plain if name.startswith(("min_", "max_"))}
+        | {*gate.TagRules.model_fields}
+    ) | {
         f"{table}_{name}"
         for table, rules in tables.items()
         for name in rules.model_fields
@@ -117,6 +121,9 @@ CODES: dict[str, list[Codes]] = {
     "change": [
         of_model("fct_case_changes", "change"),
         of("must_have_lost", "must_have_gained", "newly_failing", "newly_fixed"),
+    ],
+    "comparison_measured": [
+        lambda: VERDICTS() - {"not_comparable"}  # which names no values
     ],
     "comparison_note": [of_seed("comparison_notes", "note")],
     "comparison_reason": [of_seed("comparison_reasons", "reason")],
@@ -184,7 +191,10 @@ SEEDS = (
 
 
 @pytest.mark.parametrize(("seed", "column"), SEEDS)
-def test_a_code_of_a_seed_is_given_by_a_model(seed: str, column: str) -> None:
+def test_a_code_of_a_seed_is_given_by_a_model_or_at_ingest(
+    seed: str, column: str
+) -> None:
     texts = [*PROJECT.glob("models/**/*.sql"), *PROJECT.glob("macros/**/*.sql")]
-    given = set(_LITERAL.findall("\n".join(p.read_text("utf-8") for p in texts)))
+    texts += (ROOT / "ingest").rglob("*.py")  # it checks the targets of dimensions
+    given = set(_QUOTED.findall("\n".join(p.read_text("utf-8") for p in texts)))
     assert of_seed(seed, column)() - given == set()

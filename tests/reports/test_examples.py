@@ -62,6 +62,7 @@ def test_the_second_run_of_a_title_is_compared_with_the_first(files):
     assert compared == {
         "cs-regression-v3.2": "cs-regression-v3.1",
         "review-sentiment-improved": "review-sentiment-baseline",
+        "travel_diary/250615_2100": "travel_diary/250601_2100",
     }
 
 

@@ -75,7 +75,8 @@ def many(marts, n_titles, n_runs):
             'task-' || t || '-' || r as task_id,
             'Customer support, question ' || t as title,
             'vendor/model-' || t % 7 as variant, 'vendor/model-' || t % 7 as model,
-            'v' || r as prompt_version, r as run_number, false as is_partial,
+            'v' || r as prompt_version, r as run_number, 'full' as role,
+            false as is_partial,
             created_at + r * interval 1 day as created_at
         from marts.dim_tasks, range(?) as titles (t), range(?) as runs (r)
         where task_id = 'run-20241003-001'

@@ -17,13 +17,14 @@ from promptlab.reports.write import write_comparison
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 TASKS = ["cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved"]
+MEMORY_RUNS = ["travel_diary/250601_2100", "travel_diary/250615_2100"]
 
 
 @pytest.fixture(scope="module")
 def out(example_db, tmp_path_factory):
     folder = tmp_path_factory.mktemp("out")
     with duckdb.connect(str(example_db), read_only=True) as con:
-        write_all(con, TASKS, folder, Edition(AT))
+        write_all(con, [*TASKS, *MEMORY_RUNS], folder, Edition(AT))
     return folder
 
 

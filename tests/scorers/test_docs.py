@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.contracts.analysis_input import DimensionConfig, TestCaseBundle
+from promptlab.contracts.dimension import PARAMETERS
 from promptlab.contracts.scores import ScoreRecord
 from promptlab.scorers.case_scores import score_case
 from promptlab.scorers.registry import GROUP, load_scorer
@@ -128,20 +129,16 @@ def test_the_reasons_of_a_scorer_are_those_of_its_models(name):
     assert codes(table()[name]["a round has no score for"]) == given
 
 
-def test_every_parameter_that_sql_reads_is_on_the_page_with_its_default():
-    sql = "".join(
-        (SCORING / "dimensions" / f"int_{model}.sql").read_text("utf-8")
-        for model in ("dimensions_configured", "dimension_parameters")
-    )
-    read = set(re.findall(r"'parameters', '(\w+)'", sql))
+def test_every_parameter_that_is_read_is_on_the_page_with_its_default():
+    read = {name for model in PARAMETERS.values() for name in model.model_fields}
+    read |= {"scorer", "scorer_name", "of"}
     (general,) = re.findall(r"Every dimension takes (.*?)\.\n", PAGE.read_text(), re.S)
     shown = "\n".join([general, *(row["parameters"] for row in table().values())])
     values = {"exact", "parsed", "mean"}
     assert codes(shown) - values == read
-    defaults = dict(re.findall(r"'(\w+)'\) \}\}, '(\w+)'\) as", sql))
-    defaults |= {"tolerance": "0", "trim": "0.1", "k": "1"}
-    assert "coalesce(tolerance, 0)" in sql
-    assert "coalesce(trim_share, 0.1)" in sql
-    assert "coalesce(k, 1)" in sql
+    sql = next(SCORING.rglob("int_dimensions_resolved.sql")).read_text("utf-8")
+    given = re.findall(r"coalesce\(configs\.(\w+), '?([\w.]+)'?\) as", sql)
+    defaults = {name.removesuffix("_share"): value for name, value in given}
+    assert {"match_rule", "tolerance", "k", "trim"} <= {*defaults} <= read
     for parameter, value in defaults.items():
         assert re.search(rf"`{parameter}` = `?{re.escape(value)}\b", shown), parameter
