@@ -151,7 +151,10 @@ from (
     group by tasks.task_id, tasks.run_id, tasks.title
 ) as runs
 inner join marts.dim_tasks as variants
-    on runs.run_before = variants.run_number and runs.title = variants.title
+    on
+        runs.run_before = variants.run_number
+        and runs.title = variants.title
+        and variants.role = 'full'
 left join (
     select distinct tasks.run_id, baselines.baseline_task_id
     from marts.dim_task_baselines as baselines
