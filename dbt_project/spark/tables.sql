@@ -62,7 +62,7 @@
     ]) }}
 {%- endmacro %}
 
-{#- As duckdb__replace_batch does: one MERGE where the table format has it (Iceberg, Delta),
+{#- What the strategy `replace_batch` does on DuckDB: one MERGE where the table format has it (Iceberg, Delta),
     in which a row per replaced key meets every old row of it and deletes it, and new rows
     meet none; else the batch is computed into a table of its own, its partitions are dropped
     and written anew. A build that is killed between the two is not recorded, so that the

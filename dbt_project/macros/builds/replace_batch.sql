@@ -2,16 +2,12 @@
     keys of the new rows; this deletes all keys of the batch, so a key without new rows loses
     its old ones, and the keys of tasks that are gone. -#}
 {% macro get_incremental_replace_batch_sql(args) %}
-    {{ duckdb__replace_batch(args.target_relation, args.temp_relation, args.unique_key) }}
-{% endmacro %}
+    delete from {{ args.target_relation }}
+    where {{ is_replaced(config.get('meta').batch, args.unique_key) }};
 
-
-{% macro duckdb__replace_batch(target, source, key) %}
-    delete from {{ target }}
-    where {{ is_replaced(config.get('meta').batch, key) }};
-
-    insert into {{ target }} by name
-    select * from {{ source }}
+    {% set columns = args.dest_columns | map(attribute='quoted') | join(', ') -%}
+    insert into {{ args.target_relation }} ({{ columns }})
+    select {{ columns }} from {{ args.temp_relation }}
 {% endmacro %}
 
 

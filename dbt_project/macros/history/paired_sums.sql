@@ -23,22 +23,6 @@
         bool_and(baseline_score in (0, 1) and candidate_score in (0, 1)) as is_all_or_nothing
 {%- endmacro %}
 
-{#- The same columns of groups, added up to larger ones. -#}
-{% macro added_parts() -%}
-    {%- for part in [
-        'n_shared', 'n_comparable', 'n_pairs', 'n_better', 'n_worse', 'n_same', 'n_judged',
-        'n_lost', 'n_gained',
-    ] -%}
-        cast(sum({{ part }}) as bigint) as {{ part }},
-        {% endfor -%}
-    {%- for part in [
-        'baseline_total', 'candidate_total', 'delta_total', 'millionths_total', 'squares_total',
-    ] -%}
-        sum({{ part }}) as {{ part }},
-        {% endfor -%}
-    bool_and(is_all_or_nothing) as is_all_or_nothing
-{%- endmacro %}
-
 {#- What a comparison needs of them. The sample standard deviation, null below two pairs, is
     taken from whole millionths, so that equal scores spread by exactly 0 and the rows' order
     does not matter. -#}

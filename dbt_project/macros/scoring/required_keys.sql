@@ -1,17 +1,5 @@
 {#- Keys that a JSON object must have: a list of keys, or an object of keys and types. -#}
 
-{#- Whether the requirement can be read; null when there is none. -#}
-{% macro are_required_keys_readable(required) -%}
-    case
-        when {{ required }} is null then null
-        when {{ json_kind(required) }} = 'array' then true
-        when {{ json_kind(required) }} = 'object' then {{ count_where(
-            json_object_keys(required), key_type('k', required) ~ ' is null'
-        ) }} = 0
-        else false
-    end
-{%- endmacro %}
-
 {#- Whether a document has them all. -#}
 {% macro has_required_keys(document, required) -%}
     case
