@@ -29,6 +29,7 @@ Rule = Literal[
     "sum_weights",
     "sum_checks",
     "mean_over_cases",
+    "mean_over_tags",
     "stderr_over_cases",
     "sd_over_cases",
     "variance_over_cases",
@@ -216,8 +217,9 @@ class Total(msgspec.Struct, gc=False, kw_only=True):
     """``run``: over all tasks of the run."""
     parameters: Json = "{}"
     """Of the rule: ``status`` of what is counted, ``reducer`` of a case's rounds,
-    ``tag`` of the cases, ``figure`` of the rounds' metadata, ``threshold`` from which a
-    value counts 1, ``digits`` that the tool rounds to."""
+    ``tag`` of the cases, ``group`` of tags (before the colon), ``figure`` of the
+    rounds' metadata, ``threshold`` from which a value counts 1, ``digits`` that the
+    tool rounds to."""
 
 
 class Judge(msgspec.Struct, gc=False, kw_only=True):

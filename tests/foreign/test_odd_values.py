@@ -40,6 +40,16 @@ FILES = (
     "helm/rivers,model=acme_early/stats.json",
     "azure_ai_evaluation/early.json",
     "ragas/late.jsonl",
+    "memory_benchmarks/longmemeval/types.json",
+    *(
+        f"memory_benchmarks/{name}"
+        for name in (
+            *("caura.json", "mem0.json", "zep.json", "evermemos.json", "a_mem.json"),
+            *("memory_agent_bench.json", "memory_agent_rows.jsonl", "amb.json"),
+            *("ironmem.json", "locomo_plus.json"),
+        )
+    ),
+    "memory_benchmarks/longmemeval/early.jsonl.eval-results-judge-a",
 )
 ODD: dict[str, str] = {
     "null": "null",
@@ -75,7 +85,7 @@ def _one_of_each(document: Any) -> list[tuple[Any, ...]]:
 
 def _document(file: Path) -> tuple[Any, bool]:
     written = file.read_text("utf-8")
-    if file.suffix == ".jsonl":
+    if ".jsonl" in file.name:
         return [json.loads(line) for line in written.splitlines()], True
     return json.loads(written), False
 
