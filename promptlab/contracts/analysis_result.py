@@ -181,7 +181,6 @@ class ReportedTotals(Contract):
     """Ours: the totals that another tool's file claims, held against its rows."""
 
     n: int
-    """Totals with a number in the file."""
     n_agree: int
     others: list[ReportedTotal]
 
