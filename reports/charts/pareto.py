@@ -59,7 +59,8 @@ class Pareto:
 
 
 def pareto(variants: Sequence[Priced]) -> Pareto | None:
-    """Return the drawing of variants; fewer than two have nothing to compare."""
+    """Return the drawing of variants whose cost is finite, if there are two."""
+    variants = [each for each in variants if math.isfinite(each.cost)]
     if len(variants) < 2:
         return None
     costs = [each.cost for each in variants]
