@@ -63,13 +63,19 @@ def record_decisions(
     rows = con.execute(
         """
         insert into raw.decisions
-        select decided.task_id, $policy_hash, decided.decision, current_timestamp
+        select
+            decided.task_id,
+            $policy_hash,
+            decided.decision,
+            -- after the newest one, also where the clock was put back
+            greatest(current_timestamp, newest.decided_at + interval 1 microsecond)
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided
         left join (
             select
                 task_id,
+                max(decided_at) as decided_at,
                 max_by(decision, decided_at) as decision,
                 max_by(policy_hash, decided_at) as policy_hash
             from raw.decisions
