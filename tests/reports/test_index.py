@@ -135,11 +135,20 @@ def test_an_entry_says_by_what_it_can_be_filtered(marts):
         insert into marts.dim_case_tags values
         ('run-20241024-001', 'faq-001', 'hard'), ('run-20241024-001', 'faq-001', 'easy')
     """)
+    marts.execute("""
+        update marts.dim_tasks set env = '{"owner": "Ada"}'
+        where task_id = 'run-20241024-001'
+    """)
     index = read_index(marts, lambda _: None, lambda _: None)
     entry = next(e for e in lines(index) if e.row["task_id"] == "run-20241024-001")
-    assert [index.tags[at] for at in entry.tags] == ["easy", "hard"]
-    assert index.models[entry.model] == entry.row["model"]
-    assert 'data-d="do_not_ship"' in page(marts)
+    found = {
+        name
+        for marks in index.facets.values()
+        for name, mark in marks.items()
+        if mark in entry.marks
+    }
+    assert found == {entry.row["model"], "Ada", "easy", "hard"}
+    assert 'data-f="do_not_ship m' in page(marts)
 
 
 def test_the_policy_names_the_one_script_of_the_index(marts):

@@ -7,7 +7,7 @@ import pytest
 
 from promptlab.database.connection import connect
 from promptlab.reports.edition import Edition
-from promptlab.reports.index import read_index
+from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.title import read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
 
@@ -44,7 +44,19 @@ def test_each_story_is_told_by_its_place_in_the_index(six):
     assert course["Sales FAQ"] == "better"
     assert course["Travel planner"] in {"cannot_tell", "unchanged"}
     assert course["Invoice reader"] == "unchanged"
-    assert course["Meeting summary"] == "unchanged"
+    assert course["Meeting summary"] == "time_or_cost"
+
+
+def test_the_index_names_the_best_prompt_of_a_title(six):
+    index = read_index(six, lambda _: None, lambda _: None)
+    html = to_index_html(index, lang="en", generated_at=GENERATED_AT)
+    account, sales = (
+        next(entry for entry in html.split("<article") if title in entry)
+        for title in ("Account support", "Sales FAQ")
+    )
+    assert "best prompt: v3, 79.1" in account
+    assert "best prompt: this one" in sales
+    assert html.count("best prompt: ") == 3
 
 
 def test_a_break_is_told_since_the_run_that_broke_it(six):
