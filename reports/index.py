@@ -111,7 +111,8 @@ prompts as (
     select
         title, testset_id, count(distinct prompt_version) as n_versions,
         min_by(prompt_version, (score_rank, created_at)) as best,
-        min_by(overall_score, (score_rank, created_at)) as best_score
+        min_by(overall_score, (score_rank, created_at)) as best_score,
+        count(distinct prompt_version) filter (overlaps_leader) = 1 as is_clear
     from marts.fct_leaderboard
     where overall_score is not null and score_rank is not null
     group by title, testset_id
@@ -130,7 +131,7 @@ select
     list_filter([tasks.env ->> '$.owner'], lambda name: name is not null)
         as owner_names,
     case when prompts.n_versions > 1 then prompts.best end as best_version,
-    prompts.best_score, coalesce(entries.overlaps_leader, false) as is_near_best,
+    prompts.best_score, prompts.is_clear,
     measures.latency_first, measures.latency, measures.cost_first, measures.cost,
     coalesce(abs(ln(nullif(measures.latency, 0) / nullif(measures.latency_first, 0)))
         > ln({_MOVED}), false) as latency_moved,
@@ -150,7 +151,6 @@ left join prompts
     on
         tasks.title = prompts.title
         and tasks.testset_id is not distinct from prompts.testset_id
-left join marts.fct_leaderboard as entries on tasks.task_id = entries.task_id
 where
     tasks.recency = 1
     or (variants.is_current and variants.newest_task_id = tasks.task_id)

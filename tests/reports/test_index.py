@@ -119,7 +119,7 @@ def test_an_index_of_a_thousand_titles_is_smaller_than_a_megabyte(marts):
     ("lang", "told"),
     [
         ("en", "Do not ship: 2 cases broke (faq-004, faq-003), 1 was fixed;"),
-        ("zh", "不要发布：2 个用例变坏（faq-004，faq-003），1 个修复；"),
+        ("zh", "不要发布：2 个用例变坏（faq-004、faq-003），1 个修复；"),
     ],
 )
 def test_an_entry_begins_with_the_decision_and_its_reasons(marts, lang, told):

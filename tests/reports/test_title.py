@@ -54,8 +54,8 @@ def test_the_index_names_the_best_prompt_of_a_title(six):
         next(entry for entry in html.split("<article") if title in entry)
         for title in ("Account support", "Sales FAQ")
     )
-    assert "best prompt: v3, 79.1" in account
-    assert "best prompt: this one" in sales
+    assert "best prompt: v3, 79.1<" in account
+    assert "best prompt: v15, 74.1; others may be as good" in sales
     assert html.count("best prompt: ") == 3
 
 
@@ -125,6 +125,21 @@ def test_the_page_is_well_formed_and_has_no_script(title_of, lang):
     assert not list(tree.iter("script"))
     text = "".join(tree.find("body").itertext())
     assert not [word for word in ("None", "nan", "null") if f" {word} " in text]
+
+
+def test_links_in_charts_and_landmarks_reach_screen_readers(title_of):
+    tree = html5lib.parse(
+        page(title_of, "Account support"), namespaceHTMLElements=False
+    )
+    pictures = [node for node in tree.iter() if node.get("role") == "img"]
+    assert not [node for picture in pictures for node in picture.iter("a")]
+    landmarks = [
+        node.get("aria-label")
+        or tree.find(f".//*[@id='{node.get('aria-labelledby')}']").text
+        for node in tree.iter()
+        if node.get("role") == "region" or node.tag == "section"
+    ]
+    assert len(set(landmarks)) == len(landmarks) == 5
 
 
 def test_every_chart_has_a_title_and_its_numbers_in_a_table(title_of):
