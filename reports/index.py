@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
     from promptlab.reports.gate.policy import Policy
 
-MOST_LINES = 1_200
+MOST_LINES = 1_000
 """Variants that are listed, those of the newest titles first."""
 MOST_RUNS = 30
 """Runs of a variant that are drawn; the page of its title has more."""
 MOST_FACETS = 100
 """Models, owners and tags that the index can be filtered by."""
 MOST_LONG = 200
-"""Of more variants the index draws fewer runs and shortens the decisions."""
+"""Of more variants the index draws fewer runs, shortens the decisions, and names cost
+and prompts only where they moved or are clear."""
 _DRAWN_WHERE_MANY = 15
 _MOVED = 1.25
 """Latency and cost are named where they moved by a quarter or more."""

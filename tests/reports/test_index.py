@@ -110,6 +110,23 @@ def test_a_variant_is_drawn_with_its_last_runs_only(marts):
 
 def test_an_index_of_a_thousand_titles_is_smaller_than_a_megabyte(marts):
     many(marts, 1000, 40)
+    marts.execute("""
+        insert into marts.fct_leaderboard by name
+        select
+            title, task_id, prompt_version, variant, 40 - run_number as score_rank,
+            0.8 as overall_score, run_number = 39 as overlaps_leader
+        from marts.dim_tasks
+        where task_id like 'task-%' and run_number >= 38
+    """)
+    marts.execute("""
+        insert into marts.fct_trends by name
+        select
+            title, task_id, variant, run_number as task_number,
+            unnest(['cost_total', 'latency_p50']) as measure,
+            run_number * 100.0 as value
+        from marts.dim_tasks
+        where task_id like 'task-%' and run_number >= 30
+    """)
     html = page(marts, "en", task=lambda name: f"{name}/report.html")
     assert html.count("<article") >= 1000
     assert len(html.encode()) < 1_000_000
