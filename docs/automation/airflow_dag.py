@@ -1,4 +1,4 @@
-"""Load last night's results, decide, and tell the team what moved (Airflow 2.8)."""
+"""Load last night's results, run the gate, and mail the team what changed (Airflow 2.8)."""
 
 from datetime import datetime
 
