@@ -38,7 +38,7 @@ class SettingsError(PromptlabError):
 
 
 class UsageError(PromptlabError):
-    """The call makes no sense as it stands."""
+    """The arguments of the call are invalid."""
 
     exit_code = 2
 

@@ -1,7 +1,7 @@
-"""What the code tells whoever runs it: a sentence, the event it stands for, its fields.
+"""Messages to the user: a sentence, the name of its event, its fields.
 
-Python code that uses the package hears nothing unless it listens to the logger
-``promptlab``; the command line does, and prints sentences or JSON to stderr.
+They go to the logger ``promptlab``. The command line prints them to stderr, as
+sentences or as JSON; other programs have to add a handler.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def warn(message: str, event: str = "warning", **fields: Any) -> None:
 
 
 def fail(message: str, event: str = "error", **fields: Any) -> None:
-    """Why the work stopped."""
+    """The error that stopped the work."""
     _tell(logging.ERROR, message, event, fields)
 
 

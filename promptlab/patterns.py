@@ -1,13 +1,13 @@
-r"""What a text in an expectation asks for, and what its pattern means.
+r"""Matchers and patterns in the texts of expectations.
 
-The one owner of two rules: which prefix makes which matcher, and how a ``regex:``
-pattern is read. Ingest stores what this module says, SQL runs it, and the Python
-evaluator calls it, so that all three agree.
+This module defines the prefix of each matcher and the syntax of a ``regex:`` pattern.
+Ingest stores its results, SQL runs them, and the Python evaluator calls it, so that all
+three agree.
 
 Patterns are RE2. RE2's own ``\d \w \s`` know only ASCII, and the full Unicode classes
 are too slow where SQL compiles a pattern for every row; so these classes become fixed
-lists of ranges (``docs/matching.md`` names them). Next to the translated pattern stands
-a cheaper one for texts that are all ASCII: on such texts both give the same answer.
+lists of ranges (``docs/matching.md`` names them). Next to the translated pattern is
+a cheaper one for ASCII texts; on such texts both return the same result.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _ALL_PREFIXES = tuple(prefix for prefix, _ in _PREFIXES)
 
 
 class TextCheck(NamedTuple):
-    """What a text in an expectation asks of the actual value."""
+    """The matcher of a text in an expectation."""
 
     matcher: TextMatcher
     """``text`` for equality, ``contains`` for a part, ``regex`` for a search."""
@@ -103,7 +103,7 @@ def text_check(expected: str) -> TextCheck:
 
 
 class MistypedPrefix(NamedTuple):
-    """How an expected text begins, and the prefix that was probably meant."""
+    """The start of an expected text, and the prefix that was probably meant."""
 
     written: str
     meant: str

@@ -1,4 +1,4 @@
-"""How many cases, rounds and labels a comparison needs, and what a run could find.
+"""Sample sizes of comparisons, and the changes that a run can detect.
 
 Paired pass or fail with one round per case is planned by the exact power of McNemar's
 test (Connor's formula promises more than the exact test gives); several rounds per
@@ -24,7 +24,7 @@ on for so many more."""
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What earlier runs say about the noise of a suite.
+    """The noise of a suite, estimated from earlier runs.
 
     Attributes:
         cases: Cases of the newest run.

@@ -1,4 +1,4 @@
-"""What a person may write for tasks: an id, a run, a title, a file, or a word."""
+"""Resolve references to tasks: an id, a run, a title, a file, or a keyword."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ WORDS = ("latest", "previous", "baseline")
 
 BUILT = "marts.dim_tasks"
 STORED = "raw.tasks"
-"""Where tasks may be looked up: those with marts, or all that were ingested."""
+"""The set of tasks to search: those with marts, or all that were ingested."""
 
 
 # Of several runs of one title and variant the newest is meant.
@@ -40,7 +40,7 @@ _NEWEST_LOAD = """
 
 
 def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
-    """The tasks that ``wanted`` means: the newest of each title and variant in it.
+    """Return the tasks that ``wanted`` refers to: the newest of each title and variant.
 
     Args:
         con: a connection to a built warehouse.
@@ -90,7 +90,7 @@ def resolve_task(
     of: str | None = None,
     tasks: str = BUILT,
 ) -> str:
-    """The task id that ``wanted`` means.
+    """Return the task id that ``wanted`` refers to.
 
     Args:
         con: a connection to a built warehouse.
@@ -191,7 +191,7 @@ def _baseline(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
 
 
 def to_compare_again(task_id: str) -> NothingToDo:
-    """What is said of a task whose baseline was purged since the last build."""
+    """Return the error for a task whose baseline was purged since the last build."""
     return NothingToDo(
         f"baseline: the one of {task_id} was purged; `promptlab build` finds another,"
         " and compares them"

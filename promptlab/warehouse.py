@@ -69,10 +69,10 @@ class Warehouse(WarehouseFile):
             commit: commit that was evaluated; else that of the CI system.
             run_name: name of the runs that are judged together.
             recheck_of: task or run whose cases were asked again; what is loaded adds
-                rounds to it, and is not a run of its own.
-            labels: what the call says of files of the kind ``labels``.
+                rounds to it, and is not a separate run.
+            labels: options for files of the kind ``labels``.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
-            workers: who reads for Parquet: a number of processes, or ``spark``.
+            workers: readers for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
             on_progress: called after each file with its path and bytes.
 
@@ -80,7 +80,7 @@ class Warehouse(WarehouseFile):
             InputError: a path that cannot be read, or a file named itself that is of
                 no known kind.
             NothingToDo: there is no file below ``paths``.
-            UsageError: the time is none, or there is no such task or run.
+            UsageError: the time is invalid, or the task or run is unknown.
         """
         from dataclasses import replace
 
@@ -165,7 +165,7 @@ class Warehouse(WarehouseFile):
         verbose: bool = False,
         on_node: OnNode = lambda _name, _place, _of: None,
     ) -> None:
-        """Compute every number, and test it: what is new or changed, all or nothing.
+        """Build and test the marts of new and changed tasks, all or nothing.
 
         In one transaction, by the plan that dbt compiled; dbt itself builds where the
         raw tables are Parquet, on another engine, and where it gets arguments.
@@ -273,7 +273,7 @@ class Warehouse(WarehouseFile):
         templates: Path | None = None,
         generated_at: datetime | None = None,
     ) -> Edition:
-        """What reports made now have in common, by the settings and the gate's policy.
+        """Return the options that all reports share, from the settings and the policy.
 
         Args:
             lang: ``zh`` or ``en``, instead of the setting.
@@ -301,9 +301,9 @@ class Warehouse(WarehouseFile):
         *,
         lang: str | None = None,
     ) -> Comparison:
-        """How one task did against another, paired case by case.
+        """Compare one task with another, paired case by case.
 
-        A pair that was not compared before is built now, and kept.
+        A new pair is built now and stored.
 
         Args:
             baseline: the "before": an id, a unique prefix, ``latest``; ``baseline`` and

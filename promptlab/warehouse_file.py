@@ -123,7 +123,7 @@ class WarehouseFile:
 
     @property
     def builds_by_dbt(self) -> bool:
-        """Whether dbt itself has to build: on another engine, or from Parquet."""
+        """True if dbt itself has to build: on another engine, or from Parquet."""
         return self.settings.raw is not None or self.settings.target != "duckdb"
 
     @contextmanager

@@ -65,7 +65,7 @@ limit {MOST_LISTED}
 
 @dataclass(frozen=True)
 class Digest:
-    """What moved since a time."""
+    """The changes since a time."""
 
     since: datetime
     groups: Mapping[str, Sequence[Line]]
@@ -81,7 +81,7 @@ class Digest:
 
     @property
     def has_news(self) -> bool:
-        """Whether anything got worse, better, slower or dearer, or is new."""
+        """True if anything got worse, better, slower or more expensive, or is new."""
         return any(self.groups.get(course) for course in _NEWS)
 
 
@@ -89,7 +89,7 @@ def since_of(text: str, until: datetime) -> datetime:
     """Return the time that ``7d``, ``12h``, ``2w`` or a date means.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: it is invalid.
     """
     if span := _SPAN.fullmatch(text):
         return until - timedelta(hours=int(span[1]) * _HOURS[span[2]])

@@ -1,4 +1,4 @@
-"""Where reports are written: names made safe, files replaced whole.
+"""Report files: safe names, atomic replacement.
 
 Nothing is ever written outside the output folder, whatever a task is called.
 """
@@ -17,7 +17,7 @@ _LONGEST = 120  # bytes of a folder's name; file systems stop at 255
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
-# Names that Windows keeps for devices, with any suffix, and our own beside the tasks.
+# Names that Windows reserves for devices, with any suffix, and names of other pages.
 _TAKEN = frozenset(
     {"con", "prn", "aux", "nul", "compare", "memory", "runs", "titles", "index.html"}
     | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}

@@ -41,7 +41,7 @@ Href = Callable[[str], str | None]
 """Task id, run id or title to the link of its page, relative to the index."""
 
 Course = Literal["worse", "cannot_tell", "better", "unchanged", "new"]
-"""Where a variant is going, in the order of the page."""
+"""The trend of a variant, in the order of the page."""
 
 _LINES = f"""
 with tasks as (
@@ -156,7 +156,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Index:
-    """What the index lists."""
+    """The entries of the index."""
 
     groups: Mapping[Course, Sequence[Line]]
     """The largest change first."""

@@ -1,4 +1,4 @@
-"""How much of a task a report lists; the rest is counted in words."""
+"""Limits of the lists in a report; the rest is only counted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ListLimits:
 
 
 WHOLE = ListLimits(changes=1_000)
-"""What a file for programs lists: all, but of the changes, which `compare` lists too,
-only the worst; with each of its scores before and after, a case is long."""
+"""Limits of a file for programs: everything, but only the worst changes, since
+`compare` lists all of them and a case with all its scores is long."""
 SHOWN = ListLimits(cases=200, rounds=5, checks=20, changes=50)
-"""What a page for people lists."""
+"""Limits of a page for people."""

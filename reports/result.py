@@ -63,10 +63,10 @@ def analysis_result(
             the marts must hold that comparison.
 
     Raises:
-        UsageError: there is no such language.
+        UsageError: the language is unknown.
         NothingToDo: the marts hold no such task.
     """
-    catalogue(edition.lang)  # a wrong language is told before anything is read
+    catalogue(edition.lang)  # an unknown language is reported before anything is read
     before = baseline or baseline_of(con, task_id)
     reader = _Reader(con, task_id, before, limits)
     task = reader.task()

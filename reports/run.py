@@ -171,7 +171,7 @@ class VariantColumn:
 
 @dataclass(frozen=True)
 class CaseCell:
-    """What a case came to with a variant."""
+    """The result of a case with a variant."""
 
     status: str
     n: int
@@ -202,7 +202,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class RunView:
-    """What the page of a run shows."""
+    """The content of the page of a run."""
 
     title: str
     gate: GateResult
@@ -219,7 +219,7 @@ class RunView:
     """Dimension that is the score of all variants, where there is one."""
 
     def count(self, standing: Standing) -> int:
-        """Return how many variants stand so against the leader."""
+        """Return the number of variants with this result against the leader."""
         return sum(each.standing == standing for each in self.columns)
 
 

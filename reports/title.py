@@ -175,7 +175,7 @@ class Current:
 
 @dataclass(frozen=True)
 class TitlePage:
-    """What the page of a title shows."""
+    """The content of the page of a title."""
 
     title: str
     current: Sequence[Current]

@@ -86,8 +86,8 @@ def write_all(
         Every file written, the index last.
 
     Raises:
-        UsageError: there is no such format or language.
-        SettingsError: the folder of templates is none, or a template in it is wrong.
+        UsageError: the format or the language is unknown.
+        SettingsError: the folder of templates is missing, or a template is invalid.
         NothingToDo: the warehouse holds no such task.
         RenderError: some reports could not be rendered; all others, and the index,
             are written. Names each with the reason.
@@ -264,14 +264,14 @@ def write_title(
 
 @dataclass(frozen=True)
 class TitleDecision:
-    """What the gate says of the tasks of one title."""
+    """The gate's results for the tasks of one title."""
 
     gate: GateResult
     """The worst of them."""
     gates: list[GateResult]
     """All of them."""
     page: Path
-    """That of the run where it has several variants, else the report of the task."""
+    """Return the page of the run if it has several variants, else that of the task."""
 
 
 def decisions(
@@ -388,7 +388,7 @@ def chosen_formats(names: Iterable[str]) -> list[Format]:
     """Return the formats of these names, each once.
 
     Raises:
-        UsageError: there is no such format.
+        UsageError: the format is unknown.
     """
     unique = list(dict.fromkeys(names))
     unknown = [name for name in unique if name not in FORMATS]

@@ -33,7 +33,7 @@ def build(
     request: Request | None = None,
     on_node: OnNode = lambda _name, _place, _of: None,
 ) -> None:
-    """Compute what is new; ``Warehouse.build`` says what each argument means.
+    """Build what is new; ``Warehouse.build`` describes the arguments.
 
     Args:
         warehouse: the warehouse.
@@ -41,7 +41,7 @@ def build(
         full_refresh: compute everything again from the raw tables.
         verbose: let dbt's log through to stderr.
         request: done first, in the same transaction.
-        on_node: told of the progress of a plan.
+        on_node: called with the progress of a plan.
     """
     settings = warehouse.settings
     if (args or warehouse.builds_by_dbt) and request is None:

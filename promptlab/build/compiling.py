@@ -1,7 +1,7 @@
 """Compiling the dbt project into a plan: the only step of a build that needs dbt.
 
-dbt resolves names, renders templates, orders nodes and writes constraints; what stands
-here picks that up and takes the name of the database out of it.
+dbt resolves names, renders templates, orders nodes and writes constraints. This module
+reads its output and removes the name of the database from it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class _Graph:
         return sorted(set().union(*map(self._own_batches, made_of_it)))
 
     def is_of_a_batch(self, key: str) -> bool:
-        """Whether it holds no more than what one build computes."""
+        """Return true for a table that one build fills and no later build reads."""
         return key in self._tables or bool(self._own_batches(key))
 
     def _own_batches(self, key: str) -> set[str]:

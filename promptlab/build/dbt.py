@@ -50,7 +50,7 @@ def run_dbt(
         tidy_targets(target, db)
     call = [*command.split(), *([] if verbose else ["--quiet"])]
     if command == "build":
-        call.append("--no-write-json")  # a second's work, for nobody; `args` may ask
+        call.append("--no-write-json")  # takes a second and is unused; `args` may ask
     call += args
     invoke(settings, call, target=target)
 
@@ -58,11 +58,11 @@ def run_dbt(
 def invoke(
     settings: Settings, call: Sequence[str], *, target: Path, manifest: Any = None
 ) -> Any:
-    """What dbt answers to a command.
+    """Run a dbt command and return its result.
 
     Args:
         settings: see ``run_dbt``.
-        call: the command and its arguments, without those that say where things lie.
+        call: the command and its arguments, without those for paths.
         target: folder for dbt's parse cache and logs.
         manifest: the project, where it was parsed before.
 
@@ -90,7 +90,7 @@ def invoke(
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """What profiles.yml and the models read of the settings: environment variables."""
+    """Return the settings for profiles.yml and the models, as environment variables."""
     environment = {
         "PROMPTLAB_DB": str(settings.db.resolve()),
         "PROMPTLAB_VERSION": __version__,

@@ -1,4 +1,4 @@
-"""What the dbt project says of its tables, as dbt has rendered it.
+"""The descriptions of the dbt project's tables, as rendered by dbt.
 
 A text is Markdown of one line: words with code between backticks.
 """
@@ -31,7 +31,7 @@ class DescribedTable(msgspec.Struct, frozen=True, omit_defaults=True):
     keys: list[str] = []
     """Columns whose values name one row."""
     rules: list[str] = []
-    """What else holds of its rows, each as a few words."""
+    """Other constraints on its rows, a few words each."""
 
     @property
     def relation(self) -> str:
@@ -40,12 +40,12 @@ class DescribedTable(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def first_sentence(self) -> str:
-        """What it is, in short."""
+        """A short description."""
         return sentence(self.text.split(". ")[0])
 
 
 class Exposure(msgspec.Struct, frozen=True):
-    """What reads marts: a dbt exposure."""
+    """A reader of marts: a dbt exposure."""
 
     label: str
     text: str
@@ -53,7 +53,7 @@ class Exposure(msgspec.Struct, frozen=True):
 
 
 class Descriptions(msgspec.Struct, frozen=True):
-    """What is said of the tables that builds make and read."""
+    """The descriptions of the tables that builds create and read."""
 
     marts: list[DescribedTable] = []
     policy: list[DescribedTable] = []
@@ -61,7 +61,7 @@ class Descriptions(msgspec.Struct, frozen=True):
     raw: dict[str, str] = {}
     """Raw table → what a row of it is."""
     readers: list[Exposure] = []
-    """What reads the marts: reports, commands, the gate."""
+    """The readers of the marts: reports, commands, the gate."""
 
 
 def sentence(text: str) -> str:
@@ -95,7 +95,7 @@ def read_descriptions(manifest: Any) -> Descriptions:
 
 
 def _is_of_keys(test: Any) -> bool:
-    """Whether a data test is that of a table's key and its parents."""
+    """Return true for a data test of a table's key and its parents."""
     made_of = getattr(test, "test_metadata", None)
     return made_of is not None and made_of.name == "keys"
 

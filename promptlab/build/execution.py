@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptlab.build.plan import Node, Plan
 
 OnNode = Callable[[str, int, int], None]
-"""Told of each node before it runs: its name, its place from 1, how many there are."""
+"""Called before each node with its name, its position from 1, and their number."""
 
 _ROWS_SHOWN = 3
 
@@ -39,16 +39,16 @@ def execute(
     """Run a plan inside the transaction that *con* is in, and record the build.
 
     Args:
-        con: a connection that may write; who began its transaction ends it.
+        con: a connection that may write; the caller ends its transaction.
         plan: what to run.
         full_refresh: compute everything again from the raw tables.
-        on_node: told of the progress.
+        on_node: called with the progress.
 
     Raises:
         BuildError: names the model or test that failed, with its first rows; or what
             is stored was computed by other logic.
-        BrokenContract: a row broke a rule of a model's contract; nothing more can be
-            asked in this transaction.
+        BrokenContract: a row violates a model's contract; the transaction accepts no
+            more statements.
     """
     there = _relations(con)
     anew = full_refresh or _is_first(con, plan, there)
@@ -98,7 +98,7 @@ def execute(
 
 
 def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """What is there: quoted name → ``table`` or ``view``."""
+    """Return the existing relations: quoted name → ``table`` or ``view``."""
     rows = con.execute(
         "select schema_name, table_name, 'table' from duckdb_tables()"
         " where database_name = current_database() union all"
@@ -111,7 +111,7 @@ def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def _is_first(
     con: duckdb.DuckDBPyConnection, plan: Plan, there: dict[str, str]
 ) -> bool:
-    """Whether nothing was built; else what is stored has to be of the same logic."""
+    """Return true if nothing was built; otherwise require tables of the same logic."""
     last = con.execute(
         "select project_hash from raw.builds order by built_at desc limit 1"
     ).fetchone()
@@ -183,7 +183,7 @@ def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
 
 
 def _comment(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Describe marts and their columns in the file; a table made anew has lost it."""
+    """Add comments to marts and columns; a table that was replaced has none."""
     said = con.execute(
         "select table_name, comment, 'table' from duckdb_tables()"
         " where schema_name = 'marts' union all"

@@ -38,7 +38,7 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     sql: list[str]
     """Lines of its query; a test's gives the rows that break the rule."""
     schema: str | None = None
-    """Where its table or view lies; a test has none."""
+    """The schema of its table or view; ``None`` for a test."""
     batches: list[str] = []
     """Tables of keys to build: where all of them are empty, neither it nor what is made
     of it has anything to do. None: it runs in every build."""

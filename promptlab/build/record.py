@@ -1,4 +1,4 @@
-"""What the last build was made of: the record that each leaves as it ends."""
+"""The record that each build writes at its end."""
 
 from __future__ import annotations
 

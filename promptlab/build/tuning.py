@@ -41,7 +41,7 @@ def tune(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, anew: bool) -> bool:
-    """Whether the steps of a build may stay in memory.
+    """Return true if the steps of a build fit in memory.
 
     Args:
         con: a connection.

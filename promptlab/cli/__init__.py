@@ -124,7 +124,7 @@ def run_cli(args: list[str] | None = None) -> int:
         except (click.exceptions.Abort, KeyboardInterrupt):
             return _INTERRUPTED
         except Exception as error:  # noqa: BLE001 - the last resort
-            if interrupted.is_set():  # libraries raise errors of their own for Ctrl-C
+            if interrupted.is_set():  # libraries raise their own errors for Ctrl-C
                 return _INTERRUPTED
             return _failed(error, verbose=verbose)
 

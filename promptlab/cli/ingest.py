@@ -203,7 +203,7 @@ def exit_code(ingested: Ingested, *, strict: bool) -> int:
 
 
 def _print(files: Sequence[FileLoad], call: Call) -> None:
-    """What became of each file; of many, how many came to the same, and what is bad."""
+    """Print the status of each file; for many files, counts per status and errors."""
     rows = [_row(file) for file in files]
     if call.format != "table":
         print_rows(_COLUMNS, rows, call.format)

@@ -44,7 +44,7 @@ _MATRIX = """
 
 
 def _against_leader(rank: int | None, overlaps: bool | None, is_partial: bool) -> Cell:
-    """Whether the order may be chance; unknown where there is no interval."""
+    """Return whether the order may be chance; unknown without an interval."""
     if is_partial:
         return Cell(spoken("not ranked: a part of its rows"))
     if rank == 1:

@@ -154,7 +154,7 @@ def command(
 
 
 def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
-    """What the figures are of, in words."""
+    """Return a sentence about what the figures are based on."""
     from promptlab.reports.texts.catalogue import catalogue
 
     texts = catalogue(lang)

@@ -35,7 +35,7 @@ class Call:
     verbose: bool
     format: str
     wide: bool = False
-    """Whether a table shows every column."""
+    """If true, tables show every column."""
 
     def warehouse(self, exported: Path | None = None) -> Warehouse:
         """The warehouse of the settings; its reports may read exported marts."""
@@ -55,7 +55,7 @@ class Call:
 
     @property
     def shows_bars(self) -> bool:
-        """Whether a progress bar may be drawn, if stderr is a terminal."""
+        """Return true if a progress bar is allowed on a terminal."""
         return not self.quiet and self.settings.log_format == "text"
 
 

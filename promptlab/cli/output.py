@@ -1,7 +1,7 @@
 """Results to stdout: as a table for people, or whole as JSON or CSV.
 
-A command declares the columns of its table; how they are laid out is decided here, for
-all of them: within the terminal's width, or ``PIPE`` cells where there is none.
+A command declares the columns of its table. This module lays them out within the width
+of the terminal, or within ``PIPE`` cells if stdout is not a terminal.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
 
 PIPE = 100
-"""Cells of a line where stdout is no terminal."""
+"""Width of a line if stdout is not a terminal."""
 
 _LEAST = 40
 """No terminal is taken for narrower than this."""
 _NARROWEST = 12
 """No text is folded into a narrower column."""
 _FEWEST = 3
-"""Where not even so many columns fit, a row is a line for each column."""
+"""If fewer columns fit, each row is printed as one line per column."""
 _UNLIMITED = 1_000_000
 _GAP = "  "
 _HEADING = "bold"
@@ -46,8 +46,8 @@ class Column:
     """A column of a table for people: ``Column("passed", n_of, "n_pass", "n_judged")``.
 
     Args:
-        heading: what stands above it.
-        show: turns the values of a row into what is printed.
+        heading: the text above it.
+        show: formats the values of a row.
         names: the columns of the result that *show* takes, in its order.
     """
 
@@ -57,23 +57,23 @@ class Column:
         self.names = names
 
     def cell(self, row: Mapping[str, Any]) -> Cell:
-        """What this column prints for a row."""
+        """Return the printed value of a row."""
         return self.show(*(row[name] for name in self.names))
 
 
 @dataclass(frozen=True)
 class Table:
-    """What of a result people see, and in which order."""
+    """The columns of a result that people see, in order."""
 
     columns: tuple[Column, ...]
     """Five or six that answer the question, and fit 80 cells."""
     wide: tuple[Column, ...] = ()
     """The rest, under ``--wide``."""
     by: tuple[str, ...] = ()
-    """Columns of the result that part its rows: their values stand above each part."""
+    """Columns that group the rows; their values are printed above each group."""
     is_declared: bool = True
-    """Whether the columns stand in the order of their weight, so that the last ones may
-    give way on a narrow terminal."""
+    """If true, the columns are in order of importance, and the last ones are dropped on
+    a narrow terminal."""
 
 
 def print_rows(
@@ -134,11 +134,11 @@ def print_objects(
 
 
 def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
-    """Print a sentence, folded between words.
+    """Print a sentence, wrapped between words.
 
     Args:
         text: the sentence.
-        lead: stands before the first line; the others begin below its end.
+        lead: precedes the first line; the others are indented by its width.
         lead_style: its colour.
     """
     lines = wrap(plain(text).text, _room() - width(lead))
@@ -264,7 +264,7 @@ def _table(
 def _parts(
     table: Table, rows: list[dict[str, Any]], cells: list[list[Cell]]
 ) -> list[tuple[str, list[list[Cell]]]]:
-    """The rows in parts, each with the line that stands above it."""
+    """Return the rows in groups, each with the line above it."""
     above = [
         _GAP.join(plain(row[name]).text for name in table.by if row[name] is not None)
         for row in rows

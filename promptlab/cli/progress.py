@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class ProgressBar:
-    """How far a command is, over phases of which each has its share of the whole."""
+    """Progress of a command over phases, each with its share of the total."""
 
     def __init__(self, progress: Progress | None, shares: Sequence[float]) -> None:
         """Draw on a progress of rich, or nowhere."""

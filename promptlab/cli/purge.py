@@ -35,7 +35,7 @@ def command(
 ) -> int:
     """Delete tasks and memory runs from every table, and from the file itself.
 
-    The file is written anew without them, so that no byte is left. The files that
+    The file is rewritten without them, so that no byte is left. The files that
     brought them stay out from then on; `promptlab ingest --purged-too` loads them
     again. Testsets and pipelines stay. `promptlab build` afterwards brings what summed
     them up, such as trends and flaky cases, up to date.

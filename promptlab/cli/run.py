@@ -123,7 +123,7 @@ def _is_built(warehouse: Warehouse) -> bool:
 
 
 def _tell(ingested: Ingested, call: Call) -> None:
-    """What became of the files, in one line."""
+    """Return the status of the files in one line."""
     call.say(
         f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
         f" {ingested.n_rejected} rejected, {ingested.n_skipped} skipped;"

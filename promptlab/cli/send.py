@@ -39,7 +39,7 @@ def command(
     The server comes from the settings smtp_host, smtp_port, smtp_security (starttls,
     tls, none), smtp_user and mail_from, in promptlab.toml or as PROMPTLAB_SMTP_HOST
     and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
-    smtp_password_file names, which nobody else may read.
+    smtp_password_file names; only its owner may have access to it.
     """
     from promptlab.cli.output import print_lines, print_rows
     from promptlab.errors import SettingsError

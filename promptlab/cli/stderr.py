@@ -63,7 +63,7 @@ def listen(form: str, *, quiet: bool = False) -> None:
 def asked_form(args: Sequence[str]) -> str:
     """The form that the command line or the environment asks for, before it is parsed.
 
-    A command line that cannot be parsed is told of in the form it asks for, too.
+    Errors in the command line itself are reported in the format it asks for, too.
     """
     asked = os.environ.get("PROMPTLAB_LOG_FORMAT", "text")
     for place, arg in enumerate(args):
@@ -75,5 +75,5 @@ def asked_form(args: Sequence[str]) -> str:
 
 
 def is_json() -> bool:
-    """Whether messages go out as JSON now."""
+    """Return true if messages are written as JSON."""
     return any(isinstance(h, _Handler) and h.form == "json" for h in LOGGER.handlers)

@@ -66,7 +66,7 @@ class GuardedText(io.TextIOWrapper):
     """A text stream that a runner reads: none of its lines is a command."""
 
     _is_at_start = True
-    """Whether the line so far is nothing but blanks."""
+    """Return true if the line so far is blank."""
 
     def write(self, text: str, /) -> int:
         """Write *text*, guarded, whatever parts it comes in."""

@@ -30,7 +30,7 @@ def titled(function: F) -> F:
 
 
 def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
-    """Why there is no task: none at all, or none of this title."""
+    """The reason for an empty result: no tasks at all, or no tasks of this title."""
     from promptlab.errors import did_you_mean
 
     found = con.execute("select distinct title from marts.dim_tasks").fetchall()
@@ -42,7 +42,7 @@ def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
 
 
 def check_title(con: duckdb.DuckDBPyConnection, title: str, command: str) -> None:
-    """Say that nothing was found because no task has this title.
+    """Raise an error if no task has this title.
 
     Raises:
         NothingToDo: There is no such task.

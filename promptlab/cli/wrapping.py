@@ -1,6 +1,6 @@
-"""Folding text to a width in cells of the terminal, where it may be folded.
+"""Wrap text to a width in terminal cells.
 
-Lines break at spaces and beside Chinese, Japanese or Korean characters; a word is
+Lines break at spaces and next to Chinese, Japanese or Korean characters; a word is
 broken only where it alone is longer than the line. So an id in a sentence stays whole.
 """
 
@@ -36,7 +36,7 @@ def least_width(text: str) -> int:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """Fold a text into lines of at most *room* cells; at least one line."""
+    """Wrap a text into lines of at most *room* cells; return at least one line."""
     if width(text) <= room:
         return [text.replace(BREAK, "")]
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""What is to be analysed: the input half of the analysis contract (section 3).
+"""Analysis input: the input half of the analysis contract (section 3).
 
 Scalars of the contract are required, containers may be left out and are then empty,
 and a field that may be null may be left out too. Unknown keys are accepted here and
@@ -39,14 +39,14 @@ class TestTaskMeta(Input):
     model: str
     """The model, with its vendor: ``vendor/model``."""
     triggered_by: str
-    """How the run was started, e.g. ``manual``, ``ci``, ``schedule``."""
+    """Trigger of the run, e.g. ``manual``, ``ci``, ``schedule``."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment, e.g. region; ``testset`` or ``dataset`` names the testset and
     ``pipeline`` the pipeline."""
     created_at: Moment
-    """When the task was created; without a zone: UTC."""
+    """Time at which the task was created; without a zone: UTC."""
     run_id: str | None = None
-    """The run that this task is a part of; without it the task is a run of its own."""
+    """The run that this task is a part of; without it the task is a separate run."""
     variant: str | None = None
     """Name of what is compared inside the title; without it the model."""
     branch: str | None = None
@@ -76,7 +76,7 @@ class RoundRun(Input):
     """Anything about the request: parameters, ``error``, ``error_code``,
     ``step_outputs``."""
     executed_at: Moment
-    """When the request was done; without a zone: UTC."""
+    """Time of the request; without a zone: UTC."""
 
 
 class BaselineSpec(Input):
@@ -85,11 +85,11 @@ class BaselineSpec(Input):
     baseline_id: NonBlank
     """Identifies the baseline."""
     type: BaselineType
-    """What ``payload`` holds."""
+    """Content type of ``payload``."""
     payload: JsonObject
     """The reference: an answer, rules, the path of a script, a note."""
     owner: str
-    """Who keeps it, or where it is from."""
+    """Its owner or origin."""
     confidence: Share | None = None
     """Trust in it, 0–1; weighs the case's score. Null counts as 1."""
 
@@ -121,9 +121,9 @@ class DimensionConfig(Input):
     weight: Share
     """Share of the overall score, 0–1; weights need not sum to 1."""
     target: JsonObject = Field(default_factory=dict)
-    """What is wanted, e.g. ``min_score``, ``max_ms``."""
+    """The targets, e.g. ``min_score``, ``max_ms``."""
     parameters: JsonObject = Field(default_factory=dict)
-    """What the scorer needs, e.g. ``match_rule``, ``must``."""
+    """Parameters of the scorer, e.g. ``match_rule``, ``must``."""
     scoring_mode: ScoringMode
     """Which way is better."""
 
@@ -132,11 +132,11 @@ class AnalysisInput(Input):
     """One task with all that is needed to score it (section 3.1)."""
 
     task: TestTaskMeta
-    """What was run."""
+    """The rounds of every case."""
     cases: list[TestCaseBundle]
     """Its cases; ``case_id`` is unique."""
     dimensions: list[DimensionConfig] = Field(default_factory=list)
-    """How it is to be scored; ``dimension_id`` is unique."""
+    """The dimensions to score; ``dimension_id`` is unique."""
     extras: JsonObject = Field(default_factory=dict)
     """Free; returned unchanged. ``testset`` and ``pipeline`` name those of the task."""
 
@@ -156,7 +156,7 @@ class AnalysisInput(Input):
 
 
 def refuse_twins(key: str, ids: Iterable[str]) -> None:
-    """Raise at the first of *ids* that stood before.
+    """Raise an error for the first duplicate in *ids*.
 
     Raises:
         PydanticCustomError: ``duplicate_<key>``; its context holds ``below``, the

@@ -1,7 +1,7 @@
-"""What an analysis says: the output half of the analysis contract (section 4).
+"""Analysis result: the output half of the analysis contract (section 4).
 
-Fields of the contract keep its names and meaning; fields of ours stand after them and
-are marked so. Scores, shares and interval ends are 0–1, 1 best; ``None`` means "not
+Fields of the contract keep its names and meaning; promptlab's own fields follow and
+are marked "Ours". Scores, shares and interval ends are 0–1, 1 best; ``None`` means "not
 scored", never 0. Lists come in a fixed order, so the same input gives the same bytes.
 """
 
@@ -39,11 +39,11 @@ class ResultTask(Contract):
     triggered_by: str
     env: dict[str, str]
     created_at: datetime
-    """When the task was created, UTC."""
+    """Time at which the task was created, UTC."""
     run_id: str
     """The execution that it belongs to; the task itself, where the file names none."""
     variant: str
-    """What is compared inside the title: provider or model, and the prompt's name."""
+    """The variant inside the title: provider or model, and the prompt's name."""
     branch: str | None
     """Branch that was evaluated; ``None``: not known."""
     commit: str | None
@@ -120,9 +120,9 @@ class DimensionResult(Contract):
     """Ours: lower end of the 95 % interval of ``score`` over cases."""
     ci_high: Share | None
     ci_method: str | None
-    """Ours: how the interval was made; ``None`` where there is none."""
+    """Ours: method of the interval; ``None`` without an interval."""
     ci_reason: str | None
-    """Ours: why there is no interval."""
+    """Ours: the reason for a missing interval."""
     n_cases: int
     """Ours: cases that were scored."""
     n_rounds: int
@@ -189,7 +189,7 @@ class Prompt(Contract):
     """Ours: the prompt of a task, and that of its baseline."""
 
     text: str | None
-    """Messages stand one below the other, each after its role."""
+    """Messages are listed one per line, each after its role."""
     baseline_text: str | None
 
 
@@ -212,7 +212,7 @@ class RoundOutcome(Contract):
     output_tokens: int | None
     executed_at: datetime | None
     feedback: str | None = None
-    """What the judge said of it."""
+    """The judge's comment."""
     steps: list[StepOutcome] = Field(default_factory=list)
 
 
@@ -227,7 +227,7 @@ class ScopeOutcome(Contract):
     checks_failed: int
     checks_unevaluated: int
     actual_source: str | None
-    """Where the compared output was found; ``None`` when there was none."""
+    """Source of the compared output; ``None`` without an output."""
     details: str
     """One sentence, in the report's language."""
 
@@ -262,7 +262,7 @@ class AssertionOutcome(Contract):
     type: str
     status: Status
     is_member: bool
-    """It belongs to a set of assertions that stands before it."""
+    """True if it belongs to the set of assertions before it."""
     score: float | None
     """Of the tool."""
     weight: float | None
@@ -271,7 +271,7 @@ class AssertionOutcome(Contract):
     expected: str | None
     """JSON text, cut at 500 characters."""
     reason: str | None
-    """Why it holds or does not, in the words of who judged, cut at 500 characters."""
+    """The judge's reason for the verdict, cut at 500 characters."""
 
 
 class CaseResult(Contract):
@@ -335,7 +335,7 @@ class Provenance(Contract):
     source_kind: str
     testset_id: str | None
     testset_source: str | None
-    """What named the testset."""
+    """The source of the testset's name."""
     pipeline_id: str | None
     scorers: list[ScorerUsed]
     given: JsonObject | None = None
@@ -351,7 +351,7 @@ class AnalysisResult(Contract):
     case_results: list[CaseResult]
     generated_at: datetime
     version: str
-    """Version of this format; its history stands beside ``FORMAT_VERSION``."""
+    """Version of this format; ``FORMAT_VERSION`` documents its history."""
     extras: JsonObject
     """The input's ``extras`` as given; ours under the key ``promptlab``."""
     comparison: Comparison | None = None
@@ -362,7 +362,7 @@ class AnalysisResult(Contract):
     totals: ReportedTotals | None = None
     """Ours: the totals that the file of another tool claims; ``None`` without any."""
     prompt: Prompt | None = None
-    """Ours: the prompt, where the task's file or its pipeline tells it."""
+    """Ours: the prompt, if the task's file or its pipeline contains it."""
 
     def _repr_html_(self) -> str:
         """Return how a notebook shows this: the decision and the dimensions."""

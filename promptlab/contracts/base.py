@@ -1,7 +1,7 @@
-"""What every contract shares.
+"""Base classes and types of all contracts.
 
 Contracts are pydantic models of what promptlab reads and writes. They do no I/O and
-know nothing of the warehouse. A field's docstring, below it, is its description in
+do not depend on the warehouse. A field's docstring, below it, is its description in
 the published JSON Schema: unit, range, source.
 """
 
@@ -31,7 +31,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 """A number from 0 to 1."""
 
 NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
-"""Text with at least one character that is no white space."""
+"""Text with at least one character other than white space."""
 
 
 def _in_utc(value: Any) -> Any:
@@ -101,10 +101,10 @@ def _plain(value: object) -> object:
 
 
 class Input(BaseModel):
-    """A shape we read: strict types, unknown keys are kept for whoever wrote them.
+    """Base class of input formats: strict types; unknown keys are kept.
 
-    Strict, because a file that says ``"latency_ms": "842"`` is a file whose writer
-    is to be told, not corrected in silence.
+    Strict, because ``"latency_ms": "842"`` is an error in the program that wrote the
+    file: it is reported and not corrected silently.
     """
 
     model_config = ConfigDict(

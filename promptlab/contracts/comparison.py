@@ -1,4 +1,4 @@
-"""What a comparison says: two tasks, paired case by case.
+"""The result of a comparison: two tasks, paired case by case.
 
 Scores, shares and differences of scores are 0–1 (a difference −1 to 1, above 0 is
 better); p-values are not rounded. ``None`` means "not known" or "not defined", never 0.
@@ -35,12 +35,12 @@ class ComparedTask(Contract):
     task_id: str
     title: str
     variant: str
-    """What it is a result of inside its title."""
+    """The variant inside the title."""
     prompt_version: str
     model: str
     testset_id: str | None
     created_at: datetime
-    """When the task was created, UTC."""
+    """Time at which the task was created, UTC."""
 
 
 class ScoreComparison(Contract):
@@ -52,7 +52,7 @@ class ScoreComparison(Contract):
     """The dimension's or the tag's name for people."""
     verdict: Verdict
     reason: str | None
-    """Why it is inconclusive or not comparable, a code."""
+    """Reason code if it is inconclusive or not comparable."""
     conclusion: str
     """The verdict in one sentence, in the language asked for."""
     n_pairs: int
@@ -93,12 +93,12 @@ class ScoreComparison(Contract):
 
 
 class MeasureComparison(Contract):
-    """A number on a scale of its own: how it changed over the pairs, ungraded."""
+    """The change of a number that is not a 0–1 score, over the pairs."""
 
     dimension_id: str
     name: str
     direction: Literal["higher_better", "lower_better"] | None
-    """Where the tool that measured says it."""
+    """The direction, if the tool reports it."""
     verdict: MeasureVerdict
     """``higher`` and ``lower`` where no direction is known."""
     n_pairs: int
@@ -130,14 +130,14 @@ class ScoreChange(Contract):
 
 
 class CaseChange(Contract):
-    """What became of one case."""
+    """The change of one case."""
 
     case_id: str
     change: Change
     severity: Severity | None
     """Of a lost must-have or a drop in score."""
     reason: str | None
-    """Why it is not comparable, a code."""
+    """Reason code if it is not comparable."""
     reason_text: str | None
     """The same in words."""
     status_change: StatusChange | None
@@ -153,7 +153,7 @@ class CaseChange(Contract):
 
 
 class ChangeCounts(Contract):
-    """How many units of a comparison did what; every one of either side is in one."""
+    """Units of a comparison, counted by change; each unit is counted once."""
 
     better: int
     worse: int
@@ -170,7 +170,7 @@ class ChangeCounts(Contract):
 
 
 class CaseCounts(ChangeCounts):
-    """How many cases did what; every case of either task is in one of the first six."""
+    """Cases, counted by change; each case is in exactly one of the first six counts."""
 
     must_have_lost: int
     must_have_gained: int
@@ -184,16 +184,16 @@ class Comparison(Contract):
     baseline: ComparedTask
     candidate: ComparedTask
     pair_source: PairSource
-    """Why they are compared: the candidate's baseline, as ``named`` by a person or as
+    """Reason for the comparison: the candidate's baseline, ``named`` by a person or
     the ``previous`` task of its title, or ``requested``."""
     baseline_set_at: datetime | None
-    """When the baseline was named, UTC; ``None`` where it was not."""
+    """Time at which the baseline was named, UTC; ``None`` if it was not named."""
     verdict: Verdict
     """Of the overall score."""
     conclusion: str
     """The overall verdict in one sentence."""
     notes: list[str]
-    """What is not comparable, and what else to know; sentences without full stop."""
+    """Differences that limit the comparison, and other notes; without full stops."""
     counts: CaseCounts
     overall: ScoreComparison
     dimensions: list[ScoreComparison]
@@ -204,8 +204,7 @@ class Comparison(Contract):
     """The worst first, the unchanged last; perhaps fewer than ``counts`` count."""
     lang: str
     version: str
-    """Version of this format; its history stands beside
-    ``COMPARISON_FORMAT_VERSION``."""
+    """Version of this format; ``COMPARISON_FORMAT_VERSION`` documents its history."""
 
     def _repr_html_(self) -> str:
         """Return how a notebook shows this: the conclusion and the scores."""

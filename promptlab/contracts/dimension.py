@@ -36,12 +36,12 @@ class DimensionParameters(Input):
     reducer: (
         Literal["mean", "median", "min", "max", "pass_at_k", "pass_hat_k"] | None
     ) = None
-    """How the scores of a case's rounds become one; ``mean`` by default."""
+    """Aggregation of the scores of a case's rounds; ``mean`` by default."""
     aggregation: (
         Literal["mean", "median", "trimmed_mean", "winsorized_mean", "min", "p10"]
         | None
     ) = None
-    """How the scores of the cases become one; ``mean`` by default."""
+    """Aggregation of the scores of the cases; ``mean`` by default."""
     k: Annotated[float, Field(ge=1, lt=1e9, multiple_of=1)] | None = None
     """Rounds of ``pass_at_k`` and ``pass_hat_k``; 1 by default."""
     tolerance: Positive | None = None
@@ -68,14 +68,14 @@ class AccuracyParameters(DimensionParameters):
         ]
         | None
     ) = None
-    """How an answer is compared with the golden answer; ``exact`` by default."""
+    """Rule for comparing an answer with the golden answer; ``exact`` by default."""
 
 
 class ConsistencyParameters(DimensionParameters):
     """Parameters of ``consistency``."""
 
     compare: Literal["parsed", "raw", "token_f1"] | None = None
-    """What of two rounds is compared; ``parsed`` by default."""
+    """The part of two rounds to compare; ``parsed`` by default."""
 
 
 class KeywordsParameters(DimensionParameters):

@@ -21,7 +21,7 @@ class EvaluationRecord(Input):
     sample_id: NonBlank
     """The case; a sample that comes more than once has more rounds."""
     entity_type: str | None = None
-    """What was evaluated: ``pipeline``, ``agent``."""
+    """Type of the evaluated entity: ``pipeline``, ``agent``."""
     entity_id: NonBlank
     """Its id, e.g. the pipeline's."""
     variant: NonBlank
@@ -29,9 +29,9 @@ class EvaluationRecord(Input):
     overall_score: Annotated[float, Field(ge=0, le=10)] | None = None
     """The judge's score, 0–10; null when no judge ran."""
     must_have_pass: bool | None = None
-    """The evaluator's own verdict; null when it gave none."""
+    """The evaluator's own verdict; null without a verdict."""
     judge_feedback: str | None = None
-    """What the judge, or the evaluator, had to say."""
+    """Comment of the judge or the evaluator."""
     execution_time: Annotated[float, Field(ge=0)] | None = None
     """Wall time in seconds; null when not measured."""
     step_outputs: JsonObject = Field(default_factory=dict)
@@ -46,7 +46,7 @@ class EvaluationRecord(Input):
     testset: str | None = None
     """Ours: the testset that the sample is from."""
     pipeline: str | None = None
-    """Ours: the pipeline that ran, where ``entity_id`` is none."""
+    """Ours: the pipeline that ran, if ``entity_id`` is not a pipeline."""
     title: str | None = None
     """Ours: the task's name; else ``entity_id``."""
     prompt_version: str | None = None
@@ -69,7 +69,7 @@ class EvaluationRecord(Input):
     """Ours: the evaluator's verdict, ``pass``, ``fail``, ``error`` or ``unevaluated``;
     it counts where no testset of the warehouse expects anything of the sample."""
     error: str | bool | JsonObject | None = None
-    """Ours: why there is no usable output; null, "" or false when there is one."""
+    """Ours: the error that prevented a usable output; else null, "" or false."""
     rule_violations: list[str | JsonObject] = Field(default_factory=list)
     """Ours: broken rules; an object's ``severity`` is ``must`` where missing."""
     input_tokens: Count | None = None

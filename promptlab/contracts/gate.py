@@ -1,4 +1,4 @@
-"""The gate: the policy that a person writes, and what became of it.
+"""The gate: the policy that a person writes, and its result.
 
 Shares, scores and drops of scores are 0–1; ``None`` in a policy means "not asked for",
 in a result "not known".
@@ -53,7 +53,7 @@ class _Rules(BaseModel):
 
 
 class RegressionRules(_Rules):
-    """How far the overall score may fall below the baseline's."""
+    """The allowed drop of the overall score below the baseline's."""
 
     baseline: NonBlank = "baseline"
     """Task to compare with: ``baseline``, ``previous``, an id or a unique prefix."""
@@ -63,25 +63,25 @@ class RegressionRules(_Rules):
     """``required``: a larger drop fails only when it is significant, else the rule is
     inconclusive; ``ignored``: any larger drop fails."""
     false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """How often the rule may fail though nothing changed. It fails where more rounds
-    fail than chance explains (``fct_verdicts``), or the overall score fell by more."""
+    """Allowed rate of false alarms. The rule fails if more rounds fail than chance
+    explains (``fct_verdicts``), or if the overall score fell by more."""
     on_check: Literal["run_again", "pass"] = "run_again"
-    """Where cases newly fail and their rounds cannot decide whether they broke:
+    """Result if cases newly fail and their rounds cannot decide whether they broke:
     ``run_again`` asks for more rounds (exit code 3), ``pass`` lets them pass."""
     must_pass: Literal["majority", "every_round"] = "majority"
-    """When a must-have is lost: ``majority``, most rounds of its case fail (fewer are
-    to be run again); ``every_round``, one round fails."""
+    """Definition of a lost must-have: ``majority``, most rounds of its case fail (if
+    fewer fail, run again); ``every_round``, one round fails."""
     allow_must_have_lost: bool = True
-    """Whether a case may lose its must-haves against the baseline."""
+    """If true, a case may lose its must-haves against the baseline."""
     allow_newly_failing: bool = True
-    """Whether a case that passed in the baseline may fail, or end in an error."""
+    """If true, a case that passed in the baseline may fail, or end in an error."""
     min_coverage: ShareLimit | None = None
     """Of the cases that have a verdict or a score in the baseline, those that are
     compared; where it is less, what broke may be among the others, and the rule is
     inconclusive. The same share of their rounds, scores, must-haves and expectations.
     All of them where it is left out."""
     require_baseline: bool = False
-    """Whether the first run of a title, which has nothing to compare with, is
+    """If true, the first run of a title, which has nothing to compare with, is
     inconclusive; else the rules about the baseline are skipped."""
 
 
@@ -127,7 +127,7 @@ class TagRules(_Rules):
 
 
 class GatePolicy(_Rules):
-    """What a task must keep to; a TOML file."""
+    """The rules of a gate; a TOML file."""
 
     version: Literal[1] = 1
     min_score: ShareLimit | None = None
@@ -141,7 +141,7 @@ class GatePolicy(_Rules):
     """Tags whose cases must all pass, as ``regression.must_pass`` says."""
     allow_critical_alerts: bool = True
     allow_missed_targets: bool = True
-    """Whether a dimension may miss the target that it was given."""
+    """If true, a dimension may miss its target."""
     regression: RegressionRules = RegressionRules()
     latency: LatencyRules = LatencyRules()
     tokens: TokenRules = TokenRules()
@@ -158,11 +158,11 @@ class GateRule(Contract):
     rule: str
     """As in the policy: ``min_score``, ``dimensions.accuracy.max_drop``."""
     value: float | None
-    """What the task has; a drop for ``max_drop``, a share of cases for tags."""
+    """The task's value; a drop for ``max_drop``, a share of cases for tags."""
     limit: float | None
     verdict: RuleVerdict
     note: str | None
-    """Why, in the language asked for; ``None`` where the numbers say it."""
+    """The reason, in the requested language; ``None`` if the numbers are enough."""
 
 
 class CaseList(Contract):
@@ -186,9 +186,9 @@ class CaseRecheck(Contract):
     n_rounds_before: int
     """New rounds of the baseline, else those of earlier runs other than it."""
     reference: Literal["rechecked", "earlier_runs", "none"]
-    """What the rounds before are; ``none``: there are not any."""
+    """Source of the earlier rounds; ``none``: there are no earlier rounds."""
     is_enough: bool
-    """Whether there are as many new rounds as it takes to decide."""
+    """True if there are enough new rounds to decide."""
 
 
 class CaseRecord(Contract):
@@ -214,11 +214,11 @@ class GateResult(Contract):
     task_id: str
     title: str
     variant: str
-    """What it is a result of inside its title."""
+    """The variant inside the title."""
     prompt_version: str
     model: str
     created_at: datetime
-    """When the task was created, UTC."""
+    """Time at which the task was created, UTC."""
     baseline_task_id: str | None
     """The task that it was compared with."""
     policy: str
@@ -242,29 +242,29 @@ class GateResult(Contract):
     newly_failing_by_chance: float | None
     """Newly failing cases that chance gives on average if nothing changed."""
     attained_level: float | None
-    """How often at most the test alarms if nothing changed; ``None`` as for ``p``."""
+    """Upper limit of the false alarm rate of the test; ``None`` as for ``p``."""
     power_of_one_break: float | None
-    """How often a single broken case would have been found at once, by simulation."""
+    """Probability of detecting a single broken case at once, by simulation."""
     rounds_per_case: int | None
     """Rounds of the task that the test counted, on average, rounded down."""
     cases: list[CaseRecord]
     """Cases to run again and those listed as broken, the worst first; 1,000 at most."""
     assumptions: list[str]
-    """What the runs at hand do not show and the test takes for granted."""
+    """Assumptions of the test that the available runs cannot confirm."""
     n_cases_before: int
     """Cases that have a verdict or a score in the baseline."""
     change: float | None
     """Of the overall score, paired by case; ``None`` where it is not known."""
     change_verdict: Verdict | None
-    """Whether the change may be chance; ``None`` where nothing was compared."""
+    """Significance of the change; ``None`` if nothing was compared."""
     n_pass: int
     n_judged: int
     """Cases that passed, failed or ended in an error."""
     n_judged_twice: int
     """Cases that did so in the baseline too."""
     advice: list[Advice]
-    """Where no case could be judged: what would make them so."""
+    """If no case could be judged: how to make them judged."""
     rules: list[GateRule]
     lang: str
     version: str
-    """Version of this format; its history stands beside ``GATE_FORMAT_VERSION``."""
+    """Version of this format; ``GATE_FORMAT_VERSION`` documents its history."""

@@ -22,7 +22,7 @@ MOST = 2**31 - 1
 """No benchmark counts more; of such numbers sums and differences fit 64 bits."""
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
-"""How many; a whole number, not negative."""
+"""A count; a whole number, not negative."""
 
 Ordinal = Annotated[int, Field(ge=-MOST, le=MOST)]
 """Number of a round: the difference of two is how many lie between."""
@@ -51,11 +51,11 @@ class InvalidQuestion(Input):
     question: str | None = None
     """Its text."""
     reason: str | None = None
-    """Why it is invalid, e.g. ``no_evidence``."""
+    """Reason code if it is invalid, e.g. ``no_evidence``."""
 
 
 class DatasetStatistics(Input):
-    """How large the conversation is."""
+    """Size of the conversation."""
 
     total_sessions: Count | None = None
     """Sessions of the conversation."""
@@ -72,14 +72,14 @@ class DatasetStatistics(Input):
 
 
 class TestSummary(Input):
-    """How often the questions were asked."""
+    """Number of times the questions were asked."""
 
     __test__ = False  # the format's name makes pytest think that this is a test
 
     total_tests: Count | None = None
     """Rounds of questions that happened."""
     test_threshold: str | None = None
-    """When a round starts, in words."""
+    """Start of a round, in words."""
     test_segments: Count | None = None
     """Rounds that were asked for, in files of later writers."""
 
@@ -115,15 +115,15 @@ class Question(Input):
     question_text: str
     """The question."""
     predicted_answer: Any = None
-    """What the system answered, normally text; ``[ERROR]`` when the call failed."""
+    """Answer of the system, normally text; ``[ERROR]`` when the call failed."""
     reference_answer: Any = None
     """The right answer: text, a number, or a list of which the best one counts."""
     evidence: Any = None
-    """Where in the conversation the answer stands."""
+    """Position of the answer in the conversation."""
     category: Any = None
     """Kind of question, a number in LoCoMo; kept as given."""
     error: Any = None
-    """Why the call failed; null, "", false and 0 mean that it did not."""
+    """Error of a failed call; null, "", false and 0 mean success."""
 
 
 class MemoryRound(RoundHead):
@@ -157,7 +157,7 @@ class OperationTimings(Input):
 
 
 class TimingSummary(Input):
-    """Where the time went; the language model's own is not in it."""
+    """Time spent outside of the language model."""
 
     insert_timings: OperationTimings | None = None
     """Writing messages into the memory."""
@@ -169,11 +169,11 @@ class MemoryRunFile(Input):
     """A file of the memory benchmark."""
 
     experiment_info: ExperimentInfo = Field(default_factory=ExperimentInfo)
-    """Whose result it is."""
+    """The tested system."""
     dataset_statistics: DatasetStatistics = Field(default_factory=DatasetStatistics)
     """Size of the conversation."""
     test_summary: TestSummary = Field(default_factory=TestSummary)
-    """How it was tested."""
+    """The test configuration."""
     test_results: list[MemoryRound]
     """The rounds, in the order in which they were held."""
     timing_summary: TimingSummary | None = None

@@ -1,8 +1,8 @@
-"""What the report of one memory run says: ``memory.json``.
+"""The report of one memory run: ``memory.json``.
 
-Rounds of a run ask the same questions again, so every figure names the rounds it is
-made of (``view``), what became of failed calls (``failed_calls``) and how tasks were
-averaged (``average``). Scores are 0–1, 1 best; ``None`` means "not scored".
+Rounds of a run ask the same questions again, so every figure names its rounds
+(``view``), the treatment of failed calls (``failed_calls``) and the averaging of tasks
+(``average``). Scores are 0–1, 1 best; ``None`` means "not scored".
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class MemoryRun(Contract):
     """As in the folder's or file's name."""
     memory_system: str | None
     started_at: datetime | None
-    """``run_timestamp`` read as a time, UTC; ``None`` where it is none."""
+    """``run_timestamp`` read as a time, UTC; ``None`` if it is not a time."""
     previous_run_id: str | None
     """The run before it of the same data set and memory system."""
     right_metric: str | None
@@ -61,7 +61,7 @@ class MemoryCategory(Contract):
 
     category: str
     name: str | None
-    """In the report's language; ``None`` where the data set gives none."""
+    """In the report's language; ``None`` if the data set has no value."""
     kind: Literal["all", "group", "category"]
 
 
@@ -83,7 +83,7 @@ class MemoryScore(Contract):
     """View ``by_round``: dialogs in memory when the questions were asked."""
     score: Share | None
     ci_low: Share | None
-    """95% interval, clustered by conversation; ``None`` where there is none."""
+    """95% interval, clustered by conversation; ``None`` if undefined."""
     ci_high: Share | None
     is_headline: bool
     """Last round, failed calls as zero, micro average: the figures to quote."""
@@ -145,11 +145,11 @@ class ForgottenQuestion(Contract):
     answer_after: str | None
     reference_answer: Any
     last_status: str
-    """How it stands where it was asked last; ``pass``: it came back."""
+    """Status when it was last asked; ``pass``: it recovered."""
 
 
 class InvalidReason(Contract):
-    """Why questions of the data set were never asked."""
+    """A reason for questions that were never asked."""
 
     reason: str | None
     n_questions: int
@@ -194,5 +194,5 @@ class MemoryResult(Contract):
     lang: str
     generated_at: datetime
     version: str
-    """Version of this format; its history stands beside ``MEMORY_FORMAT_VERSION``."""
+    """Version of this format; ``MEMORY_FORMAT_VERSION`` documents its history."""
     package_version: str

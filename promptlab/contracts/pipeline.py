@@ -26,7 +26,7 @@ class PipelineStep(Input):
     """Kind of step, such as ``batch_aggregator``; ``None``: an ordinary one."""
 
     required: bool = True
-    """Whether a round is an error when this step fails; false only where written."""
+    """If true (the default), a round is an error when this step fails."""
 
 
 def _some(steps: list[PipelineStep]) -> list[PipelineStep]:

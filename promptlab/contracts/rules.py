@@ -39,4 +39,4 @@ KEY_TYPES: Final = {
     "null": "null",
     "any": "any",
 }
-"""What ``required_keys`` may call the type of a key, and the JSON type it means."""
+"""The type names of ``required_keys``, with the JSON type of each."""

@@ -62,7 +62,7 @@ def write_schemas(folder: Path) -> list[Path]:
 
 
 def as_text(schema: dict[str, Any]) -> str:
-    """Write a schema as it stands in its file."""
+    """Return the text of a schema file."""
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 

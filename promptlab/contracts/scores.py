@@ -30,7 +30,7 @@ class ScoreRecord(Input):
     payload: JsonObject = Field(default_factory=dict)
     """Evidence: snippets, the judge's answer, sub-scores."""
     scorer: NonBlank
-    """Who scored."""
+    """Name of the scorer."""
     scorer_version: str | None = None
     """Version of the scorer, or the model behind the judge."""
 

@@ -1,4 +1,4 @@
-"""What the path of a file says of it: ``[[sources]]`` of the config."""
+"""Properties that are read from the path of a file: ``[[sources]]`` of the config."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PART = re.compile(r"\{(\w+)\}|(\*\*/)|(\*\*)|(\*)|(\?)")
 
 
 class SourcePath(BaseModel):
-    """What is known of the files below a path, where they do not say it themselves.
+    """Default properties of the files below a path.
 
     ``path = "evals/{title}/{variant}/{date}*.csv"`` takes title, variant and date from
     the path of a file; a name in braces stands for a part of one folder or file name,

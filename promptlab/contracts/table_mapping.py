@@ -1,4 +1,4 @@
-"""What the columns of somebody's table mean: the part of the config that says it."""
+"""Mapping of a user's table columns: ``[tables.<name>]`` of the config."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TableMapping(BaseModel):
     """Column that says pass or fail, yes or no, true or false, 1 or 0."""
 
     error: str | None = None
-    """Column with why there is no answer; empty where there is one."""
+    """Column with the error that prevented an answer; empty if there is one."""
 
     scores: tuple[str, ...] = ()
     """Columns of numbers from 0 to 1, 1 best, or of true and false."""
@@ -93,7 +93,7 @@ class TableMapping(BaseModel):
     """Column with when the row was made: ISO 8601, or seconds or ms since 1970."""
 
     fixed: dict[Fixed, str] = {}
-    """What is the same for the whole table and stands in no column."""
+    """Values of the whole table that are not in a column."""
 
     @model_validator(mode="after")
     def _says_enough(self) -> TableMapping:
@@ -151,7 +151,7 @@ class TableMapping(BaseModel):
         return sorted(name for name in self.columns if "." in name or name[:1] == "/")
 
     def fits(self, columns: Collection[str]) -> bool:
-        """Whether a table has all the columns that it names.
+        """Return true if a table has all the columns that it names.
 
         Args:
             columns: Of the table, fields inside of objects as dotted paths.

@@ -13,11 +13,11 @@ from pydantic import AfterValidator, Field
 from promptlab.contracts.base import Input, JsonObject, NonBlank
 
 Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""A number of at least 0; ``true`` is no number."""
+"""A number of at least 0; ``true`` is not a number."""
 
 
 class EvaluationOptions(Input):
-    """How a case is judged: its ``evaluation_config`` with every default filled in."""
+    """Options for judging a case: its ``evaluation_config`` with all defaults."""
 
     evaluate_intermediate: bool = True
     """Judge the steps that have an expectation. Only an explicit false turns it off."""
@@ -29,10 +29,10 @@ class EvaluationOptions(Input):
     """Judge the aggregation where ``expected_aggregation`` is given."""
 
     strict_mode: bool = False
-    """Whether objects may have no other keys than the expected ones, at every depth."""
+    """If true, objects may only have the expected keys, at every depth."""
 
     tolerance: Tolerance = 0.0
-    """How far a number may be off: absolute, inclusive; 0 means equal."""
+    """Allowed difference of a number: absolute, inclusive; 0 means equal."""
 
     ignore_fields: list[str] = Field(default_factory=list)
     """Names of keys that are left out at every depth, in expected and actual."""
@@ -71,7 +71,7 @@ class TestCase(Input):
     """Field of the final output → what is expected of it."""
 
     expected_aggregation: Any = None
-    """What is expected of the aggregation step; ``None``: nothing."""
+    """Expectations for the aggregation step; ``None``: no expectations."""
 
     intermediate_expectations: JsonObject = Field(default_factory=dict)
     """Step id → what is expected of that step's output."""
@@ -79,14 +79,14 @@ class TestCase(Input):
     evaluation_config: Annotated[JsonObject, AfterValidator(_check_config)] = Field(
         default_factory=dict
     )
-    """How to judge, as written; ``options`` has it with the defaults filled in."""
+    """Judging options as written; ``options`` has them with all defaults."""
 
     raw_data: JsonObject = Field(default_factory=dict)
     """The record as written, fields unknown to the format included."""
 
     @property
     def options(self) -> EvaluationOptions:
-        """How this case is judged, every default filled in."""
+        """The options for judging this case, with all defaults."""
         if not self.evaluation_config:
             return _DEFAULT_OPTIONS
         return EvaluationOptions.model_validate(self.evaluation_config)

@@ -12,7 +12,7 @@ def read_time(text: str) -> datetime:
         text: For example ``2024-10-24T12:30:00Z`` or ``2024-10-24 20:30+08:00``.
 
     Raises:
-        ValueError: The text is no such time, with a sentence that says so.
+        ValueError: The text is not such a time; the message says so.
     """
     try:
         moment = datetime.fromisoformat(text)

@@ -53,7 +53,7 @@ def connect(
 
     Args:
         db: the DuckDB file; made if missing, unless ``read_only``.
-        read_only: readers share the file with each other, a writer with nobody.
+        read_only: readers share the file with each other, but not with a writer.
         lock_timeout: seconds to wait for another process that holds the file.
         memory_limit: DuckDB's limit, such as ``4GB``.
         threads: how many DuckDB uses.
@@ -113,7 +113,7 @@ def shut_in(
 ) -> None:
     """Let *con* reach no file but its database, these files and these folders.
 
-    The file may come from anybody: a view or a macro in it may read other files, under
+    The file may be untrusted: a view or a macro in it may read other files, under
     the name of a table or of a function that our own statements use.
     """
     con.execute("set allowed_paths = $1", [[str(file) for file in files]])
@@ -137,7 +137,7 @@ def resolve(db: Path) -> Path:
 
 
 def is_of_the_file(error: duckdb.Error) -> bool:
-    """Whether an error is about reading or writing, not about a query.
+    """Return true for an I/O error, false for an error of a query.
 
     A commit that cannot be written is a TransactionException; a block whose checksum
     is wrong is a plain Error.
@@ -149,9 +149,9 @@ def is_of_the_file(error: duckdb.Error) -> bool:
 
 
 def has_relation(con: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """Whether there is a table or view of this name.
+    """Return true if a table or view of this name exists.
 
-    Asked of it, as DuckDB's list of all tables takes 15 ms to make.
+    Queries the relation itself, because DuckDB's list of all tables takes 15 ms.
     """
     import duckdb
 
@@ -301,7 +301,7 @@ def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:
 
 
 def _broken_off(db: Path, message: str) -> WarehouseError:
-    """What DuckDB says as it stops, in words.
+    """Return the message for an error that stopped DuckDB.
 
     It keeps what was committed: a failed write is rolled back.
     """

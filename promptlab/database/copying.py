@@ -1,7 +1,7 @@
-"""A copy of the warehouse beside a path, then put there in one step.
+"""Copy the warehouse next to a path, then rename the copy to the path.
 
-Whoever holds the old file keeps reading it; whoever opens the path next sees the new
-one, whole. A killed copy leaves the path as it was.
+Readers of the old file keep reading it; readers that open the path later see the whole
+new file. A killed copy leaves the path as it was.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def comment_sql(
 
 
 def name_beside(target: Path) -> Path:
-    """A name beside *target* for this process; what dead ones left is removed."""
+    """Return a name next to *target* for this process; delete those of dead ones."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.*"):
         pid, _, kind = left.name.removeprefix(f".{target.name}.").partition(".")
         ours = pid.isdecimal() and kind in ("new", "old")
@@ -271,10 +271,10 @@ def file_of(con: duckdb.DuckDBPyConnection) -> Path:
 
 
 def check_space(folder: Path, size: int) -> None:
-    """Check that *folder* has room for *size* bytes.
+    """Check that *folder* has space for *size* bytes.
 
     Raises:
-        WarehouseError: it has not, or there is no such folder.
+        WarehouseError: there is not enough space, or the folder is missing.
     """
     if not folder.is_dir():
         raise WarehouseError(f"{folder}: there is no such folder; make it first")
@@ -294,7 +294,7 @@ def move_into_place(beside: Path, target: Path) -> None:
 
 
 def remove_database(file: Path) -> None:
-    """Remove a database file and what DuckDB may have left beside it."""
+    """Remove a database file and its temporary files."""
     file.unlink(missing_ok=True)
     file.with_name(f"{file.name}.wal").unlink(missing_ok=True)
     shutil.rmtree(file.with_name(f"{file.name}.tmp"), ignore_errors=True)

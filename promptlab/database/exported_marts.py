@@ -1,7 +1,7 @@
-"""Marts that were exported as Parquet, read where they lie.
+"""Read marts that were exported as Parquet, in place.
 
-A folder may come from anybody: nothing that its manifest says is run as SQL, and no
-file outside of the folder is read.
+A folder may be untrusted: no text of its manifest is run as SQL, and no file outside
+of the folder is read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a query gives, with the names of its columns."""
+"""The result of a query, with the names of its columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every table is made of, read from the SQL that builds run."""
+"""Lineage of every table, parsed from the SQL that builds run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptlab.build.plan import Plan
 _RELATION = re.compile(r'"(\w+)"\."(\w+)"')
 _SHOWN = ("raw", "policy", "marts")
 _BOOKKEEPING = re.compile(r"raw\.\w*builds$")
-"""What was built when: it decides which rows a build computes, not what they are."""
+"""Build bookkeeping: it decides which rows a build computes, not their values."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Lineage:
         return found
 
     def _is_built_on(self, mart: str, other: str) -> bool:
-        """Whether another mart is made of all that a mart is made of, and of more."""
+        """Return true if another mart has all parents of this mart, and more."""
         models = self._models[mart]
         computes = any(each.startswith("intermediate.") for each in models)
         return computes and models < self._models[other]
 
     def _behind(self, names: Iterable[str]) -> set[str]:
-        """What the marts of a list are made of, and the marts that they build on."""
+        """Return the parents of the listed marts, and the marts that they build on."""
         marts = [name for name in names if name.startswith("marts.")]
         models = set().union(*(self._models[mart] for mart in marts))
         others = (m for m in self._models if m.startswith("marts."))

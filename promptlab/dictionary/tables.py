@@ -1,4 +1,4 @@
-"""The tables of a warehouse, as the plan and ``raw.sql`` tell them."""
+"""The tables of a warehouse, from the plan and ``raw.sql``."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ BEST_SCORE: Final = 10.0
 
 
 class JudgeRequest(TypedDict):
-    """What a judge gets to see; all of it copies."""
+    """The input of a judge; copies only."""
 
     sample_id: str
     pipeline_id: str
@@ -45,13 +45,13 @@ Judge = Callable[[JudgeRequest], Any]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of the judge."""
+    """The result of the judge."""
 
     status: Literal["scored", "unevaluated", "not_run"]
     score: float | None = None
     feedback: str | None = None
     must_have: bool | None = None
-    """Whether its must-haves are met; ``None`` when it named none."""
+    """True if its must-haves are met; ``None`` if it has no must-haves."""
 
     reason: str | None = None
 

@@ -52,7 +52,7 @@ _INDEX: Final = re.compile("0|[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """How leniently a case is compared: its ``evaluation_config``."""
+    """Comparison options of a case: its ``evaluation_config``."""
 
     strict: bool = False
     """Keys that are not expected fail their object, at every depth."""
@@ -73,10 +73,10 @@ class Failure:
 
     matcher: Matcher
     expected: Any
-    """What the check expects, as the testset writes it."""
+    """The expected value, as written in the testset."""
 
     actual: Any
-    """What was found; ``None`` when missing; for ``unexpected_field`` the keys."""
+    """The actual value; ``None`` when missing; for ``unexpected_field`` the keys."""
 
     reason: Reason
 
@@ -93,7 +93,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the checks of one scope came to."""
+    """The result of the checks of one scope."""
 
     checks: int
     failures: tuple[Failure, ...]
@@ -221,10 +221,10 @@ def searchable_text(value: Any) -> str | None:
 
 
 def numbers_match(expected: float, actual: float, tolerance: float) -> bool:
-    """Say whether two numbers are equal, or differ by no more than *tolerance*.
+    """Return true if two numbers are equal or differ by at most *tolerance*.
 
     Two integers compare exactly, whatever their size; anything else as doubles, with a
-    breath of slack (1e-12 of the larger magnitude) so that 0.95 against 0.94 is within
+    slack of 1e-12 of the larger magnitude, so that 0.95 against 0.94 is within
     0.01. Without a tolerance there is no slack: 0.3 is not 0.30000000000000004.
     """
     if isinstance(expected, int) and isinstance(actual, int):

@@ -1,4 +1,4 @@
-"""What goes into an evaluation and what comes out of it."""
+"""Inputs and results of an evaluation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RuleConfig:
     """
 
     name: str
-    """What the rule is called in ``rule_violations``."""
+    """Name of the rule in ``rule_violations``."""
 
     type: str
     """Its kind."""
@@ -52,7 +52,7 @@ class RuleConfig:
     """A field of the final output, or a step; ``output`` and none: all of it."""
 
     value: Any = None
-    """What the kind compares with."""
+    """Parameter of the rule kind."""
 
     severity: str = "must"
     """``must`` decides ``must_have_pass`` and the status; any other only reports."""
@@ -80,7 +80,7 @@ class RuleConfig:
 
     @classmethod
     def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
-        """Accept a rule or its mapping, as it is in YAML."""
+        """Return a rule, given a rule or its mapping from YAML."""
         if isinstance(rule, RuleConfig):
             return rule
         unknown = set(rule) - {entry.name for entry in fields(cls)}
@@ -94,7 +94,7 @@ class RuleConfig:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """What is evaluated in addition to the test case's own expectations."""
+    """Evaluations in addition to the test case's own expectations."""
 
     rules: tuple[RuleConfig, ...] | list[RuleConfig] = ()
     """Rules every sample must keep."""
@@ -115,7 +115,7 @@ class EvaluationConfig:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What is known of a whole run; goes into each of its results."""
+    """Properties of a whole run, repeated in each of its results."""
 
     run_id: str | None = None
     """The task's id in the warehouse; one per run."""
@@ -131,7 +131,7 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class PipelineRun:
-    """What one run of a pipeline on one sample gave."""
+    """Outputs of one run of a pipeline on one sample."""
 
     step_outputs: Mapping[str, Any] | None = None
     """Step id or output key → output; ``None``: nothing is known of the steps, and a
@@ -149,7 +149,7 @@ class PipelineRun:
     """Steps that did not run through."""
 
     error: Any = None
-    """Why there is no usable output; null, "", false and 0 mean there is one."""
+    """The error that prevented a usable output; else null, "", false or 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -225,10 +225,10 @@ class EvaluationResult:
     """One object per broken rule: rule, type, field, severity, message."""
 
     unjudged_rules: list[str] | None = None
-    """Names of the rules that could not be judged; ``None`` where there are none."""
+    """Names of the rules that could not be judged; ``None`` if all were judged."""
 
     judge: dict[str, Any] | None = None
-    """Whether a judge was asked and what became of it: status, reason, must_have."""
+    """Result of the judge, if one was called: status, reason, must_have."""
 
     tags: list[str] = field(default_factory=list)
     final_output: Any = None

@@ -60,7 +60,7 @@ RAW_OUTPUT: Final = "raw_output"
 STEP_OUTPUTS: Final = "step_outputs"
 
 AGGREGATION_WORDS: Final = ("aggregat", "batch")
-"""What the key of an aggregation holds, in any case; the first word wins."""
+"""Words that mark the key of an aggregation, in any case; the first word wins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class FoundOutput:
 
     @property
     def is_missing(self) -> bool:
-        """Whether nothing was found."""
+        """True if nothing was found."""
         return self.value is MISSING
 
 

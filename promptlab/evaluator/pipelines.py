@@ -1,4 +1,4 @@
-"""What the evaluator must know of a pipeline: its steps, and which one is evaluated."""
+"""The evaluator's view of a pipeline: its steps and its evaluation target."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ _EMPTY: Final = ("", "{}", "[]")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule looks at."""
+    """The values that a rule checks."""
 
     text: str | None
-    """``None``: there is no answer."""
+    """``None`` without an answer."""
 
     value: Any
     """The same as a JSON value, or ``MISSING``."""
@@ -48,7 +48,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """What became of the rules of one sample."""
+    """The result of the rules of one sample."""
 
     holding: int = 0
     broken: list[dict[str, Any]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class RuleFindings:
 
     @property
     def breaks_must(self) -> bool:
-        """Whether a rule of severity ``must`` is broken."""
+        """True if a rule of severity ``must`` is violated."""
         return any(broken["severity"] == MUST for broken in self.broken)
 
     @property

@@ -366,7 +366,7 @@ def _outputs(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error(error: Any) -> str | dict[str, Any] | None:
-    """Return an error as text or object; null, "", false and 0 are none."""
+    """Return an error as text or object; ``None`` for null, "", false and 0."""
     if error is None or error in ("", False, 0):
         return None
     copied = copy_json(error, "error")

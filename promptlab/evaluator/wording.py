@@ -74,7 +74,7 @@ _JUDGE_FAILED: Final = {"zh": "Judge 评估失败: {why}", "en": "the judge fail
 
 
 def details(verdict: Verdict, lang: Language) -> str:
-    """Return the sentence that tells how a scope did."""
+    """Return the sentence about the result of a scope."""
     failures = verdict.failures
     if not failures:
         return ALL_MATCHED[lang]

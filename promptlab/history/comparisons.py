@@ -1,7 +1,7 @@
-"""One task against another: asking for a pair, naming a baseline.
+"""Compare one task with another: request a pair, name a baseline.
 
-The numbers are the marts'. What a person asks for is a row in ``raw``; the models that
-hang on it are then built anew, and nothing else is.
+The marts compute the numbers. A request is a row in ``raw``; then only the models that
+depend on it are rebuilt.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskSeries:
-    """What a baseline is named for: tasks of one title and testset."""
+    """The scope of a baseline: tasks of one title and testset."""
 
     title: str
     testset_id: str | None
@@ -129,7 +129,7 @@ def named_baselines(
 def baseline_of(
     con: duckdb.DuckDBPyConnection, task: str
 ) -> tuple[str, str | None, str, str | None, datetime | None]:
-    """What a task is compared with.
+    """Return the baseline of a task.
 
     Returns:
         The task's whole id; its baseline's; where that comes from (``named``,

@@ -32,7 +32,7 @@ def judge(
     *,
     lang: str,
 ) -> list[GateResult]:
-    """Hold the tasks of a selection against a policy.
+    """Check the selected tasks against a policy.
 
     Args:
         warehouse: the warehouse of the task.
@@ -44,7 +44,7 @@ def judge(
         A result per task.
 
     Raises:
-        UsageError: no such task, or the policy asks for nothing.
+        UsageError: no such task, or the policy has no rules.
         NothingToDo: nothing is built.
     """
     with warehouse.built() as con:

@@ -112,7 +112,7 @@ def recheck(
 
 
 def _of_one_call(case: Row) -> tuple[str, ...]:
-    """What one call of a tool runs: promptfoo all variants of a run, Inspect a task."""
+    """The scope of one call of a tool: promptfoo all variants, Inspect one task."""
     is_whole_run = case["source_kind"] == "promptfoo"
     own = "" if is_whole_run else case["task_id"]
     return case["source_kind"], case["run_id"], case["title"], own
@@ -205,7 +205,7 @@ class _Group:
             texts = "|".join(_in_regex(name) for name in dict.fromkeys(named))
             which = f"--filter-pattern={_quoted(f'^({texts})$')}"
         else:
-            # without a description of its own a test is found by its variables
+            # a test without a description is found by its variables
             failing = [
                 {"success": False, "vars": context.get("vars") or {}}
                 for context in contexts
@@ -279,4 +279,4 @@ COLUMNS: Sequence[str] = (
     "n_rounds_now", "n_passed_before", "n_rounds_before", "baseline_task_id",
     "baseline_commit", "context",
 )  # fmt: skip
-"""What a list of the cases says of each."""
+"""The columns of a list of cases."""

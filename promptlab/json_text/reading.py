@@ -146,7 +146,7 @@ def parse_fast(text: str) -> Any:
     """Read one strict JSON value at the speed of the C decoder.
 
     Raises:
-        ValueError: The text has an error, or the fast decoder cannot tell.
+        ValueError: The text has an error, or may have one.
         RecursionError: It is nested too deeply for the fast decoder.
     """
     text = text.strip(" \t\r\n")
@@ -339,7 +339,7 @@ _duckdb_decoder = json.JSONDecoder(
 
 
 class Want:
-    """What the grammar allows next, in words for the message."""
+    """Return what the grammar allows next, for the message."""
 
     VALUE = "a value"
     FIRST_VALUE = 'a value or "]"'
@@ -654,7 +654,7 @@ class JsonReader:
 
     def _break(self, code: str, at: int, message: str) -> None:
         self.broken = True
-        del self.faults[MAX_FAULTS - 1 :]  # there is always room for this one
+        del self.faults[MAX_FAULTS - 1 :]  # this one always fits
         self._note(code, at, message)
 
     def _bad_characters(self, at: int, end: int) -> None:

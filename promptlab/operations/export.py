@@ -1,6 +1,6 @@
 """The tables as Parquet files, for every engine that reads them.
 
-``DIR/<schema>/<table>/…/*.parquet``: what belongs to a task lies in folders
+``DIR/<schema>/<table>/…/*.parquet``: rows of a task are in folders
 ``created_month=<YYYY-MM>`` of the task's `created_at` (UTC), everything else in one
 folder. ``manifest.json`` is written last.
 """
@@ -46,8 +46,8 @@ def export_parquet(
 ) -> dict[str, Any]:
     """Write every table of these schemas below *folder*; returns the manifest.
 
-    Everything is written beside *folder* and then renamed. An export that is there is
-    replaced; a folder with anything else in it is left alone.
+    Everything is written next to *folder* and then renamed. An existing export is
+    replaced; a folder with other files is not changed.
 
     Args:
         warehouse: what is exported.
@@ -57,8 +57,8 @@ def export_parquet(
 
     Raises:
         NothingToDo: such tables have not been built yet.
-        UsageError: *folder* holds something that is no export.
-        WarehouseError: there is no room, or the folder cannot be written to.
+        UsageError: *folder* contains other files.
+        WarehouseError: the disk is full, or the folder cannot be written to.
     """
     folder = _checked(folder)
     with warehouse.reading(folders=[name_beside(folder)]) as con:
@@ -79,7 +79,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
     """Yield an empty folder that takes the place of *folder* when it is filled.
 
     Raises:
-        UsageError: *folder* holds something that is no export.
+        UsageError: *folder* contains other files.
         WarehouseError: it cannot be written to.
     """
     import duckdb
@@ -213,7 +213,7 @@ def _write_rows(
 
 
 def _swap(beside: Path, folder: Path) -> None:
-    """Put *beside* where *folder* is; between two renames there is neither."""
+    """Replace *folder* by *beside*; between the two renames neither exists."""
     old = beside.with_suffix(".old")
     if folder.exists():
         folder.rename(old)

@@ -98,7 +98,7 @@ _LINES = f"""
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written of one task."""
+    """The exported files of one task."""
 
     task_id: str
     aggregate: Path
@@ -210,7 +210,7 @@ class _ExportedTask:
         with beside.open("wb") as file:
             for row in _stream(self._con, _LINES, self._about):
                 line = json.dumps(self._line(row), ensure_ascii=False) + "\n"
-                # half a surrogate, as a model may write it, is no UTF-8
+                # a lone surrogate, which a model may write, is not valid UTF-8
                 data = line.encode("utf-8", "replace")
                 digest.update(data)
                 file.write(data)
@@ -352,7 +352,7 @@ class _ExportedTask:
 
 
 def _asked(context: str | None) -> str:
-    """What was asked, as one text: the question, or the whole context as JSON."""
+    """Return the input as one text: the question, or the whole context as JSON."""
     held = json.loads(context or "{}")
     if isinstance(held, dict):
         texts = (held.get(name) for name in _QUESTIONS)

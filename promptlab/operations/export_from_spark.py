@@ -28,7 +28,7 @@ def export_from_spark(
         exported_at: the time that the manifest carries.
 
     Raises:
-        UsageError: *folder* holds something that is no export.
+        UsageError: *folder* contains other files.
         BuildError: Spark could not write.
         WarehouseError: the folder cannot be written to.
     """
@@ -42,7 +42,7 @@ def export_from_spark(
 
 
 def _tables(folder: Path) -> list[dict[str, Any]]:
-    """What was written, as the contracts name it."""
+    """Return the written tables, as the contracts name them."""
     with open_duckdb() as con:
         columns = con.execute(
             "select table_name, list(name order by position),"

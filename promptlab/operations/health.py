@@ -1,4 +1,4 @@
-"""What can be seen of a warehouse file's health, line by line."""
+"""Health checks of a warehouse file, one line each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Finding:
     state: State
     value: str
     fix: str | None = None
-    """What to do about it; null where nothing is to be done."""
+    """The fix; null if none is needed."""
 
 
 def examine(warehouse: WarehouseFile) -> Iterator[Finding]:
@@ -126,7 +126,7 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
 
 
 def _redactions(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
-    """How many values each rule took out, over all loads."""
+    """The number of values that each rule redacted, over all loads."""
     for rule, count in con.execute(
         "select rule, sum(n_values) from raw.redactions group by rule order by rule"
     ).fetchall():

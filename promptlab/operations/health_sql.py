@@ -1,4 +1,4 @@
-"""What must hold between the tables of a warehouse: each query gives the exceptions."""
+"""Consistency checks between tables: each query returns the violations."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _has_its_parents(table: RawTable) -> Invariant:
 
 
 def _one(table: RawTable) -> str:
-    """What a row of a table is called."""
+    """Name of a row of a table."""
     return table.name.removesuffix("s").replace("_", " ")
 
 
 def _records(table: RawTable) -> str:
-    """How many records each load has in a table."""
+    """Number of records of each load in a table."""
     of_tasks = f"(from raw.tasks where {table.records})"
     some = (
         "" if table.records == EVERY_ROW else f" semi join {of_tasks} using (task_id)"
@@ -111,7 +111,7 @@ RAW_CHECKS = (
         _RELOAD,
     ),
 )
-"""What holds of every file that was ever ingested into."""
+"""Checks of every warehouse with loaded files."""
 
 BUILT_CHECKS = (
     Invariant(
@@ -202,4 +202,4 @@ BUILT_CHECKS = (
         _REBUILD,
     ),
 )
-"""What holds after a build of everything that was loaded."""
+"""Checks after a build of everything that was loaded."""

@@ -101,8 +101,8 @@ def send(
     """Hand *message* to the server for every recipient.
 
     A server that is busy or away for a moment is tried again, only for those it has
-    not taken yet. When the connection breaks after the mail was handed over, nobody
-    knows whether it was taken: it is not sent twice, the error says so.
+    not accepted yet. If the connection breaks after the mail was sent, its delivery is
+    unknown: it is not sent twice, and the error says so.
 
     Args:
         message: What is sent, as it is.
@@ -111,7 +111,7 @@ def send(
         server: Whom to hand it to.
         attempts: How often it is tried at most.
         wait: Called with the seconds between two attempts.
-        say: Told of each attempt that failed and will be repeated.
+        say: Called for each failed attempt that will be repeated.
 
     Raises:
         SettingsError: name, password, encryption or certificate do not fit.
@@ -210,7 +210,7 @@ def _hand_over(
     try:
         answers = smtp.sendmail(sender, list(recipients), data)
     except smtplib.SMTPRecipientsRefused as error:
-        # Nobody was served. A server that hangs up names only those asked so far.
+        # No recipient was accepted. A server that hangs up names only those so far.
         gone = (421, b"connection closed")
         answers = {to: error.recipients.get(to, gone) for to in recipients}
     except smtplib.SMTPSenderRefused as error:
@@ -243,7 +243,7 @@ def _hand_over(
 
 
 def _advice(server: Server, error: smtplib.SMTPResponseException) -> str:
-    """What to mend where a server refuses a sender: 530 is about who we are."""
+    """Return the fix for a refused sender: 530 means that a login is required."""
     if error.smtp_code != _LOGIN_REQUIRED:
         return "check mail_from"
     if "STARTTLS" in _text(error).upper():
@@ -289,7 +289,7 @@ def _connection_fault(server: Server, error: OSError, left: Sequence[str]) -> Ex
 
 
 def _unreachable(server: Server, error: Exception) -> str:
-    # smtplib calls a timeout a lost connection; what it was stands in the context.
+    # smtplib reports a timeout as a lost connection; the cause is in the context.
     if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return f"{_name(server)} gives no answer within {server.timeout:g} s"
     if isinstance(error, ConnectionRefusedError):
@@ -319,7 +319,7 @@ def _password(settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def _private_text(path: Path) -> str:
-    """Read the first line of a file that nobody else can read."""
+    """Read the first line of a file that only its owner can read."""
     try:
         with path.open(encoding="utf-8") as file:
             status = os.fstat(file.fileno())

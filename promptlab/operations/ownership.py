@@ -1,7 +1,7 @@
-"""Whose the rows of each table are: declared once, and looked up by equal ids alone.
+"""Ownership of the rows of each table: declared once, matched only by equal ids.
 
-Of raw tables their catalogue says it; of models the models themselves: their key, their
-batch, and the columns that mention others, which the plan repeats.
+For raw tables it is in their catalogue, for models in the models themselves: their key,
+their batch, and the columns that refer to others. The plan contains a copy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from promptlab.ingest.raw.catalogue import RAW_TABLES, Ids
 
 @dataclass(frozen=True)
 class PurgeRule:
-    """What of a table goes."""
+    """The rows of a table that a purge deletes."""
 
     owners: tuple[Ids, ...] = ()
     """Rows go where one of these is among the ids; the table's key is the first."""
@@ -57,7 +57,7 @@ def of_models() -> dict[str, PurgeRule]:
 
 
 def rule_of(table: StoredTable) -> PurgeRule | None:
-    """What of a table goes; ``None`` where it is not one that we make."""
+    """Return the rows to delete; ``None`` for a table that is not promptlab's."""
     if table.schema == "raw":
         return OF_RAW.get(table.name)
     rule = of_models().get(str(table))
@@ -66,10 +66,10 @@ def rule_of(table: StoredTable) -> PurgeRule | None:
 
 
 def is_step(table: StoredTable) -> bool:
-    """Whether one build computed it on its way: every build makes it anew."""
+    """True for an intermediate result, which every build recomputes."""
     return table.schema == "intermediate" and rule_of(table) is None
 
 
 def is_unknown(table: StoredTable) -> bool:
-    """Whether nobody has declared whose its rows are: somebody's own table."""
+    """True for a table without declared ownership, such as a user's own table."""
     return not (table.schema == "policy" or is_step(table) or rule_of(table))

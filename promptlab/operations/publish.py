@@ -29,7 +29,7 @@ def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -
     Raises:
         NothingToDo: nothing has been built yet.
         UsageError: *path* is the warehouse itself.
-        WarehouseError: there is no room, or the folder cannot be written to.
+        WarehouseError: the disk is full, or the folder cannot be written to.
     """
     db = warehouse.settings.db
     target = path / db.name if path.is_dir() else path

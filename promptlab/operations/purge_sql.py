@@ -1,7 +1,7 @@
-"""What a purge keeps of each table: a row goes where its id equals a purged one.
+"""The rows that a purge keeps: those whose id is not purged.
 
-What others were told of a task that goes is theirs, and goes by the build's batches:
-the next build compares them again.
+Values that other tasks stored about a purged task belong to those tasks. The next build
+compares them again.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ class HistogramColumn:
     width: float
     height: float
     low: int
-    """Where the tenth begins, of 100."""
+    """Start of the tenth, of 100."""
     high: int
     n: int
 
@@ -35,7 +35,7 @@ class Histogram:
 
 
 def histogram(counts: Sequence[int]) -> Histogram | None:
-    """Return the drawing of the cases in each tenth; ``None`` where there are none.
+    """Return the drawing of the cases in each tenth; ``None`` without cases.
 
     The tallest column fills the box, whatever it counts.
     """

@@ -30,7 +30,7 @@ class Priced:
 
 @dataclass(frozen=True)
 class Point:
-    """Where a variant is drawn, and its interval."""
+    """Position of a variant, and its interval."""
 
     of: Priced
     x: float

@@ -25,7 +25,7 @@ def comparison_markdown(
 
     Args:
         comparison: What to report, with as many cases as are wanted.
-        gate: What the gate says of it; it stands first.
+        gate: The gate's result; it is printed first.
         templates: Folder whose files replace the built-in ones of the same name.
     """
     env = environment(comparison.lang, templates)

@@ -36,7 +36,7 @@ class Gate:
     policy: GatePolicy
     numbers: GateNumbers
     why_not: str | None
-    """Why there is nothing to compare with; ``None`` where there is, or on a first
+    """The reason for a missing baseline; ``None`` if there is one, or on a first
     run."""
     filters: Filters
 
@@ -47,7 +47,7 @@ class Gate:
 
     @property
     def is_first_run(self) -> bool:
-        """Whether nothing came before."""
+        """True for the first run."""
         return self.numbers.changes is None and self.why_not is None
 
     def rules(self) -> Iterator[GateRule]:
@@ -103,7 +103,7 @@ class Gate:
         return _rule("all_rows", None, None, "inconclusive", note)
 
     def _yardstick(self) -> Iterator[GateRule]:
-        """What judged the baseline has to judge the task; else a break goes unseen."""
+        """Require the dimensions and checks of the baseline; else breaks are missed."""
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
             before, left = gap["n_before"], gap["n_now"]
@@ -129,7 +129,7 @@ class Gate:
             yield _rule("same_yardstick", None, None, verdict, note)
 
     def _chance(self, limit: float) -> Iterator[GateRule]:
-        """More rounds fail than chance explains, or some fail and nobody can tell why.
+        """More rounds fail than chance explains, or some fail and the cause is unclear.
 
         A tenth of the false alarms is left to the overall score, which may fall where
         no verdict changes; where nothing has a verdict it has all of them.
@@ -260,7 +260,7 @@ class Gate:
             yield self._held(rule, value, limit, value is not None and value >= limit)
 
     def _coverage(self, limit: float | None) -> Iterator[GateRule]:
-        """Where no round has a score, nothing says whether the run is good or bad."""
+        """Without a scored round the result of the run is unknown."""
         if limit and self.numbers.measures.get("coverage") == 0:
             note = self.texts.text("gate_note.nothing_scored")
             yield _rule("min_coverage", 0.0, limit, "inconclusive", note)
@@ -275,7 +275,7 @@ class Gate:
             yield self._held(rule, value, limit, value is not None and value <= limit)
 
     def _ceiling(self, rule: str, limit: float, measure: str) -> GateRule:
-        """What a few of the rounds take says little of all of them."""
+        """The values of a few rounds say little about all of them."""
         value = self.numbers.measures.get(measure)
         held = self._held(rule, value, limit, value is not None and value <= limit)
         n, total = self.numbers.measured.get(measure, 0), self._n_to_measure(measure)
@@ -450,7 +450,7 @@ class Gate:
         return _rule(rule, float(n), 0.0, self._asks if unsettled else "pass", note)
 
     def _coverage_of_baseline(self, limit: float | None) -> Iterator[GateRule]:
-        """What broke may be among the cases that are not compared.
+        """A broken case may be among the cases that are not compared.
 
         Yields:
             Nothing if the policy does not ask for it and no case is missing.

@@ -104,7 +104,7 @@ def gate_results(
         The verdicts by task.
 
     Raises:
-        UsageError: the policy asks for nothing.
+        UsageError: the policy has no rules.
         NothingToDo: the marts hold no such task.
     """
     policy = policy or built_in_policy()
@@ -135,7 +135,7 @@ def _baselines(
     baseline: str | None,
     filters: Filters,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What each task is held against, or why there is nothing; neither: a first run."""
+    """Return each task's baseline, or the reason for a missing one; else nothing."""
     if baseline is not None:
         return dict.fromkeys(task_ids, baseline), {}
     wanted = policy.rules.regression.baseline
@@ -299,7 +299,7 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
 
 
 def _advice(numbers: GateNumbers) -> list[Advice]:
-    """What would tell right from wrong, where nothing of the task does so far."""
+    """Return a hint about how to judge the answers, if nothing judges them yet."""
     if numbers.source_kind == "table":
         return ["verdict_column", "score_rules"]
     if numbers.source_kind not in _OURS:

@@ -49,7 +49,7 @@ _SUBJECT_COLUMNS = 72  # a phone shows about 40, a list of mails about 100
 
 @dataclass(frozen=True)
 class Envelope:
-    """What a mail needs beside the report."""
+    """Properties of a mail in addition to the report."""
 
     sender: str = NO_REPLY
     to: Sequence[str] = ()
@@ -59,17 +59,17 @@ class Envelope:
     """The full report: not at all, as HTML, zipped, or only linked; when not said,
     linked where there is an address, else as HTML."""
     report_url: str | None = None
-    """Address below which the reports stand, as in the output folder."""
+    """URL at which the output folder is served."""
 
     @property
     def attached(self) -> Attach:
-        """How the full report comes along."""
+        """The form of the full report: attached, linked or not included."""
         return self.attach or ("link" if self.report_url else "html")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the full report is."""
+    """Location of the full report."""
 
     link: str | None
     attachment: str | None
@@ -151,7 +151,7 @@ def subject_of(result: AnalysisResult, filters: Filters) -> str:
 
 
 def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> str:
-    """Return what an inbox shows beside the subject: the whole verdict."""
+    """Return the preview text of an inbox: the whole verdict."""
     if result.gate is not None:
         return one_line(result.gate.headline, 140)
     summary = result.summary
@@ -196,7 +196,7 @@ def _bodies(
         html = render(env, "mail/mail.html.j2", **values)
         if len(html.encode()) <= MOST_BYTES:
             break
-    # The one template that is no markup; hidden characters are named here too.
+    # The only template without markup; hidden characters are named here too.
     plain = env.overlay(autoescape=False)
     return html, render(plain, "mail/mail.txt.j2", **values), image
 
@@ -298,7 +298,7 @@ def _content_id(result: AnalysisResult) -> str:
 
 
 def fix_boundaries(message: EmailMessage, digest: str) -> None:
-    """Replace boundaries that are left to chance; ``=_`` stands in no encoded body."""
+    """Replace random boundaries; ``=_`` never occurs in an encoded body."""
     multiparts = [part for part in message.walk() if part.is_multipart()]
     for number, part in enumerate(multiparts):
         part.set_boundary(f"=_{digest[:24]}_{number}")

@@ -31,8 +31,8 @@ def task_message(
             by default only linked where the edition has an address, else attached.
 
     Raises:
-        UsageError: there is no such language, or the envelope cannot be used.
-        SettingsError: the folder of templates is none, or a template is wrong.
+        UsageError: the language is unknown, or the envelope is invalid.
+        SettingsError: the folder of templates is missing, or a template is invalid.
         NothingToDo: the warehouse holds no such task.
     """
     return to_message(

@@ -1,4 +1,4 @@
-"""What a mail shows of a task: the worst of everything, and how many more there are.
+"""The content of a mail about a task: the worst entries, and the number of others.
 
 Like ``views.task``, which it builds on, it chooses and arranges. It makes no
 number but the widths of bars.
@@ -51,10 +51,10 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Proof:
-    """Why a case is bad, in one look."""
+    """The reasons for a bad case."""
 
     heading: str
-    """Where it shows, and what is wrong there."""
+    """A place and the error there."""
     expected: list[TextPiece] | None
     actual: list[TextPiece] | None
     snippet: list[TextPiece]
@@ -117,7 +117,7 @@ class MailView:
     """Clear drops and lost must-haves of cases that are not listed above."""
     n_changes_more: int
     trend: Trend | None
-    """What the picture shows, where there is one."""
+    """The text for the picture, if there is one."""
     steps: list[TrendStep]
     """Runs of the title, newest first."""
     n_steps_more: int

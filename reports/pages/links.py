@@ -1,4 +1,4 @@
-"""Where else a reader may go from a page: relative links to files beside it."""
+"""Relative links of a page to the files next to it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def links_of_task(
         task_id: The whole id of the task.
         baseline: The whole id of the baseline, if there is one; its report is linked
             where it is there.
-        formats: Names of the formats that are written beside.
+        formats: Names of the other formats that are written.
         index: Whether there will be an index.
     """
     return Links(

@@ -44,12 +44,12 @@ SECTIONS = (
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
 
 COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
-"""Sections of the page of a comparison that somebody asked for."""
+"""Sections of the page of a requested comparison."""
 
 _BUILT_IN = Path(__file__).parents[1] / "templates"
 
 MOST_BYTES = 590_000
-"""A page is listed with fewer cases until it is no larger."""
+"""Pages list fewer cases until they fit."""
 
 _CASE = '<details class="case"'  # how our template begins a case
 
@@ -63,8 +63,8 @@ def environment(lang: str, templates: Path | None = None) -> Environment:
         templates: Folder whose files replace the built-in ones of the same name.
 
     Raises:
-        UsageError: there is no such language.
-        SettingsError: *templates* is no folder.
+        UsageError: the language is unknown.
+        SettingsError: *templates* is not a folder.
     """
     built_in = PackageLoader("promptlab.reports", "templates")
     if templates is not None and not templates.is_dir():

@@ -1,4 +1,4 @@
-"""How values are printed: the filters that every template has.
+"""The filters of every template, which format values.
 
 Nothing here computes a result; it only says a number in words. A missing value is a
 phrase of the catalogue, never ``None``, ``nan`` or 0. Shares are 0–1 inside and
@@ -70,7 +70,7 @@ class Filters:
         return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
 
     def signed(self, difference: float | None) -> str:
-        """A difference on a scale of its own, with its sign: ``+1.2``, ``−340``."""
+        """Format a signed difference that is not a share: ``+1.2``, ``−340``."""
         if not difference:
             return self.number(difference)
         return f"{'+' if difference > 0 else ''}{self.number(difference)}"
@@ -160,7 +160,7 @@ class Filters:
         return self.catalogue.text("word.comma").join(self.value(v) for v in value)
 
     def place(self, difference: CheckDifference) -> str:
-        """Where a check stands: its step or scope, then its JSON Pointer."""
+        """Return the place of a check: its step or scope, then its JSON Pointer."""
         scope = difference.step_id or self.catalogue.label("scope", difference.scope)
         return f"{scope} {difference.pointer or self._missing('pointer')}"
 
@@ -191,7 +191,7 @@ class Filters:
         )
 
     def source(self, code: str) -> str:
-        """Where a compared output was found: ``output_key:intent`` in words."""
+        """Return the source of a compared output: ``output_key:intent`` in words."""
         found = (part.partition(":") for part in code.split("+"))
         words = (f"{self.label(name, 'source')} {key}" for name, _, key in found)
         return self.catalogue.text("word.comma").join(each.strip() for each in words)
@@ -239,7 +239,7 @@ _UPPER_LIMITS = frozenset({"cost", "latency", "levenshtein", "perplexity"})
 
 
 def is_upper_limit(assertion: AssertionOutcome) -> bool:
-    """Whether values above the threshold fail.
+    """Return true if values above the threshold fail.
 
     Its type says so, or its score: it passed below the threshold, or failed above it.
     """

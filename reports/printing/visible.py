@@ -80,8 +80,8 @@ def highlighted(
     Args:
         text: The snippet.
         offsets: Pairs ``[start, end)`` of character positions in *text*. They come
-            from payloads that anyone may write: what is no pair of integers is left
-            out, the rest is clamped, sorted and merged.
+            from untrusted payloads: anything other than pairs of integers is left out,
+            the rest is clamped, sorted and merged.
         window: Characters shown before the first mark.
         limit: Characters shown in all.
     """

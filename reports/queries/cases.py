@@ -1,4 +1,4 @@
-"""What stands beside a case: what was asked, what each version said, step by step.
+"""Read the details of a case: the input, and the answers of each version by step.
 
 Marts only; of the cases in ``$cases``, as :mod:`promptlab.reports.queries.tasks`.
 """

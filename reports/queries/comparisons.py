@@ -92,7 +92,7 @@ where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by level desc, dimension_position, scores.dimension_id
 """
 
-# Of many pairs at once; the overall score of each stands first.
+# Read many pairs at once; the overall score of each comes first.
 _SCORES_OF_PAIRS = f"""
 with asked as (
 
@@ -203,7 +203,7 @@ def comparison(
         cases: How many cases are listed, the worst first; all by default.
 
     Raises:
-        UsageError: there is no such language.
+        UsageError: the language is unknown.
         NothingToDo: the marts do not hold the pair.
     """
     language = catalogue(lang).lang
@@ -287,7 +287,7 @@ def score_comparisons(
 
 
 def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:
-    """Whether the marts hold this pair of tasks."""
+    """Return true if the marts contain this pair of tasks."""
     return bool(rows(con, _PAIR, {"baseline": baseline, "candidate": candidate}))
 
 

@@ -26,7 +26,7 @@ MOST_CASES = 1_000
 """Cases of a list that are named; all are counted."""
 
 KINDS = ("broke", "newly_failing", "must_have_lost", "fixed", "not_compared")
-"""What became of a case of the baseline."""
+"""The change of a case of the baseline."""
 
 _TASKS = """
 select
@@ -424,13 +424,13 @@ class Changes:
     tag_p: dict[str, float]
     """Chance of so many failures among the cases with a tag, by tag."""
     gaps: list[Row]
-    """What judged the baseline and does not judge the task: ``gap``, ``subject``,
+    """Parts of the baseline's evaluation that the task lacks: ``gap``, ``subject``,
     ``name``, ``n_before``, ``n_now`` of ``fct_yardstick_gaps``."""
 
 
 @dataclass(frozen=True)
 class GateNumbers:
-    """What a task has; shares and scores 0–1, ``None`` where it is not known."""
+    """The values of a task; shares and scores 0–1, ``None`` if unknown."""
 
     task_id: str
     title: str
@@ -459,10 +459,10 @@ class GateNumbers:
     changes: Changes | None
     """Against the baseline asked for, if the marts hold that comparison."""
     partial: list[Row]
-    """What says that rows of the task or its baseline are missing: ``task_id``; why:
+    """Evidence of missing rows of the task or its baseline: ``task_id``; the reason:
     its file holds fewer than it claims (``partial``, ``totals_only``), or some were
     faulty (``rejected``, ``duplicate_round``), or variants of the run before it are not
-    in its run (``variants_gone``); ``n`` of ``n_total`` (``None``: not told)."""
+    in its run (``variants_gone``); ``n`` of ``n_total`` (``None``: unknown)."""
 
 
 _TaskRows = dict[str, list[Row]]

@@ -100,7 +100,7 @@ def drifts(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> dict[str,
 
     The row of a task has ``measure``, ``change``, ``since_at`` and ``course``:
     ``falling`` or ``rising`` where it moved by more than chance explains, else null.
-    There is no row below five runs.
+    Fewer than five runs have no row.
 
     Args:
         con: An open connection to a built warehouse.

@@ -154,7 +154,7 @@ def memory_result(
         package_version: Version of promptlab, kept in the result.
 
     Raises:
-        UsageError: there is no such language.
+        UsageError: the language is unknown.
         NothingToDo: the marts hold no such run.
     """
     language = catalogue(lang).lang

@@ -1,4 +1,4 @@
-"""Whether a dimension reached its target: what its alerts say, whose rule it is."""
+"""Targets of dimensions: reached or not, according to their alerts."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
 def target_status(
     target: dict[str, Any], score: float | None, codes: AbstractSet[str]
 ) -> TargetStatus:
-    """Return what became of a target.
+    """Return the status of a target.
 
     Args:
-        target: As configured; empty where there is none.
+        target: As configured; empty without a target.
         score: Of the dimension.
         codes: Of the alerts that name the dimension.
     """

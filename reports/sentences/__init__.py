@@ -1,6 +1,6 @@
 """The sentences of a report, written from the codes and facts of the marts.
 
-The words stand in ``reports/texts``, a file per language; a module here per family says
+The words are in ``reports/texts``, a file per language; a module here per family says
 which facts fill which place. Nothing is computed: a number is only printed.
 """
 

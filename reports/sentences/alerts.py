@@ -1,4 +1,4 @@
-"""What an alert says: one text per code."""
+"""Sentences of alerts: one text per code."""
 
 from __future__ import annotations
 

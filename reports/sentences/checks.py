@@ -1,4 +1,4 @@
-"""What a scope of a round says: the checks that do not hold, or that all do."""
+"""Sentences about a scope of a round: its failed checks, or that all passed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST = 80
 """Characters of a value that a sentence quotes."""
 
 _SAY_ALL = {"missing_step", "missing_field", "unexpected_field", "invalid_pattern"}
-"""Reasons beside which no value needs to be quoted."""
+"""Reasons that need no quoted value."""
 
 
 def details(speech: Speech, row: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""What a comparison says of tasks and of their cases."""
+"""Sentences of comparisons, about tasks and their cases."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def note(speech: Speech, row: Facts) -> str:
 
 
 def _rows(facts: Facts) -> str:
-    """How many rows a file holds, of how many it claims, where it says so."""
+    """Return the number of rows in a file and the number that it claims."""
     counts = (facts.get("n_rows_held"), facts.get("n_rows_claimed"))
     return " / ".join(f"{count:,}" for count in counts if count is not None)
 
@@ -107,7 +107,7 @@ def _p_value(speech: Speech, facts: Facts) -> str:
 
 
 def _unseen(speech: Speech, detectable: float | None) -> str:
-    """What such a comparison cannot see. Scores are 0 to 1: beyond 1 is nothing."""
+    """Return the smallest detectable change; above 1 no change is detectable."""
     if detectable is None:
         return ""
     if detectable > 1:

@@ -1,4 +1,4 @@
-"""What a round shows as evidence: one text per code."""
+"""Sentences of evidence about a round: one text per code."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def evidence(speech: Speech, row: dict[str, Any]) -> str:
 
 
 def measured(speech: Speech, row: dict[str, Any]) -> str | None:
-    """What a round measured, with its unit; ``None`` where the metric is a share."""
+    """Return the measured value of a round with its unit; ``None`` for a share."""
     unit = row["facts"]["unit"]
     return None if unit == "share" else speech.measure(row["payload"]["metric"], unit)
 

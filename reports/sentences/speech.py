@@ -1,4 +1,4 @@
-"""What every family of sentences needs: words, names and numbers in one language."""
+"""Words, names and numbers in one language, for all sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptlab.reports.printing.visible import clip
 from promptlab.reports.texts.catalogue import catalogue
 
 UNKNOWN = "–"
-"""Stands where a fact is missing, so that a sentence is never empty."""
+"""Replaces a missing fact, so that a sentence is never empty."""
 
 _MOST_IN_LIST = 160
 _WITH_DEFAULTS = "results"
@@ -34,7 +34,7 @@ class Speech:
     """Texts that hold the names of the default dimensions, where the task has these:
     a dimension that a file configures keeps the name it was given."""
     is_graded: bool = True
-    """Whether sentences name grades: an analysis input asks for them, other files do
+    """If true, sentences name grades: analysis inputs request them, other files do
     not."""
 
     @classmethod
@@ -42,7 +42,7 @@ class Speech:
         """Return the words of *lang* for a task of this kind.
 
         Raises:
-            UsageError: there is no such language.
+            UsageError: the language is unknown.
         """
         words = catalogue(lang)
         own: Mapping[str, Any] = {}
@@ -64,20 +64,20 @@ class Speech:
         return self.filters.catalogue.text(key, **known)
 
     def has(self, key: str) -> bool:
-        """Whether there is such a text."""
+        """Return true if the text exists."""
         return key in self.filters.catalogue.entries
 
     def label(self, group: str, code: str | None) -> str | None:
-        """The word for a code; ``None`` for none."""
+        """Return the word for a code; ``None`` for ``None``."""
         return None if code is None else self.filters.label(code, group)
 
     def dimension(self, dimension_id: str | None, name: str | None) -> str | None:
-        """A dimension's name: ours in this language, or as somebody wrote it."""
+        """Return a dimension's name: a built-in one in this language, or the user's."""
         ours = self.own_names.get(f"default_dimension.{dimension_id}", name)
         return None if ours is None else str(ours)
 
     def percent(self, share: float | None, beside: float | None = None) -> str | None:
-        """A share in percent, with more digits where it would read as *beside* it."""
+        """Return a share in percent, with more digits if it looks equal to *beside*."""
         if share is None:
             return None
         shown = self.filters.percent(share)
@@ -113,4 +113,4 @@ class Speech:
 
 _DIGITS = {"cost": 6, "variance": 4, "sum": 2, "tokens": 0, "characters": 0}
 WHOLE_UNITS = frozenset(unit for unit, digits in _DIGITS.items() if not digits)
-"""Units that are counted; they are named beside the number."""
+"""Units that are counted; they are named after the number."""

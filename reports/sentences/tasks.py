@@ -1,4 +1,4 @@
-"""What a task and its dimensions come to, for people."""
+"""Sentences about the results of a task and its dimensions."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Catalogue:
     """In which times are printed."""
     entries: dict[str, str | dict[str, str]]
     printed: dict[str, str]
-    """What commands print, by its English, which stands in their code."""
+    """Translations of printed texts, by the English text in the code."""
 
     def text(self, key: str, /, **values: Any) -> str:
         """Return the text of *key* with *values* filled in.
@@ -47,7 +47,7 @@ class Catalogue:
         """Return the text of ``group.code``, or *code* itself where we have none.
 
         For codes that other parts of the project may add to: an unknown one is
-        shown as it stands rather than dropped.
+        shown unchanged rather than dropped.
         """
         key = f"{group}.{code}"
         return self.text(key) if key in self.entries else code
@@ -58,7 +58,7 @@ def catalogue(lang: str) -> Catalogue:
     """Return the texts of *lang*.
 
     Raises:
-        UsageError: there is no such language.
+        UsageError: the language is unknown.
     """
     if lang not in languages():
         raise UsageError(f"lang: {lang!r} is not one of {', '.join(languages())}")

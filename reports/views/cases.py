@@ -1,6 +1,6 @@
-"""What the page shows of one case: asked, said by each version, expected, then scores.
+"""View of one case: the input, each version's answer, the expectation, the scores.
 
-A text stands on the page once: rounds that agree are one, an answer that stands beside
+A text is on the page once: rounds that agree are one, an answer that is shown next to
 the baseline's is not repeated below, nor is what a check or a piece of evidence quotes
 of it.
 """
@@ -66,7 +66,7 @@ def case_view(
 
     Args:
         case: The case.
-        anchor: Where it stands on the page.
+        anchor: Its position on the page.
         change: Against the baseline, if that is known.
         names: Names of the dimensions by id.
         tags: Tags that the page filters by.
@@ -197,7 +197,7 @@ def _n_cut(round_: RoundOutcome) -> int:
 
 
 def _expected(case: CaseResult) -> list[Expected]:
-    """What the testset expects, and the golden answers that say something else."""
+    """Return the expectations of the testset, and golden answers that differ."""
     found = [
         Expected(name, value if isinstance(value, str) else json_text(value))
         for name, value in list(case.expected.items())[:MOST_FIELDS]
@@ -246,7 +246,7 @@ def _alike(
 ) -> list[list[RoundOutcome]]:
     """Rounds that ended alike, by their checks and by answers not shown above.
 
-    *beside* are the rounds whose answers stand beside the baseline's.
+    *beside* are the rounds whose answers are shown next to the baseline's.
     """
     found: dict[Any, list[RoundOutcome]] = {}
     for round_ in rounds:
@@ -269,7 +269,7 @@ def _alike(
 def _found(
     difference: CheckDifference, round_: RoundOutcome
 ) -> tuple[bool, str | None]:
-    """Whether a check found the whole answer; if not, what it found."""
+    """Return whether a check found the whole answer; if not, what it found."""
     is_whole = round_.answer is not None and bare(difference.actual) == round_.answer
     return is_whole, None if is_whole else difference.actual
 

@@ -1,4 +1,4 @@
-"""What the page shows of a comparison: the part that moved, the worst first.
+"""View of a comparison: the changes, the worst first.
 
 Like :mod:`promptlab.reports.views.task`, it chooses and arranges; every number is the
 comparison's.
@@ -15,7 +15,7 @@ from promptlab.reports.views.pieces import CaseRef, ChangedCase, ChangesView, Sc
 MOST_SCORES = 40
 """Dimensions that are listed, and measures."""
 MOST_TAGS = 20
-"""Tags that are listed beside those that moved reliably."""
+"""Tags that are listed in addition to those with reliable changes."""
 MOST_NOTES = 20
 _MOST_MOVES = 3
 _RELIABLE = ("regressed", "improved")
@@ -33,7 +33,7 @@ def arrange_changes(
     Args:
         comparison: The task against its baseline.
         most: How many cases are listed.
-        ref: Where on the page a case stands.
+        ref: The position of a case on the page.
         names: Names of the task's dimensions by id.
     """
     cases = comparison.cases[:most]
@@ -71,7 +71,7 @@ def _moved(score: ScoreComparison) -> bool:
 
 
 def _is_news(case: CaseChange) -> bool:
-    """Whether anything changed: a case may lose its must-haves at the same score."""
+    """Return true if anything changed: must-haves may be lost at the same score."""
     return case.change != "same" or case.must_have_lost or case.must_have_gained
 
 

@@ -18,7 +18,7 @@ def headline_view(
 
     Args:
         result: What the gate said.
-        ref: Where on the page a case stands.
+        ref: The position of a case on the page.
         filters: How values are printed; in the language of *result* by default.
     """
     first, *rest = pieces(result, filters or Filters(catalogue(result.lang)))

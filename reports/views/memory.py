@@ -1,4 +1,4 @@
-"""What the page shows of a MemoryResult: the figures by their places."""
+"""View of a MemoryResult: the figures by their places."""
 
 from __future__ import annotations
 

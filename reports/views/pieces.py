@@ -39,7 +39,7 @@ class Field:
     name: str
     value: Any
     is_share: bool = False
-    """Whether ``value`` is a share that people read as a score."""
+    """If true, ``value`` is a share that people read as a score."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +51,12 @@ class Bar:
     width: float | None
     """Of the interval that begins at ``low``."""
     mark: float | None
-    """Where the least wanted score stands."""
+    """Position of the target score."""
 
 
 @dataclass(frozen=True)
 class CaseRef:
-    """A case id, and where on this page it stands."""
+    """A case id and its position on this page."""
 
     case_id: str
     anchor: str | None
@@ -69,12 +69,12 @@ class HeadlineView:
     gate: GateResult
     decision: str
     pieces: list[tuple[str, CaseRef | None]]
-    """What follows the decision."""
+    """The text after the decision."""
 
 
 @dataclass(frozen=True)
 class PromptView:
-    """The prompt beside the baseline's; either may not be known."""
+    """The prompt and the baseline's prompt; either may be unknown."""
 
     before: list[TextPiece] | None
     after: list[TextPiece] | None
@@ -108,16 +108,16 @@ class EvidenceView:
     more: list[Field]
     """The payload's other keys."""
     is_told: bool = False
-    """Whether the reader has seen what it compares."""
+    """If true, the compared texts are already on the page."""
 
     @property
     def is_comparison(self) -> bool:
-        """Whether expected and actual stand side by side."""
+        """If true, expected and actual are shown side by side."""
         return self.expected is not None
 
     @property
     def says_more(self) -> bool:
-        """Whether it has anything beside its score that is not seen already."""
+        """Return true if it has anything to show besides its score."""
         words = self.snippet or self.reason or self.pointer or self.more
         return self.is_comparison or bool(words)
 
@@ -132,7 +132,7 @@ class DimensionView:
     """The least wanted score, 0–1."""
     bar: Bar
     histogram: Histogram | None
-    """Of the case scores; ``None`` where there are none."""
+    """Of the case scores; ``None`` without scores."""
     targets: list[Field]
     metrics: list[Field]
     evidence: list[EvidenceView]
@@ -140,7 +140,7 @@ class DimensionView:
 
 @dataclass(frozen=True)
 class CaseScore:
-    """A case's score on one dimension, or why there is none."""
+    """A case's score on one dimension, or the reason for a missing score."""
 
     name: str
     score: float | None
@@ -160,14 +160,14 @@ class Said:
 
 @dataclass(frozen=True)
 class Versions:
-    """An answer of the baseline beside one of this task; either may be missing."""
+    """An answer of the baseline and one of this task; either may be missing."""
 
     before: Said | None
     after: Said | None
 
     @property
     def is_same(self) -> bool:
-        """Whether both say the same, letter by letter."""
+        """Return true if both texts are identical."""
         if self.before is None or self.after is None:
             return False
         return self.before.rounds[0].answer == self.after.rounds[0].answer
@@ -175,7 +175,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Expected:
-    """What was expected: a field of the output, or a golden answer."""
+    """An expectation: a field of the output, or a golden answer."""
 
     name: str | None
     text: str
@@ -187,12 +187,12 @@ class RoundView:
 
     rounds: list[RoundOutcome]
     answer: list[TextPiece] | None
-    """``None`` where it stands beside the baseline's already, or there is none."""
+    """``None`` if it is missing, or already shown next to the baseline's."""
     n_cut: int
     scopes: list[ScopeOutcome]
     differences: list[CheckDifference]
     broken: list[AssertionOutcome]
-    """Assertions of another tool that do not hold, or that nobody could judge."""
+    """Assertions of another tool that failed or could not be judged."""
     held: list[AssertionOutcome]
     evidence: list[EvidenceView]
     feedback: list[str]
@@ -206,7 +206,7 @@ class RoundView:
 
 @dataclass(frozen=True)
 class Facets:
-    """What the cases of a page can be filtered by; a case names them by number."""
+    """The filters for the cases of a page; a case refers to them by number."""
 
     tags: list[str]
     """The most frequent ones first."""
@@ -221,7 +221,7 @@ class CaseView:
     case: CaseResult
     anchor: str
     question: str | None
-    """What was asked, if the context has a text that says so."""
+    """The input, if the context contains it as a text."""
     change: CaseChange | None
     """Against the baseline, if it is among the changes that are known."""
     first_difference: CheckDifference | None
@@ -321,12 +321,12 @@ class View:
     headline: HeadlineView | None
     """``None`` in a result of other makers, who do not say."""
     is_graded: bool
-    """Whether a grade is shown: the input asked for one, being an analysis input."""
+    """If true, a grade is shown: the file is an analysis input, which requests one."""
     bar: Bar
     n_judged: int
     """Cases that ``pass_rate`` counts."""
     has_must_haves: bool
-    """Whether a must-have of any case was evaluated."""
+    """If true, a must-have of at least one case was evaluated."""
     segments: list[Segment]
     changes: ChangesView | None
     """``None`` where there is nothing to compare with."""

@@ -1,7 +1,7 @@
-"""What the page shows of an AnalysisResult: sorted, grouped, cut and counted.
+"""View of an AnalysisResult: sorted, grouped, cut and counted.
 
 The step between numbers and template: it chooses and arranges, so that the template
-only loops. It computes no score; every number on the page stands in the result.
+only loops. It computes no score; every number on the page is in the result.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def counts(result: AnalysisResult) -> dict[Status, int]:
 
 
 def case_anchor(case_id: str) -> str:
-    """Return where a case stands on every page that lists it: `#case-<id>`."""
+    """Return the anchor of a case on every page that lists it: `#case-<id>`."""
     return f"case-{folder_name(case_id)}"
 
 
@@ -150,7 +150,7 @@ def bar(
 
 @dataclass(frozen=True)
 class _Page:
-    """What the pieces of a page need to know of each other."""
+    """State shared by the parts of a page."""
 
     anchors: dict[str, str]
     names: dict[str, str]

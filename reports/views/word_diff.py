@@ -64,7 +64,7 @@ def _cut(text: str) -> str:
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Where both agree: place in either, and how many words."""
+    """A common part: its position in both texts, and its number of words."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     mid_old, mid_new = old[head : len(old) - tail], new[head : len(new) - tail]
