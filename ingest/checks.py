@@ -82,9 +82,9 @@ class Flattener:
     def flatten(self, case: TestCase) -> tuple[list[ExpectationCheck], list[Remark]]:
         """Return the case's checks in the order of its fields, and the remarks.
 
-        Scopes come as intermediate, aggregation, final; only those that the case's
-        ``evaluation_config`` leaves on and that expect something. ``{}`` expected of a
-        step is a check; an empty ``expected_outputs`` and a null aggregation are none.
+        Scopes are yielded in the order intermediate, aggregation, final; only those that
+        ``evaluation_config`` enables and that have expectations. ``{}`` expected of a
+        step is a check; an empty ``expected_outputs`` and a null aggregation are not.
 
         Raises:
             ExpectationTooLargeError: The limit is reached.

@@ -100,7 +100,7 @@ class FileReader:
             on_progress(found.path, found.size)
 
     def read(self, found: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
-        """Read one file in batches of bounded size; a known file gives none.
+        """Read one file in batches of bounded size; skip a known file.
 
         A file that changes while it is read is read again, and left out if it keeps
         changing. Its earlier batches are then withdrawn by one that is ``abandoned``.

@@ -44,7 +44,7 @@ _CI = {
         ("GIT_COMMIT",),
     ),
 }
-"""CI system → the variable that tells it, and those of branch, base and commit."""
+"""CI system → its marker variable, and those of branch, base and commit."""
 
 CI_VARIABLES = tuple(
     name
@@ -55,7 +55,7 @@ CI_VARIABLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a call gives a file: columns of ``raw.tasks``."""
+    """Values that a call sets for a file: columns of ``raw.tasks``."""
 
     title: str | None = None
     variant: str | None = None
@@ -122,7 +122,7 @@ def given_by(
         recheck_of: Whole id of the task or run whose cases were asked again.
 
     Raises:
-        UsageError: the time is none.
+        UsageError: the time is invalid.
     """
     moment = None
     if time is not None:

@@ -16,7 +16,7 @@ _TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
 
 
 def recognise(head: bytes) -> str | None:
-    """The kind of a file from its first bytes; ``None`` when it is none of ours.
+    """Return the kind of a file from its first bytes; ``None`` if unknown.
 
     Args:
         head: the first ``HEAD_BYTES`` bytes, or the whole of a smaller file.
@@ -43,7 +43,7 @@ def _kind_of_lines(head: bytes) -> str | None:
 
 
 def _keys_of_first_object(head: bytes, start: int) -> set[str]:
-    """The top keys of the first object, up to one that tells the kind."""
+    """Return the top keys of the first object, up to one that determines the kind."""
     keys: set[str] = set()
     for key, _ in members(head, start):
         keys.add(key.decode("utf-8", "replace"))

@@ -2,7 +2,7 @@
 
 Reading (Python) and writing (DuckDB) overlap: while one batch of files is written, the
 next is read. A batch is one transaction, so a killed process leaves whole files only. A
-JSONL file larger than a block is read in batches of its own, all in one transaction.
+JSONL file larger than a block is read in its own batches, all in one transaction.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBat
 def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
     """Batches of bounded size in which no object appears twice.
 
-    A file that comes in batches of its own stays alone.
+    A file with its own batches is not grouped.
     """
     batch: list[ReadBatch] = []
     size, keys = 0, set[Key]()

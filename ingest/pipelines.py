@@ -66,7 +66,7 @@ def load_pipeline_config(
         folders: Where to look for an id.
 
     Raises:
-        InputError: There is no such pipeline, or its file is at fault.
+        InputError: The pipeline is unknown, or its file has errors.
     """
     path = Path(path_or_id)
     if path.suffix in _SUFFIXES or path.is_file():

@@ -41,7 +41,7 @@ def plan(
     Raises:
         InputError: a path that cannot be read; a file named itself that is empty or
             of no known kind.
-        UsageError: there is no kind of that name.
+        UsageError: the kind is unknown.
     """
     if kind not in {"auto", *KINDS}:
         raise UsageError(f"--kind {kind}: there is no such kind; {', '.join(KINDS)}")

@@ -98,7 +98,7 @@ def rules_of(payload: str) -> Rules:
             warnings.append(Fault(keys, "unknown_rule", _unknown_rule(entry)))
         for name, operand in found:
             if name in ("non_empty", "is_json") and operand is False:
-                continue  # it asks for nothing
+                continue  # it requires nothing
             rule = _rule(name, operand, said, part)
             rules.append(rule)
             if not rule.is_usable:

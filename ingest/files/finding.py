@@ -32,7 +32,7 @@ class FoundFile:
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
-    """Why it cannot be read, if listing the folders showed it."""
+    """The error if it cannot be read, as found while listing the folders."""
 
     form: str | None = None
     """The form that the file of another tool is written in, as the tool's reader
@@ -42,7 +42,7 @@ class FoundFile:
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
     labels: LabelOptions | None = None
-    """What the call says of a file of labels."""
+    """Options of the call for a file of labels."""
     given: Given = NOTHING
     """Title, variant and revision that the call gives it."""
 

@@ -7,7 +7,7 @@ verdict is that all of them pass. A broken evaluator is a bare NaN: missing.
 
 The folder that its sample repositories write (``eval_results.jsonl`` with
 ``summary.json`` and ``evaluate_parameters.json``) is read too: ratings from 1 to 5,
-lengths and seconds are compared on their own scale. There is no verdict in it.
+lengths and seconds are compared on their own scale. Files contain no verdicts.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Tried on 4.3.1, on files of 4.x with traces, and on one of February 2024. A file is a
 run and one task. The folder that DeepEval fills has a run up to three times: bare,
-wrapped in ``testRunData``, and partial, as it was written on the way
+wrapped in ``testRunData``, and partial, as written during a run
 (``.temp_test_run_data.json``): it is loaded once.
 
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
@@ -276,7 +276,7 @@ def _is_share(name: str) -> bool:
 
 
 def _directions(cases: list[TestCase]) -> dict[str, Direction]:
-    """Metric → direction, where success against threshold tells it."""
+    """Metric → direction, if success and threshold determine it."""
     may_be: dict[str, set[Direction]] = {}
     for case in cases:
         for metric in case.metrics:

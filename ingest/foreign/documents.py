@@ -111,7 +111,7 @@ def number(value: Any) -> float | None:
 
 
 def says_nothing(written: str) -> bool:
-    """Return whether a text means that there is no number."""
+    """Return true for a text that means "not a number"."""
     return written.strip().lower() in _NOTHING
 
 

@@ -93,7 +93,7 @@ class Aggregate(msgspec.Struct):
 
     @property
     def model(self) -> str:
-        """The model, as it is known to others."""
+        """The public name of the model."""
         said = self.model_info.get("id") or self.model_info.get("name")
         return str(said or "unknown")
 

@@ -14,7 +14,7 @@ _ZIP = b"PK\x03\x04"
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
 _MOST_KEYS = 200
 _OURS = ({"task", "cases"}, {"task_id", "case_id", "dimension_id"}, {"experiment_info"})
-"""Keys that files of our own have together, and no tool's."""
+"""Key combinations of promptlab's own formats, which no tool's files have."""
 _LONGEST_HEADER = 1 << 16
 
 Buffer = bytes | memoryview

@@ -41,7 +41,7 @@ def first_text(values: Iterable[Any]) -> str | None:
 
 
 class Occurrences:
-    """Tells true duplicates apart: the second of two equal ids becomes ``id~2``."""
+    """Distinguish true duplicates: the second of two equal ids becomes ``id~2``."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, ...], int] = {}
@@ -235,7 +235,7 @@ def repeated_header(
 
     Args:
         cells: The row.
-        names: The header, as it is written.
+        names: The header as written.
         place: The place of the row, in words.
         line: Its line, in a file that has lines.
 

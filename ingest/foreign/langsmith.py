@@ -5,8 +5,8 @@ has too. A file is an experiment and one task. It names no model, no prompt and 
 experiment: the file's name is the title. A case is an example, by ``example_id``; runs
 of the same example are its rounds, in their order in the file.
 
-There is no pass rule. Feedback is a score; a text is kept and has no value. Where the
-run broke nobody gave feedback; where an evaluator broke its cell is empty.
+The tool has no pass rule. Feedback is a score; a text is kept and has no value. A run
+that failed has no feedback; the cell of an evaluator that failed is empty.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ the table whose name begins like theirs, or that alone is in their folder.
 
 A case is known by its request. MLflow writes all arguments of the function that
 answers, so one that has the same value in every row of a run is a setting of the run,
-and no part of the question. There is no pass rule; scorers say numbers, truth values,
+and not part of the question. There is no pass rule; scorers return numbers, booleans,
 or ``yes`` and ``no``, of which MLflow takes means as of 1 and 0.
 """
 
@@ -73,7 +73,7 @@ class Assessment(msgspec.Struct):
 
 
 class Trace(msgspec.Struct):
-    """One question and its answer, as all forms tell it."""
+    """One question and its answer, common to all forms."""
 
     trace_id: str
     state: str | None = None

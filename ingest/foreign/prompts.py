@@ -1,4 +1,4 @@
-"""The prompt of a task as its tool tells it: a text, or messages with their roles."""
+"""The prompt of a task in its tool's file: a text, or messages with their roles."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ a repeat, and so a round. Failures of the task are rounds too, and errors.
 
 Assertions are checks and scores, scores are scores of any range, labels are texts
 without a value. An evaluator that raised is missing from its row: it is a check that
-was not judged. There is no pass rule over a row.
+was not judged. Rows have no pass rule.
 """
 
 from __future__ import annotations

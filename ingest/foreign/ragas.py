@@ -2,7 +2,7 @@
 
 Tried on 0.4.3; columns of versions before 0.2 (``question``, ``answer``) are known by
 their names. Ragas names no run, model, time or ids: a file is a run, its name the
-version of the prompt, and a case is known by its question. There is no pass rule. A
+version of the prompt, and a case is known by its question. The tool has no pass rule. A
 metric that broke is NaN, which Ragas writes as an empty cell.
 """
 
@@ -93,7 +93,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _mapping(rows: Rows) -> TableMapping | None:
-    """Return the meaning of the columns; None if there is no row."""
+    """Return the meaning of the columns; ``None`` without rows."""
     from promptlab.contracts.table_mapping import TableMapping
 
     columns: dict[str, _CellsSeen] = {}

@@ -71,8 +71,8 @@ _SAID: dict[type[Any], tuple[str, ...]] = {
     Score: ("case_id", "round_id", "dimension_id", "value", "summary"),
     Check: ("case_id", "round_id", "position", "name", "passed", "score", "reason"),
 }
-"""What was answered and how it was judged: two versions of a run differ in it. Why an
-answer broke is left out: not all forms of a run say it."""
+"""Fields of answers and verdicts, which differ between two versions of a run. Error
+texts are left out because not all forms of a run contain them."""
 
 _Columns = dict[str, Sequence[Any]]
 _Rows = dict[str, _Columns]

@@ -60,9 +60,9 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     run_id: str
     """The tool's name of the run; all tasks of one run share it."""
     run_hash: str
-    """Equal for all versions of one run and for nothing else (`identity.SameRun`)."""
+    """Equal for all versions of one run, and only for them (`identity.SameRun`)."""
     is_version: bool = False
-    """The hash tells the versions of a run apart too: scores and verdicts are in it."""
+    """If true, the hash includes scores and verdicts: versions of a run differ."""
     written_at: datetime | None = None
     """Time at which this version was written or last judged, if the tool records it."""
     tool_version: str | None = None

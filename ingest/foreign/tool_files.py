@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def file_bytes(source: Source, path: Path | None = None) -> bytes:
-    """All bytes of the leading file, or of a companion, as they are written.
+    """All bytes of the leading file or of a companion, unchanged.
 
     Raises:
         Refused: There are more than ``max_file_mb`` allows.
@@ -185,7 +185,7 @@ class ToolFiles:
     def csv(self, source: Source) -> Iterator[CsvRow | Problem]:
         """Each row of a CSV file, redacted; all cells are texts, an empty one is null.
 
-        The header once more is no row, and is told of.
+        A repeated header is not a row, and is reported.
 
         Raises:
             Refused: It is larger than ``max_file_mb``, or no CSV in UTF-8.

@@ -221,7 +221,7 @@ class TaskWriter:
     ) -> None:
         """Write the dimensions, when all values are known (`Dimensions.records`).
 
-        A text among the numbers of a dimension is told of; texts alone are labels, but
+        A text among the numbers of a dimension is reported; texts alone are labels, but
         for those of *numbers*, which should hold nothing else.
         """
         self._records += self.dimensions.records(graded, directions, weights)
@@ -360,7 +360,7 @@ class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
     ) -> RoundWriter:
         """Write an answer; `Round` says what each part is.
 
-        Rounds are numbered as they come, where *n* is not given; a *name* tells two of
+        Rounds are numbered in order, unless *n* is given; a *name* distinguishes two of
         one number apart. A round that broke has the status ``error``.
         """
         task, case_id = self.task, self.id

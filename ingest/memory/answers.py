@@ -43,7 +43,7 @@ class AnswerRow(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What is the same whenever a question is asked."""
+    """The part of a question that is the same in every round."""
 
     question_text: str
     reference_answer: str | None

@@ -1,4 +1,4 @@
-"""What is wrong with a memory-benchmark file, with the place of each thing."""
+"""The problems of a memory-benchmark file, each with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a memory-benchmark file says before its rounds: whose result, how large."""
+"""The head of a memory-benchmark file: the tested system and the sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from promptlab.json_text.writing import shown
 
 @dataclass
 class MemoryHead:
-    """What the file says before its rounds."""
+    """The part of the file before its rounds."""
 
     dataset: str
     task_id: str
@@ -41,7 +41,7 @@ def read_head(
 
     Args:
         document: The file's JSON object.
-        path: Where the file lies.
+        path: Path of the file.
         findings: Gets the problems.
 
     Returns:

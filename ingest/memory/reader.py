@@ -1,7 +1,7 @@
 """The memory benchmark: one JSON file, the run of one conversation, into raw rows.
 
 A fault in one answer rejects that answer, a fault in what identifies a round that
-round; a file that is no result at all is rejected whole. Whatever the format does not
+round; a file that is not a result is rejected whole. Whatever the format does not
 know, or has another type than it should, is kept in `extras` and named in a warning.
 """
 
@@ -37,7 +37,7 @@ def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Rea
 
     Args:
         data: The file.
-        path: Where it lies, as long as it is known: it names the run (``paths``).
+        path: Its path, if known: it names the run (``paths``).
         limits: How large what is in it may be; one excess rejects the file.
 
     Returns:
@@ -78,7 +78,7 @@ def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
 
 
 def _decode(data: bytes, findings: Findings) -> Any:
-    """Return the JSON value; ``None``, with its faults, where the text is no JSON."""
+    """Return the JSON value; ``None`` and the errors if the text is not JSON."""
     try:
         return msgspec.json.decode(data.removeprefix(BOM))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

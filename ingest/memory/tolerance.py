@@ -31,7 +31,7 @@ def tolerant(
         findings: Gets a warning for everything that is put aside.
 
     Returns:
-        What was understood, and the rest as JSON: an object, empty if there is none.
+        Return the known fields, and the rest as a JSON object, which may be empty.
     """
     if value is None:
         return model(), {}

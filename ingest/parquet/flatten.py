@@ -54,7 +54,7 @@ class Shard:
     limits: Limits
     redact: Mode
     began: datetime
-    """When the ingest began. Each load begins its id in microseconds later, because
+    """Start of the ingest. Each load begins its id in microseconds later, because
     workers have separate clocks."""
 
 

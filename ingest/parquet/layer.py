@@ -69,7 +69,7 @@ class ParquetLayer:
         """The layer that ``parquet://DIR`` names.
 
         Raises:
-            SettingsError: it is no such address.
+            SettingsError: it is not such an address.
         """
         folder = address.removeprefix(SCHEME)
         if folder == address or not folder:
@@ -100,7 +100,7 @@ class ParquetLayer:
         """Read the manifest.
 
         Raises:
-            SettingsError: there is none.
+            SettingsError: it is missing.
             WarehouseError: another version of promptlab wrote it, or it is damaged.
         """
         try:

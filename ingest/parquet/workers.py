@@ -24,7 +24,7 @@ def mapping(workers: str) -> Iterator[Map]:
 
     Raises:
         UsageError: it is neither.
-        SettingsError: there is no Spark.
+        SettingsError: Spark is not installed.
         WarehouseError: a process was killed.
     """
     if workers == "spark":

@@ -1,6 +1,6 @@
 """The raw tables, one line each; all other code derives from it.
 
-Columns are in ``raw.sql``; what becomes of rows is here. From this it is derived what a
+Columns are in ``raw.sql``; the life cycle of rows is here. From this is derived what a
 load replaces, what a build writes, what counts as a record, what a purge takes and what
 the doctor checks.
 """

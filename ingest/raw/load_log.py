@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
 
 MOST_PROBLEMS = 1000
-"""How many problems of one load are held in memory, and shown again when the same
+"""Maximum number of problems of one load in memory; they are shown again when the same
 file is ingested again."""
 
 # Kinds of files that mean something else under another name, or at another place; all
@@ -80,7 +80,7 @@ class Known:
     A version is known while its rows are live or its rejects are kept. It is also known
     while it is the last one read from its path: of two files that describe one task
     the later one wins, and reading the same folder again must not undo that.
-    Of a purged file only the hash is left; that file is known wherever it lies.
+    Only the hash of a purged file is left; that file is recognised at every path.
     """
 
     versions: dict[Version, Outcome] = field(default_factory=dict)
@@ -263,7 +263,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
 
 
 def _know_starts(con: duckdb.DuckDBPyConnection, known: Known) -> None:
-    """Read when loads began: the order of runs that have no time of their own."""
+    """Read the start of loads: the order of runs without a time."""
     for sha256, is_undated, first, last in con.execute(
         "select sha256, bool_or(load_id in"
         " (select load_id from raw.rejects where code = 'time_missing')),"

@@ -63,7 +63,7 @@ def merged_problem(uri: str, merges: Sequence[Merge]) -> Problem:
 
 
 class Merging:
-    """Makes room for one file of results, batch by batch.
+    """Replace the rows of one file of results, batch by batch.
 
     Args:
         con: a connection in a transaction.

@@ -34,8 +34,8 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     A file of an older version is copied, and then upgraded in one transaction.
 
     Raises:
-        WarehouseError: A newer version of promptlab wrote the file, or there is no room
-            for the copy.
+        WarehouseError: A newer version of promptlab wrote the file, or the disk has no
+            space for the copy.
     """
     found = schema_version(con)
     if found == SCHEMA_VERSION:
@@ -103,7 +103,7 @@ def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
     """Check that a file without our tables has no others either.
 
     Raises:
-        SettingsError: it is somebody else's database.
+        SettingsError: it is another program's database.
     """
     row = con.execute(
         "select schema_name || '.' || table_name from duckdb_tables()"
@@ -192,7 +192,7 @@ def backups(file: Path) -> list[Path]:
 
 
 def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
-    """Version of the raw tables in this file; ``None`` where there are none."""
+    """Version of the raw tables in this file; ``None`` without raw tables."""
     if not has_relation(con, "raw.schema_versions"):
         return None
     row = con.execute("select max(version) from raw.schema_versions").fetchone()
@@ -241,7 +241,7 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
 
 
 def _joined(parts: Iterable[Columns]) -> Iterator[Columns]:
-    """Neighbours of the same columns as one: a frame costs as much as many rows."""
+    """Join adjacent frames of the same columns: a frame costs as much as many rows."""
     for names, neighbours in groupby(parts, _listed):
         alike = list(neighbours)
         if names is None or len(alike) == 1:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 class Writer:
     """Writes batches of files; a batch is one transaction.
 
-    A file that is read in batches of its own keeps its transaction open until the last,
+    A file that is read in its own batches keeps its transaction open until the last,
     so that it is written whole or not at all.
 
     Args:
@@ -230,7 +230,7 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
 
 
 _LIVE_BY_FILE = ("scores", "labels")
-"""Kinds whose rows have no id of their own: the newest version of a file counts."""
+"""Kinds whose rows have no ids: the newest version of a file counts."""
 
 
 def _replace_file(con: duckdb.DuckDBPyConnection, kind: str, uri: str) -> bool:

@@ -125,7 +125,7 @@ def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
     """Return a column of times in UTC, and the rows whose time names no zone.
 
     Raises:
-        Doubtful: A text that is no time.
+        Doubtful: A text that is not a time.
     """
     written = texts(values)
     column = pl.Series([None], dtype=_UTC).new_from_index(0, len(written))

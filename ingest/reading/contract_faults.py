@@ -47,7 +47,7 @@ def faults(
 
     Args:
         error: What the contract raised.
-        value: What it was given; tells real keys from pydantic's names of branches.
+        value: The input; distinguishes real keys from pydantic's names of branches.
         model: The contract, to say of what is missing what belongs there.
     """
     found: dict[tuple[tuple[Key, ...], str], list[str]] = {}

@@ -26,7 +26,7 @@ class Source:
     """Path below the ingested folder without suffix; a file named itself: its stem."""
     path: Path
     uri: str
-    """Absolute path, as it is kept in the warehouse."""
+    """Absolute path, as stored in the warehouse."""
     pipelines: Sequence[Pipeline] = ()
     """Pipelines read before this file: testsets are checked against their steps."""
     blocks: Iterable[Block] | None = None
@@ -42,7 +42,7 @@ class Source:
     mapping: tuple[str, TableMapping] | None = None
     """Name and content of the mapping that says what the columns of a table mean."""
     labels: LabelOptions | None = None
-    """What the call says of a file of labels."""
+    """Options of the call for a file of labels."""
     prompt_vars: tuple[str, ...] = ()
     """Variables of promptfoo tests that are a part of the prompt."""
     tag_keys: tuple[str, ...] | None = None

@@ -359,7 +359,7 @@ def _milliseconds(seconds: Sequence[float | None]) -> pl.Series:
 
 
 def _error(error: Any) -> str | None:
-    """Return an error as text; ``None`` for a value that says there was no error."""
+    """Return an error as text; ``None`` for a value that means "no error"."""
     if not error:
         return None
     return error if isinstance(error, str) else _encode(error).decode()

@@ -68,7 +68,7 @@ class CaseRecord:
     """The flattened expectations; empty if they were not asked for."""
 
     problems: list[Problem] = field(default_factory=list)
-    """Rejects if there is no case, else warnings."""
+    """Rejects for a file without cases, else warnings."""
 
     fields_at: dict[str, str] = field(default_factory=dict)
     """Field of ``expected_outputs`` → the record's own key, where a short form or

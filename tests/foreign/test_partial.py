@@ -66,9 +66,9 @@ def test_an_alert_says_how_many_there_are(warehouse: Warehouse) -> None:
     }
     assert told == {
         "cut": f"The file claims totals over {n_samples} rows and contains 1: the task is"
-        " not ranked, and no baseline unless it is named.",
-        "empty": "The file contains totals and no rows: the task is not ranked, and no"
-        " baseline unless it is named.",
+        " not ranked, and is only a baseline if it is named.",
+        "empty": "The file contains totals and no rows: the task is not ranked, and is"
+        " only a baseline if it is named.",
     }
 
 

@@ -34,7 +34,7 @@ class Value(NamedTuple):
 
     @property
     def is_on_scale(self) -> bool:
-        """It is a score as it stands."""
+        """It is used as a score without conversion."""
         return on_scale(self.value) is not None
 
 

@@ -176,7 +176,7 @@ class Columns:
             for score in scores:
                 task.dimensions.see(score.dimension_id, score.value)
             yield from scores
-        # JSONL does not number repeats: rows are told by their own ids
+        # JSONL does not number repeats: rows are identified by their ids
         self._same_run.add(row.id or text(row), *_said(row, status, checks))
 
     def closing(self) -> Iterator[Record | Problem]:
@@ -282,7 +282,7 @@ class Columns:
 
 
 def _told_by(head: HeadPrompt) -> tuple[str, str]:
-    """What tells a prompt of the head from the others, as a row has it."""
+    """The key of a prompt of the head, as in a row."""
     return _provider(head.provider), head.label or head.display or text(head.raw)
 
 
@@ -338,7 +338,7 @@ class _Test:
     """An id made of what is asked; what is asserted is not a part of it."""
     context: msgspec.Raw
     expected: Mapping[str, Any] | None
-    """Variables that only assertions read; ``None``: there are none."""
+    """Variables that only assertions read, or ``None``."""
     expectation_hash: str | None
     tags: Sequence[str]
     metadata: Mapping[str, Any]

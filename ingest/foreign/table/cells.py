@@ -40,7 +40,7 @@ _NO_ERROR |= {
     "否",
 }
 _LONGEST_NUMBER = 64
-"""Characters of a text that may be a number or a word for nothing."""
+"""Maximum length of a number or of a word for a missing value."""
 _LONGEST_LITERAL = 1_000_000
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*%?\s*")
 _SECONDS = re.compile(r"(\d{10}|\d{13}|\d{16})(\.\d+)?")
@@ -134,7 +134,7 @@ def is_infinite(cell: Any) -> bool:
 
 
 def is_nothing(cell: Any) -> bool:
-    """Return whether a cell means that there is no number."""
+    """Return true for a cell that means "not a number"."""
     text = said(cell)
     return text is None or says_nothing(text)
 
@@ -164,7 +164,7 @@ def moment(cell: Any) -> datetime | None:
 
 
 def error_of(cell: Any) -> str | None:
-    """Return the error of a round; ``None`` if the cell says that there was none."""
+    """Return the error of a round; ``None`` if the cell means "no error"."""
     text = said(cell)
     if text is None or says_nothing(text):
         return None

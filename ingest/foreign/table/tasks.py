@@ -39,7 +39,7 @@ _Name = tuple[str, str, str]
 
 
 def _share(value: float | None) -> float | None:
-    """A score on the scale 0 to 1; what a sum of doubles adds to an end is none."""
+    """Return a score from 0 to 1; rounding errors beyond the ends are removed."""
     if value is None or not -_DUST <= value <= 1 + _DUST:
         return None
     return min(max(value, 0.0), 1.0)
