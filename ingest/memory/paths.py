@@ -1,6 +1,6 @@
-"""Which run of the memory benchmark a file belongs to, read from its path.
+"""Read the run of a memory-benchmark file from its path.
 
-A run is `<dataset>/<timestamp>[/<memory system>]`. Writers of the format have used
+A run is `<dataset>/<timestamp>[/<memory system>]`. Known layouts are
 
     {dataset}/{stamp}/{task}.json
     {dataset}/{stamp}/{memory system}/{task}_{HHMM}.json
@@ -32,11 +32,11 @@ class RunName:
     stamp: str
     memory_system: str | None
     started_at: datetime | None
-    """The stamp as a time in UTC, to the minute where the file's name has one."""
+    """The stamp as a time in UTC, to the minute if the file's name contains it."""
     task: str
     """The file's name without its stamp."""
     folder_of_dataset: str | None
-    """The folder in the data set's place; ``None`` where the layout is unknown."""
+    """The folder at the position of the data set; ``None`` if the layout is unknown."""
     is_guessed: bool
     """The path has no stamp: *stamp* is `UNDATED` or the folder's name."""
 
@@ -50,7 +50,7 @@ def run_name(path: PurePath, *, dataset: str | None, task_id: str | None) -> Run
     """Read the run from a path.
 
     Args:
-        path: The file's path, as long as it is known.
+        path: The file's path, as far as known.
         dataset: The data set as the file itself names it.
         task_id: The task as named in the file: distinguishes a stamp in the file's
             name from a task whose own name ends like one.
