@@ -14,17 +14,17 @@ LOGGER = logging.getLogger("promptlab")
 
 
 def detail(message: str, event: str, **fields: Any) -> None:
-    """A step that only a program would read."""
+    """A detail for programs."""
     _tell(logging.DEBUG, message, event, fields)
 
 
 def say(message: str, event: str = "progress", **fields: Any) -> None:
-    """Progress, or something worth knowing."""
+    """Progress or information."""
     _tell(logging.INFO, message, event, fields)
 
 
 def warn(message: str, event: str = "warning", **fields: Any) -> None:
-    """Something that is probably not meant; the work goes on."""
+    """A probable mistake; the work continues."""
     _tell(logging.WARNING, message, event, fields)
 
 
@@ -45,7 +45,7 @@ class LinesAsEvents(io.TextIOBase):
         self._begun = ""
 
     def writable(self) -> bool:
-        """Always: it takes text."""
+        """Return true: the stream accepts text."""
         return True
 
     def write(self, text: str) -> int:

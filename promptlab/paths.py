@@ -20,7 +20,7 @@ def dbt_project() -> Path:
 
 
 def examples(lang: str) -> Path:
-    """The example files that ``promptlab init`` hands out, ``zh`` or ``en``."""
+    """Return the example files of ``promptlab init``, ``zh`` or ``en``."""
     return _bundled("examples_zh" if lang == "zh" else "examples")
 
 
@@ -30,7 +30,7 @@ def _bundled(name: str) -> Path:
 
 
 TARGETS_KEPT = 20
-"""Databases whose parse cache is kept, those built last."""
+"""Number of databases whose parse cache is kept."""
 
 _DATABASE = "database.txt"
 
@@ -48,7 +48,7 @@ def dbt_target(db: Path, engine: str = "duckdb") -> Path:
 
 
 def cache(name: str) -> Path:
-    """A folder of the user's cache for what can be made again, or a temporary one."""
+    """Return a folder in the user's cache, or a temporary one."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = root / "promptlab" / name
     try:
@@ -60,7 +60,7 @@ def cache(name: str) -> Path:
 
 
 def kind_of_file(mode: int) -> str:
-    """Return what a file mode stands for, such as ``a file`` or ``a pipe``."""
+    """Return the name of a file type, such as ``a file`` or ``a pipe``."""
     kinds = (
         (stat.S_ISREG, "a file"),
         (stat.S_ISDIR, "a folder"),
@@ -107,4 +107,4 @@ def _database_is_gone(target: Path) -> bool:
     try:
         return not Path((target / _DATABASE).read_text("utf-8")).exists()
     except OSError:
-        return False  # made by an earlier version: it goes when it is old
+        return False  # created by an earlier version: deleted when it is old

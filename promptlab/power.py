@@ -18,8 +18,8 @@ _NORMAL = NormalDist()
 _ALPHA = 0.05
 _MOST_CASES = 100_000
 _STEADY = 10
-"""Exact power goes up and down with n: a number of cases counts if it holds from there
-on for so many more."""
+"""Exact power is not monotonic in n: a number of cases is accepted if the power is
+reached for this many further numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class History:
 
 
 def drop_power(cases: int, rounds: int, drop: float, within: float) -> float:
-    """Return how often a drop of the pass rate is found, at 5 % false alarms.
+    """Return the power to detect a drop of the pass rate, at 5 % false alarms.
 
     Args:
         cases: Cases on both sides.

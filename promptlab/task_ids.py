@@ -17,7 +17,7 @@ STORED = "raw.tasks"
 """The set of tasks to search: those with marts, or all that were ingested."""
 
 
-# Of several runs of one title and variant the newest is meant.
+# The newest of several runs of one title and variant is used.
 _SELECTED = """
     select tasks.task_id
     from marts.dim_tasks as tasks
@@ -44,7 +44,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
 
     Args:
         con: a connection to a built warehouse.
-        wanted: ``latest``, what the newest load brought; the id of a task or run, or a
+        wanted: ``latest``, the tasks of the newest load; the id of a task or run, or a
             unique prefix of a task's; a ``--run-name``; a title; the path of a file or
             folder that was loaded; ``previous``.
 
@@ -53,7 +53,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
 
     Raises:
         NothingToDo: there is no task, or none before it.
-        UsageError: it means nothing, or several begin with it.
+        UsageError: it matches nothing, or several ids.
     """
 
     def those(condition: str, **values: str) -> list[str]:
@@ -159,7 +159,7 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
         " order by earlier.created_at desc, earlier.task_id desc limit 1",
         [task_id],
     ).fetchone()
-    assert row is not None  # the task is there
+    assert row is not None  # the task exists
     if row[0] is None:
         raise NothingToDo(
             f"previous: {task_id} is the first task of its variant titled {row[1]!r}"

@@ -1,6 +1,6 @@
-"""Running the bundled dbt project in this process.
+"""Run the bundled dbt project in this process.
 
-Importing dbt takes more than a second, so it is imported when it is called.
+Importing dbt takes more than a second, so it is imported on first use.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def run_dbt(
     """Run a dbt command on the warehouse.
 
     Args:
-        settings: says which database, and how much of the machine it may take.
-        args: passed on to dbt as they are.
+        settings: the database, and limits of memory and threads.
+        args: passed to dbt unchanged.
         command: ``build``, or another one such as ``test``.
         verbose: let dbt's own log through, to stderr.
 
@@ -64,7 +64,7 @@ def invoke(
         settings: see ``run_dbt``.
         call: the command and its arguments, without those for paths.
         target: folder for dbt's parse cache and logs.
-        manifest: the project, where it was parsed before.
+        manifest: the project, if already parsed.
 
     Raises:
         BuildError: names every node that failed.
@@ -82,7 +82,7 @@ def invoke(
         try:
             result = dbtRunner(manifest=manifest).invoke([*call, *places])
         finally:
-            # dbt keeps the file open, and so locked, for the life of the process
+            # dbt keeps the file open and locked until the process ends
             DuckDBConnectionManager.close_all_connections()
     if not result.success:
         raise _failure(result, target)

@@ -1,6 +1,6 @@
 """The descriptions of the dbt project's tables, as rendered by dbt.
 
-A text is Markdown of one line: words with code between backticks.
+A text is one line of Markdown: words and code between backticks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 
 class DescribedColumn(msgspec.Struct, frozen=True):
-    """A column: its name, its type, and what it holds."""
+    """A column: its name, its type and its description."""
 
     name: str
     type: str
@@ -27,9 +27,9 @@ class DescribedTable(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     columns: list[DescribedColumn]
     folder: str = ""
-    """Folder of its model; a seed's and a raw table's says nothing."""
+    """Folder of its model; empty for seeds and raw tables."""
     keys: list[str] = []
-    """Columns whose values name one row."""
+    """Columns that form the key of a row."""
     rules: list[str] = []
     """Other constraints on its rows, a few words each."""
 
@@ -57,21 +57,21 @@ class Descriptions(msgspec.Struct, frozen=True):
 
     marts: list[DescribedTable] = []
     policy: list[DescribedTable] = []
-    """The seeds: what is decided, not measured."""
+    """The seeds: decisions, not measurements."""
     raw: dict[str, str] = {}
-    """Raw table → what a row of it is."""
+    """Raw table → description of a row."""
     readers: list[Exposure] = []
     """The readers of the marts: reports, commands, the gate."""
 
 
 def sentence(text: str) -> str:
-    """A description on one line, with a full stop."""
+    """Return a description on one line, with a full stop."""
     text = " ".join(text.split()).replace("`None`", "null")
     return text if text.endswith((".", ":", "…")) or not text else text + "."
 
 
 def read_descriptions(manifest: Any) -> Descriptions:
-    """Pick the descriptions out of dbt's manifest, in the order of the YAML files."""
+    """Read the descriptions from dbt's manifest, in the order of the YAML files."""
     keys = {
         test.attached_node: test.test_metadata.kwargs
         for test in manifest.nodes.values()

@@ -1,7 +1,7 @@
-"""Running a plan: one connection, one transaction, data tests before the commit.
+"""Run a plan: one connection, one transaction, data tests before the commit.
 
-Readers see the marts of before or those of after. A test that fails, a kill or a full
-disk leaves the warehouse as it was.
+Readers see either the old or the new marts. A failed test, a kill or a full disk leaves
+the warehouse unchanged.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def execute(
 
     Args:
         con: a connection that may write; the caller ends its transaction.
-        plan: what to run.
+        plan: the plan to run.
         full_refresh: compute everything again from the raw tables.
         on_node: called with the progress.
 
     Raises:
-        BuildError: names the model or test that failed, with its first rows; or what
-            is stored was computed by other logic.
+        BuildError: names the model or test that failed, with its first rows; or the
+            stored tables were built by a different version of the models.
         BrokenContract: a row violates a model's contract; the transaction accepts no
             more statements.
     """
@@ -90,7 +90,7 @@ def execute(
             filled.add(node.relation)
     _comment(con, plan)
     _remember(con, plan, full_refresh=full_refresh)
-    # never written to disk: half of the file, and a tenth of the time of a first build
+    # not written to disk: saves half of the file and a tenth of a first build
     for node in plan.nodes:
         if node.is_of_one_build:
             con.execute(f"truncate table {node.relation}")
@@ -143,7 +143,7 @@ def _write(
     anew: bool,
     is_empty: bool,
 ) -> None:
-    """Put the rows of a model where they belong."""
+    """Write the rows of a model to its table."""
     kind = "view" if node.kind == "view" else "table"
     stays = node.kind in {"seed", "view"}
     if there == kind and not anew:
@@ -163,7 +163,7 @@ def _write(
         if not is_empty:
             con.execute(f"insert into {node.relation} by name {node.query}")
     elif is_empty and kind == "table":
-        # what optimizes and runs a query takes longer than what finds its columns
+        # optimizing and running a query takes longer than binding its columns
         con.execute(
             f"create or replace table {node.relation} as from ({node.query}) limit 0"
         )

@@ -24,13 +24,13 @@ _GROUPS = frozenset(
         "memory_operation",
     }
 )
-"""Of the reports' texts: the words of codes that tables print, too."""
+"""Sections of the reports' texts that tables also use, for words of codes."""
 
 _lang: ContextVar[str] = ContextVar("lang", default="en")
 
 
 def speak(lang: str) -> None:
-    """Print in this language from now on: one of ``languages()``."""
+    """Set the language of printed texts, one of ``languages()``."""
     _lang.set(lang)
 
 

@@ -1,4 +1,4 @@
-"""``promptlab send``: the mail of a task, over SMTP."""
+"""``promptlab send``: mail the report of a task over SMTP."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def command(
     attach: str | None,
     dry_run: bool,
 ) -> int:
-    """Mail the reports of stored tasks over SMTP, a mail each.
+    """Mail the reports of stored tasks over SMTP, one mail per task.
 
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, `previous`, or `latest`: what was loaded last.

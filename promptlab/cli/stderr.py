@@ -1,4 +1,4 @@
-"""Messages on stderr: sentences for people, or one JSON object per line."""
+"""Print messages to stderr: sentences for people, or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def listen(form: str, *, quiet: bool = False) -> None:
     """Print messages to stderr from now on, as ``text`` or ``json``.
 
     Args:
-        form: one of ``FORMATS``; JSON has more events than people would read.
+        form: one of ``FORMATS``; JSON includes more events.
         quiet: only warnings and errors.
     """
     for handler in [h for h in LOGGER.handlers if isinstance(h, _Handler)]:
@@ -61,7 +61,7 @@ def listen(form: str, *, quiet: bool = False) -> None:
 
 
 def asked_form(args: Sequence[str]) -> str:
-    """The form that the command line or the environment asks for, before it is parsed.
+    """Return the form set on the command line or in the environment, before parsing.
 
     Errors in the command line itself are reported in the format it asks for, too.
     """

@@ -1,4 +1,4 @@
-"""TITLE: which tasks a command is about, the same for every command that takes one."""
+"""The argument TITLE, which selects tasks, the same for all commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def titled(function: F) -> F:
-    """Give a command the argument TITLE, which may also be given as ``--title``."""
+    """Add the argument TITLE to a command, also as ``--title``."""
 
     @wraps(function)
     def wrapper(*, title: str | None, title_option: str | None, **values: Any) -> Any:

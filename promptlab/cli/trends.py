@@ -1,4 +1,4 @@
-"""``promptlab trends``: a title's numbers over time."""
+"""``promptlab trends``: show a title's numbers over time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TRENDS = """
     order by variant, subject nulls first, task_number
 """
 
-# Of the newest run of each variant that has a history: did it fall, and since when?
+# For the newest run of each variant with a history: a decline, and its start.
 _FALLS = """
     select
         drift.variant, drift.value, drift.change, drift.step_at, drift.n_runs,
@@ -58,7 +58,7 @@ _FALLS = """
 
 
 def _table(unit: str) -> Table:
-    """Shares read as 0 to 100, everything else in its unit."""
+    """Measures that are shares, shown as 0 to 100."""
     is_share = unit == "share"
     number = milliseconds if unit == "ms" else plain
     return Table(
@@ -102,8 +102,8 @@ def command(
 ) -> int:
     """Follow one number of a title's tasks over time.
 
-    TITLE is that of the latest task, when not given. Changes are from task to task and
-    unpaired; `promptlab compare` says whether one is real.
+    TITLE defaults to that of the latest task. Changes are from task to task and
+    unpaired; `promptlab compare` tests whether a change is significant.
     """
     from promptlab.database.rows import dictionaries, fetched
     from promptlab.errors import NothingToDo
@@ -129,7 +129,7 @@ def command(
 
 
 def _fell(fall: dict[str, Any]) -> str:
-    """Say how far a variant fell, and since when."""
+    """Print how far a variant fell, and since when."""
     values = {"variant": fall["variant"], "value": score(fall["value"]).text}
     if not fall["is_step"]:
         return spoken(
@@ -160,7 +160,7 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def _unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
-    """The unit of a measure."""
+    """Return the unit of a measure."""
     from promptlab.errors import UsageError, did_you_mean
 
     measures: dict[str, str] = dict(con.execute(_MEASURES).fetchall())

@@ -1,4 +1,4 @@
-"""``promptlab validate``: every problem of input files; writes nothing."""
+"""``promptlab validate``: check input files; writes nothing."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _PIECE = re.compile(
 
 
 def width(text: str) -> int:
-    """Cells that the text takes on a terminal: most Chinese characters take two."""
+    """Return the width of a text in cells: most Chinese characters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -31,7 +31,7 @@ def width(text: str) -> int:
 
 
 def least_width(text: str) -> int:
-    """The width of its longest word: no narrower column holds the text."""
+    """Return the width of its longest word, the minimum width of a column."""
     return max((width(piece) for piece in _pieces(text)), default=0)
 
 

@@ -26,7 +26,7 @@ ScoringMode = Literal["higher_better", "lower_better", "range"]
 
 
 class TestTaskMeta(Input):
-    """One run of a test: what was run, where, by whom (section 3.2)."""
+    """One run of a test: version, model, environment, trigger (section 3.2)."""
 
     __test__ = False  # the contract's name makes pytest think that this is a test
 
@@ -91,7 +91,7 @@ class BaselineSpec(Input):
     owner: str
     """Its owner or origin."""
     confidence: Share | None = None
-    """Trust in it, 0–1; weighs the case's score. Null counts as 1."""
+    """Confidence in it, 0–1; weight of the case's score. Null counts as 1."""
 
 
 class TestCaseBundle(Input):
@@ -102,7 +102,7 @@ class TestCaseBundle(Input):
     case_id: NonBlank
     """Unique in the task; pairs the case with its testset and with earlier tasks."""
     context: JsonObject = Field(default_factory=dict)
-    """Variables of the case: the user's input and whatever belongs to it."""
+    """Variables of the case: the user's input and its context."""
     rounds: list[RoundRun]
     """Every answer to this case."""
     baselines: list[BaselineSpec] = Field(default_factory=list)
@@ -112,24 +112,24 @@ class TestCaseBundle(Input):
 
 
 class DimensionConfig(Input):
-    """One view from which the task is scored (section 3.6)."""
+    """One aspect of the task that is scored (section 3.6)."""
 
     dimension_id: NonBlank
     """Unique in the task; names the scorer unless ``parameters.scorer`` does."""
     name: str
     """Name for people."""
     weight: Share
-    """Share of the overall score, 0–1; weights need not sum to 1."""
+    """Weight in the overall score, 0–1; weights need not sum to 1."""
     target: JsonObject = Field(default_factory=dict)
     """The targets, e.g. ``min_score``, ``max_ms``."""
     parameters: JsonObject = Field(default_factory=dict)
     """Parameters of the scorer, e.g. ``match_rule``, ``must``."""
     scoring_mode: ScoringMode
-    """Which way is better."""
+    """Direction of better values."""
 
 
 class AnalysisInput(Input):
-    """One task with all that is needed to score it (section 3.1)."""
+    """One task with everything needed to score it (section 3.1)."""
 
     task: TestTaskMeta
     """The rounds of every case."""
@@ -160,7 +160,7 @@ def refuse_twins(key: str, ids: Iterable[str]) -> None:
 
     Raises:
         PydanticCustomError: ``duplicate_<key>``; its context holds ``below``, the
-            place of the second twin inside the list.
+            position of the duplicate in the list.
     """
     seen: dict[str, int] = {}
     for position, each in enumerate(ids):

@@ -44,7 +44,7 @@ class ComparedTask(Contract):
 
 
 class ScoreComparison(Contract):
-    """The overall score, a dimension or a tag: how it changed over the pairs."""
+    """The change of the overall score, a dimension or a tag over the pairs."""
 
     subject: str
     """``overall``, the dimension's id, or the tag."""
@@ -54,7 +54,7 @@ class ScoreComparison(Contract):
     reason: str | None
     """Reason code if it is inconclusive or not comparable."""
     conclusion: str
-    """The verdict in one sentence, in the language asked for."""
+    """The verdict in one sentence, in the requested language."""
     n_pairs: int
     """Comparable cases with a score on both sides."""
     n_better: int
@@ -64,13 +64,12 @@ class ScoreComparison(Contract):
     """Unweighted mean of the baseline's case scores over the pairs."""
     candidate_score: Share | None
     unit: str | None = None
-    """Unit of what the dimension measures, such as ``ms`` or ``cost``; ``None``: it has
-    no other than its score."""
+    """Unit of the measured value, such as ``ms`` or ``cost``; ``None`` for scores."""
     baseline_metric: float | None = None
     """Mean of the baseline in this unit, over all its rounds."""
     candidate_metric: float | None = None
     measured: str | None = None
-    """Both means as people read them: ``3.5 s → 4.3 s``."""
+    """Both means, formatted: ``3.5 s → 4.3 s``."""
     delta: float | None
     """Mean of candidate minus baseline."""
     ci_low: float | None
@@ -81,13 +80,13 @@ class ScoreComparison(Contract):
     p_adjusted: float | None
     """After Benjamini–Hochberg over dimensions and tags; ``None`` for the overall."""
     smallest_detectable: float | None
-    """The mean difference that this comparison sees with 80 % probability."""
+    """The mean difference that this comparison detects with 80 % probability."""
     n_judged: int | None
-    """Pairs that passed or did not pass, on both sides."""
+    """Pairs that were judged on both sides."""
     n_lost: int | None
-    """Of these: passed before, not now."""
+    """Of these, pairs that passed before and do not now."""
     n_gained: int | None
-    """Of these: passes now, not before."""
+    """Of these, pairs that pass now and did not before."""
     mcnemar_p: float | None
     """McNemar's exact test of ``n_lost`` against ``n_gained``."""
 
@@ -107,7 +106,7 @@ class MeasureComparison(Contract):
     n_lower: int
     n_same: int
     baseline_value: float
-    """Mean over the pairs, as the tool measures."""
+    """Mean over the pairs, in the tool's unit."""
     candidate_value: float
     delta: float
     """Mean of candidate minus baseline."""
@@ -135,11 +134,11 @@ class CaseChange(Contract):
     case_id: str
     change: Change
     severity: Severity | None
-    """Of a lost must-have or a drop in score."""
+    """Severity of a lost must-have or a drop in score."""
     reason: str | None
     """Reason code if it is not comparable."""
     reason_text: str | None
-    """The same in words."""
+    """The reason as a sentence."""
     status_change: StatusChange | None
     baseline_status: Status | None
     candidate_status: Status | None
@@ -189,7 +188,7 @@ class Comparison(Contract):
     baseline_set_at: datetime | None
     """Time at which the baseline was named, UTC; ``None`` if it was not named."""
     verdict: Verdict
-    """Of the overall score."""
+    """Verdict about the overall score."""
     conclusion: str
     """The overall verdict in one sentence."""
     notes: list[str]
@@ -199,15 +198,15 @@ class Comparison(Contract):
     dimensions: list[ScoreComparison]
     tags: list[ScoreComparison]
     measures: list[MeasureComparison] = Field(default_factory=list)
-    """Numbers of other tools that are on no scale from 0 to 1."""
+    """Numbers of other tools that are not on a scale from 0 to 1."""
     cases: list[CaseChange]
-    """The worst first, the unchanged last; perhaps fewer than ``counts`` count."""
+    """The worst first, the unchanged last; possibly fewer than in ``counts``."""
     lang: str
     version: str
     """Version of this format; ``COMPARISON_FORMAT_VERSION`` documents its history."""
 
     def _repr_html_(self) -> str:
-        """Return how a notebook shows this: the conclusion and the scores."""
+        """Return HTML for notebooks: the conclusion and the scores."""
         return html_table(
             self.conclusion,
             ("", "baseline", "candidate", "difference", "low", "high", "verdict"),

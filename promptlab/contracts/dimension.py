@@ -1,8 +1,8 @@
 """Parameters of a dimension, one contract per scorer.
 
-``DimensionConfig.parameters`` is free-form; these contracts say what the built-in
-scorers read of it. A parameter that its contract does not accept leaves the dimension
-without a score, and the rest of the task is scored.
+``DimensionConfig.parameters`` is free-form; these contracts define the parameters of
+the built-in scorers. With an invalid parameter the dimension has no score, and the rest
+of the task is scored.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class DimensionParameters(Input):
     tolerance: Positive | None = None
     """Largest difference of two numbers that match; 0 by default."""
     pass_score: Share | None = None
-    """Score from which a round passes."""
+    """Minimum score of a passed round."""
     trim: Annotated[float, Field(ge=0, lt=0.5)] | None = None
     """Share that ``trimmed_mean`` leaves out on each side; 0.1 by default."""
 
@@ -116,4 +116,4 @@ PARAMETERS: dict[str, type[DimensionParameters]] = {
     "format": FormatParameters,
     "cost": CostParameters,
 }
-"""Scorer → contract of its parameters; of any other `DimensionParameters`."""
+"""Scorer → contract of its parameters; others use `DimensionParameters`."""

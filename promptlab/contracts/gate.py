@@ -24,7 +24,7 @@ GATE_FORMAT_VERSION = "1.4"
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
-"""``skipped``: a rule about the baseline, of the first run of a title."""
+"""``skipped``: a rule about the baseline in the first run of a title."""
 Decision = Literal["ship", "do_not_ship", "run_again", "cannot_tell", "first_run"]
 Advice = Literal[
     "pass_score",
@@ -76,10 +76,9 @@ class RegressionRules(_Rules):
     allow_newly_failing: bool = True
     """If true, a case that passed in the baseline may fail, or end in an error."""
     min_coverage: ShareLimit | None = None
-    """Of the cases that have a verdict or a score in the baseline, those that are
-    compared; where it is less, what broke may be among the others, and the rule is
-    inconclusive. The same share of their rounds, scores, must-haves and expectations.
-    All of them where it is left out."""
+    """Minimum share of the baseline's judged or scored cases that are compared; with
+    less, a broken case may be among the others, and the rule is inconclusive. The same
+    share applies to rounds, scores, must-haves and expectations. Default: all."""
     require_baseline: bool = False
     """If true, the first run of a title, which has nothing to compare with, is
     inconclusive; else the rules about the baseline are skipped."""
@@ -119,9 +118,9 @@ class TagRules(_Rules):
     """Rules for the cases with one tag."""
 
     min_pass_rate: ShareLimit | None = None
-    """Of the cases with the tag that passed, failed or ended in an error."""
+    """Minimum share of passed cases with the tag."""
     false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """As in ``regression``, over the cases with the tag alone; it adds to that."""
+    """Like in ``regression``, but only for cases with the tag; both rules apply."""
     must_pass: Literal["majority", "every_round"] | None = None
     """Every case with the tag must pass: in most of its rounds, or in every one."""
 
@@ -133,12 +132,12 @@ class GatePolicy(_Rules):
     min_score: ShareLimit | None = None
     min_pass_rate: ShareLimit | None = None
     min_coverage: ShareLimit | None = None
-    """Of the rounds, those that were scored. A ceiling that holds over a smaller share
-    of them is inconclusive; latency is asked of rounds with an answer."""
+    """Minimum share of scored rounds. A limit that is met by a smaller share of
+    measured rounds is inconclusive; latency is measured for rounds with an answer."""
     max_error_share: ShareLimit | None = None
-    """Of the rounds."""
+    """Maximum share of rounds in error."""
     must_pass_tags: list[NonBlank] = Field(default_factory=list)
-    """Tags whose cases must all pass, as ``regression.must_pass`` says."""
+    """Tags whose cases must all pass, as defined by ``regression.must_pass``."""
     allow_critical_alerts: bool = True
     allow_missed_targets: bool = True
     """If true, a dimension may miss its target."""
@@ -153,7 +152,7 @@ class GatePolicy(_Rules):
 
 
 class GateRule(Contract):
-    """One rule, and what the task made of it."""
+    """One rule and its result."""
 
     rule: str
     """As in the policy: ``min_score``, ``dimensions.accuracy.max_drop``."""
@@ -166,7 +165,7 @@ class GateRule(Contract):
 
 
 class CaseList(Contract):
-    """Some cases of a task: how many, and which, the gravest first."""
+    """Some cases of a task: their number and ids, the worst first."""
 
     n: int
     case_ids: list[str]
@@ -174,17 +173,17 @@ class CaseList(Contract):
 
 
 class CaseRecheck(Contract):
-    """The new rounds of a case that was asked again."""
+    """The new rounds of a re-checked case."""
 
     n_passed: int
     n_rounds: int
-    """Those that were judged; copies of an answer count once."""
+    """Judged rounds; copies of an answer count once."""
     n_errors: int
     n_copies: int
     """Rounds left out because they came from a cache or had a fixed seed."""
     n_passed_before: int
     n_rounds_before: int
-    """New rounds of the baseline, else those of earlier runs other than it."""
+    """New rounds of the baseline, else rounds of other earlier runs."""
     reference: Literal["rechecked", "earlier_runs", "none"]
     """Source of the earlier rounds; ``none``: there are no earlier rounds."""
     is_enough: bool
@@ -192,7 +191,7 @@ class CaseRecheck(Contract):
 
 
 class CaseRecord(Contract):
-    """A case that newly fails or is listed as broken: its rounds, now and before."""
+    """The rounds of a newly failing or broken case, now and before."""
 
     case_id: str
     n_passed: int
@@ -200,16 +199,16 @@ class CaseRecord(Contract):
     n_errors: int
     n_passed_before: int
     n_rounds_before: int
-    """Of all reference runs."""
+    """Rounds of all reference runs."""
     to_recheck: int | None
-    """New rounds to run on either side; ``None`` where it is not to be run again."""
+    """New rounds to run on either side; ``None`` if no re-check is needed."""
     recheck: CaseRecheck | None
     text: str
-    """``0 of 3 now, 33 of 33 before``, in the language asked for."""
+    """``0 of 3 now, 33 of 33 before``, in the requested language."""
 
 
 class GateResult(Contract):
-    """A task at the gate: the one verdict that every report begins with."""
+    """The gate's result for a task: the verdict at the top of every report."""
 
     task_id: str
     title: str
@@ -224,23 +223,23 @@ class GateResult(Contract):
     policy: str
     """The policy file, or ``default``."""
     verdict: GateVerdict
-    """``fail`` if any rule does, else ``inconclusive`` if any is, else ``check``: the
-    rounds at hand cannot decide whether a case broke."""
+    """``fail`` if any rule fails, else ``inconclusive`` if any is, else ``check``: the
+    rounds cannot decide whether a case broke."""
     decision: Decision
-    """The verdict as an answer; ``first_run``: it passes, with nothing to compare."""
+    """The verdict as a decision; ``first_run``: it passes without a comparison."""
     headline: str
-    """The decision and its reasons in one sentence, in the language asked for."""
+    """The decision and its reasons in one sentence, in the requested language."""
     broke: CaseList
     """Cases that passed in the baseline and do not now, or lost a must-have."""
     fixed: CaseList
     """Cases that pass now and did not in the baseline."""
     not_compared: CaseList
-    """Of those cases the ones that are gone, or that nothing can be compared by."""
+    """Of those, cases that are missing or cannot be compared."""
     p: float | None
-    """Of the exact test of ``fct_verdicts``, adjusted for the variants of the run
-    (Simes); ``None`` where it has nothing to test."""
+    """The p-value of the exact test of ``fct_verdicts``, adjusted for the variants of
+    the run (Simes); ``None`` without cases to test."""
     newly_failing_by_chance: float | None
-    """Newly failing cases that chance gives on average if nothing changed."""
+    """Expected number of newly failing cases by chance if nothing changed."""
     attained_level: float | None
     """Upper limit of the false alarm rate of the test; ``None`` as for ``p``."""
     power_of_one_break: float | None
@@ -254,14 +253,14 @@ class GateResult(Contract):
     n_cases_before: int
     """Cases that have a verdict or a score in the baseline."""
     change: float | None
-    """Of the overall score, paired by case; ``None`` where it is not known."""
+    """Change of the overall score, paired by case; ``None`` if unknown."""
     change_verdict: Verdict | None
     """Significance of the change; ``None`` if nothing was compared."""
     n_pass: int
     n_judged: int
     """Cases that passed, failed or ended in an error."""
     n_judged_twice: int
-    """Cases that did so in the baseline too."""
+    """Cases that also did so in the baseline."""
     advice: list[Advice]
     """If no case could be judged: how to make them judged."""
     rules: list[GateRule]

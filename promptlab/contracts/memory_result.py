@@ -23,7 +23,7 @@ Average = Literal["micro", "macro"]
 
 
 class MemoryRun(Contract):
-    """One run of a benchmark: a data set at a time, perhaps with a memory system."""
+    """One run of a benchmark: a data set at a time, optionally with a memory system."""
 
     run_id: str
     dataset: str
@@ -33,14 +33,14 @@ class MemoryRun(Contract):
     started_at: datetime | None
     """``run_timestamp`` read as a time, UTC; ``None`` if it is not a time."""
     previous_run_id: str | None
-    """The run before it of the same data set and memory system."""
+    """The previous run of the same data set and memory system."""
     right_metric: str | None
-    """The metric that says whether an answer is right."""
+    """The metric that decides whether an answer is right."""
     right_threshold: Share | None
-    """An answer is right from this value of ``right_metric`` on."""
+    """Minimum value of ``right_metric`` of a right answer."""
     n_tasks: int
     n_rounds: int
-    """Rounds of the task that has the most."""
+    """Maximum number of rounds of a task."""
     total_sessions: int | None
     total_dialogs: int | None
     n_questions: int | None
@@ -76,7 +76,7 @@ class MemoryScore(Contract):
     average: Average
     metric: str
     n_questions: int
-    """Answers that the mean is taken over."""
+    """Number of answers in the mean."""
     n_failed: int
     n_tasks: int
     mean_dialogs_inserted: float | None
@@ -90,7 +90,7 @@ class MemoryScore(Contract):
 
 
 class MemoryRetention(Contract):
-    """Of the questions right in a round, the share still right ``lag`` rounds later."""
+    """Share of questions right in a round that are still right ``lag`` rounds later."""
 
     lag: int
     metric: str
@@ -129,7 +129,7 @@ class MemoryAnswer(Contract):
     status: str
     error: str | None
     score: Share | None
-    """Of the run's ``right_metric``."""
+    """Score by the run's ``right_metric``."""
 
 
 class ForgottenQuestion(Contract):
@@ -166,7 +166,7 @@ class MemoryTiming(Contract):
     mean_ms: float | None
     min_ms: float | None
     p50_ms: float | None
-    """``None`` where the files list only some of the calls."""
+    """``None`` if the files list only some of the calls."""
     p90_ms: float | None
     p95_ms: float | None
     p99_ms: float | None
@@ -174,7 +174,7 @@ class MemoryTiming(Contract):
 
 
 class MemoryResult(Contract):
-    """The whole answer for one memory run."""
+    """The complete result of one memory run."""
 
     run: MemoryRun
     categories: list[MemoryCategory]

@@ -20,7 +20,7 @@ RULE_VALUES: Final = {
     "is_json": "nothing",
     "required_keys": "keys",
 }
-"""Every kind of rule, and what its ``value`` must be."""
+"""Every kind of rule, and the type of its ``value``."""
 
 KEY_TYPES: Final = {
     "string": "text",

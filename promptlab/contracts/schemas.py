@@ -41,8 +41,8 @@ _WRITTEN: dict[str, type[BaseModel]] = {
 def schemas() -> dict[str, dict[str, Any]]:
     """Return file name → JSON Schema of every contract, sorted by name.
 
-    What promptlab reads is described as it may be written, with defaults; what it
-    writes as it comes out, every field there.
+    Schemas of inputs have optional fields with defaults; schemas of outputs require
+    every field.
     """
     found = {f"{name}.schema.json": _of(m, "validation") for name, m in _READ.items()}
     for name, model in _WRITTEN.items():

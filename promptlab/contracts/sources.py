@@ -28,13 +28,13 @@ class SourcePath(BaseModel):
     """Pattern of the end of the path, with ``/`` between folders."""
 
     title: str | None = None
-    """Title of the tasks, where the path does not hold it."""
+    """Title of the tasks, unless it is in the path."""
 
     variant: str | None = None
-    """Variant of the tasks, where the path does not hold it."""
+    """Variant of the tasks, unless it is in the path."""
 
     branch: str | None = None
-    """Branch that was evaluated, where the path does not hold it."""
+    """Branch that was evaluated, unless it is in the path."""
 
     @model_validator(mode="after")
     def _names_are_known(self) -> SourcePath:
@@ -73,7 +73,7 @@ class SourcePath(BaseModel):
         return re.compile(f"(?:.*/)?{''.join(written)}")
 
     def of(self, path: str) -> dict[str, str] | None:
-        """Return what is known of the file at *path*; ``None``: it does not fit."""
+        """Return the properties of the file at *path*; ``None`` without a match."""
         match = self.pattern.fullmatch(path)
         if match is None:
             return None

@@ -1,7 +1,7 @@
 """A test case of a pipeline testset (``testset-format.md``), version 2.0 of the format.
 
 Records of version 1.0 become this shape when ``ingest.testsets.records`` reads them.
-Types are checked here; what spans fields or needs the file is checked there.
+Types are checked here; checks across fields or records are there.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class EvaluationOptions(Input):
     """Judge the steps that have an expectation. Only an explicit false turns it off."""
 
     evaluate_final: bool = True
-    """Judge the final output where ``expected_outputs`` names any field."""
+    """Judge the final output if ``expected_outputs`` names any field."""
 
     evaluate_aggregation: bool = True
-    """Judge the aggregation where ``expected_aggregation`` is given."""
+    """Judge the aggregation if ``expected_aggregation`` is given."""
 
     strict_mode: bool = False
     """If true, objects may only have the expected keys, at every depth."""
@@ -48,7 +48,7 @@ def _check_config(config: JsonObject) -> JsonObject:
 
 
 class TestCase(Input):
-    """One test case: what goes into a pipeline and what is expected to come out."""
+    """One test case: the inputs of a pipeline and the expected outputs."""
 
     __test__ = False  # its name looks like a test to pytest
 
@@ -65,16 +65,16 @@ class TestCase(Input):
     """Step id → further input of that step."""
 
     batch_items: list[JsonObject] | None = None
-    """Items that a batch step takes one by one; ``None``: no batch."""
+    """Items that a batch step processes one by one; ``None``: not a batch."""
 
     expected_outputs: JsonObject = Field(default_factory=dict)
-    """Field of the final output → what is expected of it."""
+    """Field of the final output → expectation."""
 
     expected_aggregation: Any = None
     """Expectations for the aggregation step; ``None``: no expectations."""
 
     intermediate_expectations: JsonObject = Field(default_factory=dict)
-    """Step id → what is expected of that step's output."""
+    """Step id → expectation for the step's output."""
 
     evaluation_config: Annotated[JsonObject, AfterValidator(_check_config)] = Field(
         default_factory=dict

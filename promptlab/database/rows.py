@@ -21,6 +21,6 @@ def fetched(
 def dictionaries(
     con: duckdb.DuckDBPyConnection, query: str, parameters: object = None
 ) -> list[Row]:
-    """Run a query and return its rows, each by the names of its columns."""
+    """Run a query and return its rows as mappings from column names."""
     names, found = fetched(con, query, parameters)
     return [dict(zip(names, row, strict=True)) for row in found]

@@ -1,4 +1,4 @@
-"""The marts that Spark holds as Parquet files, in the form that every export has."""
+"""Export Spark's marts as Parquet files, in the common format of exports."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def export_from_spark(
     """Let Spark write every mart below *folder*; returns the manifest.
 
     Args:
-        settings: which Spark.
-        folder: where to; Spark's workers and this process must see it.
-        exported_at: the time that the manifest carries.
+        settings: the Spark to use.
+        folder: target folder; Spark's workers and this process must see it.
+        exported_at: the time in the manifest.
 
     Raises:
         UsageError: *folder* contains other files.

@@ -10,11 +10,11 @@ from promptlab.ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTa
 
 @dataclass(frozen=True)
 class Invariant:
-    """A sentence that is true where *query* gives no row."""
+    """A sentence that is true if *query* returns no rows."""
 
     name: str
     query: str
-    """Gives a row for each exception; its first column names it."""
+    """Returns a row for each violation, named by the first column."""
     state: Literal["warn", "fail"]
     fix: str
 
@@ -24,7 +24,7 @@ _RELOAD = "load the file into a new warehouse, and tell us: this must not happen
 
 
 def _has_its_parents(table: RawTable) -> Invariant:
-    """Every row of a table has its parent, and that has its own."""
+    """Check that every row of a table has its parent, and that row its own."""
     missing: list[str] = []
     parents: list[str] = []
     child = table

@@ -19,9 +19,9 @@ class PurgeRule:
     """The rows of a table that a purge deletes."""
 
     owners: tuple[Ids, ...] = ()
-    """Rows go where one of these is among the ids; the table's key is the first."""
+    """Rows are deleted if one of these is purged; the first is the table's key."""
     mentions: tuple[Ids, ...] = ()
-    """Ids of others: in a row that stays they are cleared."""
+    """References to other objects, which are cleared in rows that stay."""
 
 
 STAYS = PurgeRule()
@@ -31,9 +31,9 @@ _OF_TASKS = "purged_tasks"
 OF_RAW = {
     table.name: PurgeRule(table.purged_by, table.mentions) for table in RAW_TABLES
 }
-"""Raw table → what of it goes."""
+"""Raw table → the rows that a purge deletes."""
 
-# Batch and key of a model → the ids whose rows go.
+# Batch and key of a model → the kind of ids to purge.
 _OF_BATCHES = {
     ("tasks", "task_id"): _OF_TASKS,
     ("tasks", "run_id"): _OF_TASKS,

@@ -39,7 +39,7 @@ class Purge:
     backups: list[Path]
     """Copies next to the warehouse; they are not changed and may contain the rows."""
     unknown: list[str]
-    """Tables that are not the project's own; they are not touched, and may too."""
+    """Tables of others; they are not changed and may also contain the rows."""
 
 
 def find(
@@ -48,13 +48,13 @@ def find(
     tasks: Sequence[str] = (),
     before: date | None = None,
 ) -> Purge:
-    """Say what a purge of these would delete; nothing is changed.
+    """Return the rows that a purge would delete, without changes.
 
     Args:
         warehouse: the warehouse.
         tasks: whole ids of tasks and memory runs.
         before: also every task created, and every memory run started, before this day
-            begins (UTC); a run whose start is not known stays.
+            begins (UTC); a run with an unknown start stays.
 
     Raises:
         NothingToDo: an id is not there, or nothing is older.
@@ -97,7 +97,7 @@ def _find(
     db = file_of(con)
     if "raw" not in {table.schema for table in tables_of(con)}:
         raise NothingToDo(f"{db}: nothing has been loaded yet")
-    # the next build would bring back what is purged from the marts alone
+    # the next build would recreate rows purged only from the marts
     raw.check_not_views(
         con, "delete that folder, and ingest what is to stay into a new one"
     )
@@ -135,7 +135,7 @@ def _check_known(wanted: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _remove_traces(db: Path) -> None:
-    """Remove what DuckDB and dbt may have written of the old rows elsewhere."""
+    """Remove files in which DuckDB and dbt may have stored old rows."""
     shutil.rmtree(db.with_name(f"{db.name}.tmp"), ignore_errors=True)
     target = dbt_target(db)
     for name in ("dbt.log", "run_results.json"):

@@ -298,7 +298,7 @@ def _content_id(result: AnalysisResult) -> str:
 
 
 def fix_boundaries(message: EmailMessage, digest: str) -> None:
-    """Replace random boundaries; ``=_`` never occurs in an encoded body."""
+    """Replace the generated boundaries; ``=_`` never occurs in an encoded body."""
     multiparts = [part for part in message.walk() if part.is_multipart()]
     for number, part in enumerate(multiparts):
         part.set_boundary(f"=_{digest[:24]}_{number}")
