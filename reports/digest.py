@@ -1,4 +1,4 @@
-"""The digest: everything that moved since a day, as one mail, page or chat message."""
+"""The digest: all changes since a day, as one mail, page or chat message."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 12
 """Variants that the digest lists per group, and flaky cases."""
 MOST_LONGEST = 3_000
-"""Letters of a chat message; Slack cuts a block at this length."""
+"""Maximum length of a chat message; Slack cuts a block at this length."""
 
 _NEWS = ("worse", "better", "new", "time_or_cost")
 _COURSES: tuple[Course, ...] = ("worse", "cannot_tell", "better", "new", "unchanged")
@@ -69,13 +69,13 @@ class Digest:
 
     since: datetime
     groups: Mapping[str, Sequence[Line]]
-    """Variants with a run since then, by their course; ``time_or_cost``: unchanged, but
-    their latency or cost moved."""
+    """Variants with a run since then, by their trend; ``time_or_cost``: only
+    latency or cost changed."""
     n_runs: int
     cost: float | None
-    """Of the runs since then."""
+    """Cost of the runs since then."""
     cost_before: float | None
-    """Of the runs in the same time before."""
+    """Cost of the runs in the period before."""
     flaky: Sequence[Row]
     n_flaky: int
 
@@ -106,7 +106,7 @@ def since_of(text: str, until: datetime) -> datetime:
 def read_digest(
     con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
 ) -> Digest:
-    """Return what moved since a time.
+    """Return the changes since a time.
 
     Args:
         con: An open connection to a built warehouse.
@@ -163,8 +163,8 @@ def digest_message(
     """Return the mail of a digest.
 
     Args:
-        digest: What moved.
-        edition: The language and the time that the mail carries.
+        digest: The digest.
+        edition: The language and the time of the mail.
         envelope: Sender, recipients and subject.
     """
     made = hashlib.sha256(
@@ -202,7 +202,7 @@ def subject_of(digest: Digest, lang: str) -> str:
 
 
 def slack_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
-    """Return the body of a Slack webhook; texts of others are escaped."""
+    """Return the body of a Slack webhook, with untrusted texts escaped."""
     subject = subject_of(digest, edition.lang)
     text = _slack(clip(digest_text(digest, edition), MOST_LONGEST - 200))
     return {

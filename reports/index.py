@@ -1,4 +1,4 @@
-"""The index: every current variant of every title, sorted by where it is going."""
+"""The index: every current variant of every title, sorted by trend."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from promptlab.reports.gate.policy import Policy
 
 MOST_LINES = 1_200
-"""Variants that are listed, those of the newest titles first."""
+"""Maximum number of listed variants, those of the newest titles first."""
 MOST_RUNS = 30
-"""Runs of a variant that are drawn; the page of its title has more."""
+"""Number of drawn runs of a variant; the page of its title has more."""
 MOST_FACETS = 100
-"""Models, and tags, that the index can be filtered by."""
+"""Maximum number of models, and of tags, in the filters."""
 MOST_LONG = 200
-"""Of more variants the index draws fewer runs and shortens the decisions."""
+"""With more variants the index draws fewer runs and shortens the decisions."""
 _DRAWN_WHERE_MANY = 15
 _MOVED = 1.25
-"""Latency and cost are named where they moved by a quarter or more."""
+"""Latency and cost are shown if they changed by a quarter or more."""
 
 Href = Callable[[str], str | None]
 """Task id, run id or title to the link of its page, relative to the index."""
@@ -138,20 +138,20 @@ class Line:
     """A current variant of a title."""
 
     row: Row
-    """Of the query above."""
+    """The row of the query above."""
     headline: HeadlineView
     course: Course
     drift: Row | None
-    """Of :func:`drifts`, where the variant moved by more than chance explains."""
+    """The row of :func:`drifts`, if the variant changed significantly."""
     href: str | None
     """Link of the title's page, else of the newest report."""
     report: str | None
     """Link of the newest report."""
     chart: LineChart | None
     model: int | None
-    """Place of its model in :attr:`Index.models`."""
+    """Index of its model in :attr:`Index.models`."""
     tags: Sequence[int]
-    """Places of its tags in :attr:`Index.tags`."""
+    """Indexes of its tags in :attr:`Index.tags`."""
 
 
 @dataclass(frozen=True)
@@ -179,10 +179,10 @@ def read_index(
 
     Args:
         con: An open connection to a built warehouse.
-        task: Gives the link of a task's report.
-        title: Gives the link of a title's page.
+        task: Returns the link of a task's report.
+        title: Returns the link of a title's page.
         lang: Language of the decisions, ``zh`` or ``en``.
-        policy: What the gate asks for; the built-in policy by default.
+        policy: The gate's policy; the built-in policy by default.
     """
     found = rows(con, _LINES)
     task_ids = [row["task_id"] for row in found]
@@ -250,7 +250,7 @@ def to_index_html(
 
 
 def course_of(gate: GateResult, drift: Row | None) -> Course:
-    """Return where a variant is going: a fall counts before a rise."""
+    """Return the trend of a variant; a fall takes precedence over a rise."""
     if (
         gate.decision == "do_not_ship"
         or gate.change_verdict == "regressed"
@@ -265,7 +265,7 @@ def course_of(gate: GateResult, drift: Row | None) -> Course:
 
 
 def _size(line: Line) -> float:
-    """Return what to sort by: large falls first, in `better` large rises."""
+    """Return the sort key: large falls first, in `better` large rises."""
     change = line.headline.gate.change or 0.0
     if line.drift:
         change = float(line.drift["change"])
@@ -273,7 +273,7 @@ def _size(line: Line) -> float:
 
 
 def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:
-    """Draw the last values of a variant; nothing below two."""
+    """Draw the last values of a variant; nothing for fewer than two."""
     points = [
         Point(run, value) for run, value in enumerate(values) if value is not None
     ]

@@ -1,4 +1,4 @@
-"""Scores along an axis, drawn large: the points of one line, for inline SVG."""
+"""Line chart of scores along an axis, for inline SVG."""
 
 from __future__ import annotations
 

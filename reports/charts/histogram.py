@@ -1,4 +1,4 @@
-"""Case scores drawn small: ten columns on the track of a score, for inline SVG."""
+"""Histogram of case scores: ten columns on the bar of a score, for inline SVG."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 WIDTH = 100
 HEIGHT = 24
 _GAP = 1
-_LEAST = 1.5  # one case of a hundred thousand is still seen
+_LEAST = 1.5  # one case of a hundred thousand is still visible
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Histogram:
 def histogram(counts: Sequence[int]) -> Histogram | None:
     """Return the drawing of the cases in each tenth; ``None`` without cases.
 
-    The tallest column fills the box, whatever it counts.
+    The tallest column fills the box.
     """
     most = max(counts, default=0)
     if not most:

@@ -1,4 +1,4 @@
-"""The trend of a title as a picture for a mail: hand-written SVG, made a PNG.
+"""The trend of a title as a picture for a mail: SVG, converted to PNG.
 
 There is no text in it: without the named font a renderer drops letters silently, and
 with one the bytes would differ between machines. The text below the picture explains
@@ -50,12 +50,12 @@ class Trend:
 
     @property
     def last(self) -> float:
-        """The score of the newest run that has one."""
+        """The score of the newest scored run."""
         return self._points()[-1][1]
 
     @property
     def n(self) -> int:
-        """Runs that have a score."""
+        """Number of scored runs."""
         return len(self._points())
 
     def svg(self) -> str:
@@ -117,7 +117,7 @@ class Trend:
         ]
 
     def _ends(self) -> list[float]:
-        """Every number that is drawn."""
+        """Return all drawn numbers."""
         ends = [score for _, score in self._points()]
         for run in self.runs:
             if run.overall_score is not None:

@@ -23,12 +23,12 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file."""
+    """One file format."""
 
     name: str
-    """As on the command line: ``json``."""
+    """Name on the command line: ``json``."""
     file_name: str
-    """As in the task's folder: ``result.json``."""
+    """File name in the task's folder: ``result.json``."""
     render: Callable[[AnalysisResult, Edition, Surroundings], bytes]
     lists_all: bool = False
     """If true, it lists the whole task, for programs; pages for people do not."""

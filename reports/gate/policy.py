@@ -15,7 +15,7 @@ from promptlab.contracts.gate import GatePolicy
 from promptlab.errors import SettingsError, did_you_mean
 
 FILE = "promptlab-gate.toml"
-"""The policy of the working folder, where none is named."""
+"""The default policy file in the working folder."""
 
 DEFAULT = "default"
 
@@ -75,7 +75,7 @@ def load_policy(path: Path | None = None) -> Policy:
 
 
 def parse_policy(text: str, name: str) -> GatePolicy:
-    """Read the text of a policy; ``name`` is what messages call it.
+    """Read the text of a policy; ``name`` is its name in messages.
 
     Raises:
         SettingsError: it is not TOML, or a rule is unknown or has a wrong value.

@@ -1,8 +1,8 @@
-"""The rules of a gate: a task's numbers held against the limits of a policy.
+"""The rules of a gate: compare a task's numbers with the limits of a policy.
 
-Every number is the marts'. A rule whose number is missing, or whose drop may be chance,
-is inconclusive: it neither passes nor fails. On the first run of a title, the rules
-about the baseline are skipped.
+All numbers come from the marts. A rule whose number is missing, or whose drop may be
+chance, is inconclusive: it neither passes nor fails. On the first run of a title, the
+rules about the baseline are skipped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Gate:
-    """One task's numbers, and the rules that they are held against."""
+    """One task's numbers and the rules for them."""
 
     policy: GatePolicy
     numbers: GateNumbers
@@ -51,7 +51,7 @@ class Gate:
         return self.numbers.changes is None and self.why_not is None
 
     def rules(self) -> Iterator[GateRule]:
-        """Judge every rule that the policy asks for, in the order of its file."""
+        """Judge every rule of the policy, in the order of its file."""
         policy = self.policy
         for row in self.numbers.partial:
             yield self._partial(row)
@@ -93,7 +93,7 @@ class Gate:
             yield from self._dimension(dimension_id)
 
     def _partial(self, row: Row) -> GateRule:
-        """Some of the rows say nothing of all of them: inconclusive."""
+        """Return inconclusive if rows are missing."""
         note = self.texts.text(
             f"gate_note.{row['why']}",
             task=row["task_id"],
@@ -131,8 +131,8 @@ class Gate:
     def _chance(self, limit: float) -> Iterator[GateRule]:
         """More rounds fail than chance explains, or some fail and the cause is unclear.
 
-        A tenth of the false alarms is left to the overall score, which may fall where
-        no verdict changes; where nothing has a verdict it has all of them.
+        A tenth of the allowed false alarms is reserved for the overall score, which may
+        fall without a changed verdict; all of them if there are no verdicts.
         """
         rule, changes = "regression.false_alarm", self.numbers.changes
         if changes is None:
@@ -166,7 +166,7 @@ class Gate:
             yield from self._check(changes, limit)
 
     def _by_chance(self, rule: str, limit: float, chance: Row) -> GateRule:
-        """More failed than chance explains, if errors and clusters let us say so."""
+        """Judge more failures than chance explains, considering errors and clusters."""
         with_errors = chance["p_errors_as_passes"]
         if with_errors is not None and with_errors > limit:
             note = self.texts.text("gate_note.errors_decide", n=chance["n_errors_now"])
@@ -184,9 +184,9 @@ class Gate:
         return _rule(rule, chance["p"], limit, "fail", note)
 
     def _check(self, changes: Changes, limit: float) -> Iterator[GateRule]:
-        """Cases newly fail, and the rounds at hand cannot decide whether they broke.
+        """Judge newly failing cases whose rounds cannot decide whether they broke.
 
-        The new rounds of a re-check decide, and nothing else.
+        Only the new rounds of a re-check decide.
         """
         chance, broke = changes.chance, changes.cases["newly_failing"]
         n, names = broke.n, broke.case_ids
@@ -220,7 +220,7 @@ class Gate:
     def _rechecked(
         self, rule: str, changes: Changes, chance: Row, limit: float
     ) -> GateRule:
-        """The second decision, which is final once every case was asked again."""
+        """Judge a re-check, which is final once every case was asked again."""
         again = [row for row in changes.records if row["is_rechecked"] is not None]
         missing = [row["case_id"] for row in again if not row["is_rechecked"]]
         answered = [row for row in again if row["n_rounds_rechecked"]]
@@ -288,7 +288,7 @@ class Gate:
         return _rule(rule, value, limit, verdict, note)
 
     def _n_to_measure(self, measure: str) -> int:
-        """Rounds that have it: all, but an answer that never came took no time."""
+        """Return the number of rounds that can have a value of this measure."""
         n_rounds = self.numbers.measured.get("error_share", 0)
         if measure not in _OF_ANSWERS:
             return n_rounds
@@ -330,10 +330,10 @@ class Gate:
     def _settled(
         self, failing: Sequence[str], mostly: Set[str]
     ) -> tuple[list[str], list[str]]:
-        """Return the cases of which most rounds fail, and those still to run again.
+        """Return the cases with most rounds failing, and those still to run again.
 
         Args:
-            failing: Cases of which some round fails.
+            failing: Cases with at least one failing round.
             mostly: Those of them that fail in most rounds.
         """
         changes = self.numbers.changes
@@ -353,7 +353,7 @@ class Gate:
 
     @property
     def _asks(self) -> RuleVerdict:
-        """The verdict where more rounds have to decide."""
+        """Return the verdict if more rounds are needed."""
         return "check" if self.policy.regression.on_check == "run_again" else "pass"
 
     def _rules_of_tag(self, tag: str, rules: TagRules) -> Iterator[GateRule]:
@@ -407,7 +407,7 @@ class Gate:
         return _rule("allow_missed_targets", float(len(names)), 0.0, verdict, note)
 
     def _lost(self, kind: Literal["must_have_lost", "newly_failing"]) -> GateRule:
-        """No case may do this; where none could have, it is not known."""
+        """Judge a list of cases that must be empty; unknown if no case was judged."""
         rule = f"regression.allow_{kind}"
         changes = self.numbers.changes
         if changes is None:
@@ -433,7 +433,7 @@ class Gate:
     def _lost_by_majority(
         self, rule: str, lost: CaseList, changes: Changes
     ) -> GateRule | None:
-        """Must-haves that fail in fewer than most rounds are to be run again."""
+        """Ask to run must-haves again that fail in fewer than most rounds."""
         if changes.chance is None or not lost.n:
             return None
         passing = set(changes.chance["mostly_passing"] or ())
@@ -453,7 +453,7 @@ class Gate:
         """A broken case may be among the cases that are not compared.
 
         Yields:
-            Nothing if the policy does not ask for it and no case is missing.
+            Nothing without this rule in the policy if no case is missing.
         """
         rule = "regression.min_coverage"
         changes = self.numbers.changes
@@ -543,7 +543,7 @@ class Gate:
 
 
 def confirmed(records: Sequence[Row]) -> list[str]:
-    """Return the cases of which fewer new rounds pass than before, the worst first."""
+    """Return the cases with fewer passing new rounds than before, the worst first."""
 
     def change(row: Row) -> float:
         before = row["n_rounds_rechecked_before"]
@@ -555,8 +555,8 @@ def confirmed(records: Sequence[Row]) -> list[str]:
 
 
 _SCORES_SHARE = 0.1
-"""Of the false alarms, what is left to the overall score where there are verdicts too.
-Its p-value is two-sided and only a fall counts, so that it is held against twice that.
+"""Share of the false alarms for the overall score if there are also verdicts.
+Its p-value is two-sided and only a drop counts, so the limit is twice that.
 """
 
 _IN_PARTS = frozenset(

@@ -1,8 +1,8 @@
-"""The one verdict of a task: what every report, mail and command begins with.
+"""The verdict of a task, which is at the top of every report, mail and command.
 
-The rules are held against the numbers of the marts (``gate.rules``), and
-what comes of it is said in one sentence (``sentences.headline``). Nothing
-else in the project decides or words whether to ship.
+The rules are applied to the numbers of the marts (``gate.rules``), and the
+result is written as one sentence (``sentences.headline``). No other code decides
+whether to ship.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ where baselines.task_id in (select unnest($tasks))
 """
 
 _OURS = ("analysis", "results")
-"""Kinds of tasks whose testset and dimensions are ours to extend."""
+"""Kinds of tasks whose testset and dimensions the user can extend."""
 
 _EARLIER = {
     "partial": "gate_note.earlier_partial",
@@ -90,15 +90,15 @@ def gate_results(
     lang: str,
     baseline: str | None = None,
 ) -> dict[str, GateResult]:
-    """Hold tasks against a policy.
+    """Check tasks against a policy.
 
     Args:
         con: An open connection to a built warehouse.
         task_ids: The whole ids of the tasks.
         policy: The rules; the built-in policy by default.
         lang: Language of the sentences, ``zh`` or ``en``.
-        baseline: The whole id of the task to hold them against, instead of the one
-            that the policy names.
+        baseline: The whole id of the task to compare them with, instead of the one
+            in the policy.
 
     Returns:
         The verdicts by task.
@@ -233,7 +233,7 @@ def _judged(
 
 
 def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
-    """Cases that broke: those that a re-check confirmed, where one did."""
+    """Return the broken cases: those confirmed by a re-check, if there was one."""
     if changes is None:
         return CaseList(n=0, case_ids=[])
     if any(r.rule == "regression.on_check" and r.verdict == "fail" for r in rules):
@@ -243,7 +243,7 @@ def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
 
 
 def _record(row: Row, filters: Filters) -> CaseRecord:
-    """A case with its rounds, in numbers and in words."""
+    """Return a case with its rounds, as numbers and as a sentence."""
     recheck = None
     if row["n_rounds_rechecked"] is not None:
         recheck = CaseRecheck(

@@ -16,7 +16,7 @@ MISSED = frozenset(
         "max_variance_exceeded",
     }
 )
-"""Codes of the alerts that say that a target was missed."""
+"""Codes of the alerts about a missed target."""
 _UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
 
 
@@ -27,8 +27,8 @@ def target_status(
 
     Args:
         target: As configured; empty without a target.
-        score: Of the dimension.
-        codes: Of the alerts that name the dimension.
+        score: Score of the dimension.
+        codes: Codes of the alerts of the dimension.
     """
     if not target:
         return "none"

@@ -8,13 +8,13 @@ from promptlab.reports.printing.visible import clip
 from promptlab.reports.sentences.speech import Speech
 
 _MOST = 80
-"""Characters of an answer that a sentence quotes."""
+"""Maximum length of a quoted answer."""
 _MOST_OF_LISTS = 160
 _MOST_OF_ERRORS = 120
 
 
 def evidence(speech: Speech, row: dict[str, Any]) -> str:
-    """Return the sentence of a row of ``fct_evidence``, its JSON read."""
+    """Return the sentence of a row of ``fct_evidence`` with parsed JSON."""
     payload, facts = row["payload"], row["facts"]
     unit, limit = facts["unit"], facts["limit"]
     return speech.text(

@@ -11,7 +11,7 @@ from promptlab.reports.printing.filters import Filters
 from promptlab.reports.printing.visible import clip, visible
 
 MOST_NAMED = 3
-"""Cases of a list that the sentence names."""
+"""Maximum number of cases named in the sentence."""
 
 _LONGEST_ID = 60
 _SHARES = frozenset(
@@ -32,7 +32,7 @@ _NOT_COMPARED = "regression.min_coverage"
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of the sentence: words of ours, or the id of a case."""
+    """A piece of the sentence: text, or the id of a case."""
 
     text: str
     case_id: str | None = None
@@ -75,9 +75,9 @@ def brief(result: GateResult, filters: Filters, most: int) -> str:
     """Return the decision and its first reason, for short texts.
 
     Args:
-        result: What the gate said.
-        filters: How values are printed.
-        most: Columns; a Chinese letter takes two.
+        result: The gate's result.
+        filters: Format values.
+        most: Maximum width; a Chinese character takes two columns.
     """
     for named in range(MOST_NAMED, -1, -1):
         said = one_line(_joined(result, filters, named=named, clauses=1))
@@ -146,7 +146,7 @@ def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
 
 
 def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
-    """``2 cases broke (a, b), 4 were fixed``."""
+    """Return ``2 cases broke (a, b), 4 were fixed``."""
     texts = filters.catalogue
     said = [Piece(texts.text("headline.none_broke"))]
     if result.broke.n:

@@ -15,13 +15,13 @@ UNKNOWN = "–"
 
 _MOST_IN_LIST = 160
 _WITH_DEFAULTS = "results"
-"""Tasks of this kind have the default dimensions, and only these."""
+"""Tasks of this kind only have the default dimensions."""
 _CONFIGURED = "analysis"
-"""Tasks of this kind have the dimensions of their file, and no default."""
+"""Tasks of this kind have the dimensions of their file, without defaults."""
 _MEMORY = "memory"
 """Tasks of this kind have the metrics of the memory benchmark."""
 _PASSED = "default_dimension.passed"
-"""The one default dimension of other tools' tasks: those with verdicts and no score."""
+"""The only default dimension of other tools' tasks, for verdicts without scores."""
 _FINE_DIGITS = 4
 
 
@@ -31,8 +31,8 @@ class Speech:
 
     filters: Filters
     own_names: Mapping[str, Any]
-    """Texts that hold the names of the default dimensions, where the task has these:
-    a dimension that a file configures keeps the name it was given."""
+    """Keys of the names of default dimensions, if the task has these: a dimension that
+    is configured in a file keeps its name."""
     is_graded: bool = True
     """If true, sentences name grades: analysis inputs request them, other files do
     not."""
@@ -59,7 +59,7 @@ class Speech:
         return cls(Filters(words), own, source_kind in (None, _CONFIGURED))
 
     def text(self, key: str, /, **values: Any) -> str:
-        """The text of *key*, its places filled; a missing value is a dash."""
+        """Return the text of *key* with values filled in; a missing value is a dash."""
         known = {k: UNKNOWN if v is None else v for k, v in values.items()}
         return self.filters.catalogue.text(key, **known)
 
@@ -86,7 +86,7 @@ class Speech:
         return self.filters.percent(share, _FINE_DIGITS)
 
     def points(self, difference: float | None) -> str | None:
-        """A difference in points with its sign; one that is there never reads as 0."""
+        """Return a difference in points with its sign; only 0 is shown as 0."""
         if difference is None:
             return None
         fine = 0 < abs(difference) < 0.0005
@@ -95,7 +95,7 @@ class Speech:
     def measure(
         self, number: float | None, unit: str | None, beside: float | None = None
     ) -> str | None:
-        """A metric with its unit, as people read it."""
+        """Return a metric with its unit."""
         if number is None or unit is None:
             return None
         if unit == "share":
@@ -107,7 +107,7 @@ class Speech:
         return self.text(f"measure.{unit}", n=shown) if digits == 0 else shown
 
     def listed(self, names: Iterable[str]) -> str:
-        """Names with commas between them, cut where there are too many."""
+        """Return names separated by commas, shortened if there are too many."""
         return clip(self.text("word.in_list").join(names), _MOST_IN_LIST)
 
 

@@ -1,7 +1,7 @@
 """View of a comparison: the changes, the worst first.
 
-Like :mod:`promptlab.reports.views.task`, it chooses and arranges; every number is the
-comparison's.
+Like :mod:`promptlab.reports.views.task`, it selects and sorts; all numbers come from
+the comparison.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from promptlab.reports.charts.forest import before_after, forest
 from promptlab.reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
 
 MOST_SCORES = 40
-"""Dimensions that are listed, and measures."""
+"""Maximum number of listed dimensions, and of measures."""
 MOST_TAGS = 20
 """Tags that are listed in addition to those with reliable changes."""
 MOST_NOTES = 20
@@ -28,11 +28,11 @@ def arrange_changes(
     ref: Callable[[str], CaseRef],
     names: Mapping[str, str],
 ) -> ChangesView:
-    """Return what a page lists of *comparison*.
+    """Return the view of *comparison*.
 
     Args:
         comparison: The task against its baseline.
-        most: How many cases are listed.
+        most: Maximum number of listed cases.
         ref: The position of a case on the page.
         names: Names of the task's dimensions by id.
     """
@@ -76,7 +76,7 @@ def _is_news(case: CaseChange) -> bool:
 
 
 def _moves(case: CaseChange, names: Mapping[str, str]) -> list[ScoreMove]:
-    """The dimensions on which a case moved most."""
+    """Return the dimensions on which a case changed most."""
     moved = [move for move in case.dimensions if move.delta]
     moved.sort(key=lambda move: (-abs(move.delta), move.dimension_id))
     return [

@@ -1,4 +1,4 @@
-"""The pieces of a page, as the templates see them."""
+"""The parts of a page for the templates."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from promptlab.reports.printing.visible import TextPiece
 
 @dataclass(frozen=True)
 class Field:
-    """One named value; ``value`` is text or anything JSON knows."""
+    """One named value; ``value`` is text or any JSON value."""
 
     name: str
     value: Any
@@ -44,12 +44,12 @@ class Field:
 
 @dataclass(frozen=True)
 class Bar:
-    """A score drawn on a track 100 wide; ``None`` where there is nothing to draw."""
+    """A score drawn on a track of width 100; ``None`` without a value."""
 
     fill: float | None
     low: float | None
     width: float | None
-    """Of the interval that begins at ``low``."""
+    """Width of the interval that begins at ``low``."""
     mark: float | None
     """Position of the target score."""
 
@@ -64,7 +64,7 @@ class CaseRef:
 
 @dataclass(frozen=True)
 class HeadlineView:
-    """The verdict that the page begins with, in pieces: words, and cases to link."""
+    """The verdict at the top of the page, in pieces: text, and cases to link."""
 
     gate: GateResult
     decision: str
@@ -83,7 +83,7 @@ class PromptView:
 
 @dataclass(frozen=True)
 class AlertView:
-    """One alert with the names that it speaks of."""
+    """One alert with the names in it."""
 
     alert: AlertItem
     dimensions: list[str]
@@ -93,7 +93,7 @@ class AlertView:
 
 @dataclass(frozen=True)
 class EvidenceView:
-    """One piece of evidence, its payload sorted into the places it has on the page."""
+    """One piece of evidence, with the parts of its payload."""
 
     evidence: EvidenceLink
     dimension: str
@@ -129,10 +129,10 @@ class DimensionView:
     dimension: DimensionResult
     tone: str
     least: float | None
-    """The least wanted score, 0–1."""
+    """The minimum score, 0–1."""
     bar: Bar
     histogram: Histogram | None
-    """Of the case scores; ``None`` without scores."""
+    """Histogram of the case scores; ``None`` without scores."""
     targets: list[Field]
     metrics: list[Field]
     evidence: list[EvidenceView]
@@ -149,13 +149,13 @@ class CaseScore:
 
 @dataclass(frozen=True)
 class Said:
-    """One answer, and the rounds that gave it."""
+    """One answer, and its rounds."""
 
     rounds: list[RoundOutcome]
     parts: list[TextPiece]
-    """Letter by letter; marked is what the other version did not say."""
+    """Literal text; parts missing in the other version are marked."""
     n_cut: int
-    """Characters of the answer that are not shown."""
+    """Number of characters of the answer that are not shown."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class RoundView:
-    """Rounds that answered alike and ended alike, with everything found in them."""
+    """Rounds with the same answer and result, with all details."""
 
     rounds: list[RoundOutcome]
     answer: list[TextPiece] | None
@@ -200,7 +200,7 @@ class RoundView:
 
     @property
     def round(self) -> RoundOutcome:
-        """The first of them."""
+        """The first ones."""
         return self.rounds[0]
 
 
@@ -211,7 +211,7 @@ class Facets:
     tags: list[str]
     """The most frequent ones first."""
     dimensions: list[str]
-    """Names; a case has the numbers of those on which it is below 100."""
+    """Names; a case refers by number to those on which it is below 100."""
 
 
 @dataclass(frozen=True)
@@ -223,16 +223,16 @@ class CaseView:
     question: str | None
     """The input, if the context contains it as a text."""
     change: CaseChange | None
-    """Against the baseline, if it is among the changes that are known."""
+    """Its change against the baseline, if known."""
     first_difference: CheckDifference | None
     first_error: RoundOutcome | None
     first_broken: AssertionOutcome | None
-    """An assertion of another tool that does not hold."""
+    """A failed assertion of another tool."""
     first_evidence: EvidenceLink | None
     scores: list[CaseScore]
     asked: list[Field]
     versions: list[Versions]
-    """Empty where nothing changed, or there is nothing to compare with."""
+    """Empty without a change or a baseline."""
     expected: list[Expected]
     notes: list[Field]
     rounds: list[RoundView]
@@ -241,7 +241,7 @@ class CaseView:
     evidence: list[EvidenceView]
     """Evidence of rounds that are not listed."""
     state: str
-    """Against the baseline: ``broke``, ``fixed``, ``changed``, or empty."""
+    """Change against the baseline: ``broke``, ``fixed``, ``changed``, or empty."""
     tag_numbers: list[int]
     low_dimensions: list[int]
     """Numbers of the dimensions on which it is below 100."""
@@ -249,7 +249,7 @@ class CaseView:
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """The cases of one status: how many there are, and those listed."""
+    """The cases of one status: their number, and those listed."""
 
     status: Status
     n: int
@@ -263,7 +263,7 @@ class CaseGroup:
 
 @dataclass(frozen=True)
 class Segment:
-    """A piece of the status bar, in hundredths of its width."""
+    """A part of the status bar, in percent of its width."""
 
     status: Status
     n: int
@@ -273,7 +273,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class ScoreMove:
-    """A dimension on which a case moved."""
+    """A dimension on which a case changed."""
 
     name: str
     change: ScoreChange
@@ -281,32 +281,32 @@ class ScoreMove:
 
 @dataclass(frozen=True)
 class ChangedCase:
-    """One case that is not as it was."""
+    """One case that changed."""
 
     change: CaseChange
     ref: CaseRef
     moves: list[ScoreMove]
     track: tuple[float, float] | None
-    """Places of its scores before and after, as ``charts.forest`` draws them."""
+    """Positions of its scores before and after, for ``charts.forest``."""
 
 
 @dataclass(frozen=True)
 class ChangesView:
-    """The task against its baseline."""
+    """The comparison of the task with its baseline."""
 
     comparison: Comparison
     notes: list[str]
     dimensions: list[ScoreComparison]
-    """Those on which a pair of cases moved, or that cannot be compared."""
+    """Dimensions on which a pair of cases changed, or that cannot be compared."""
     same_dimensions: list[ScoreComparison]
-    """Those on which none did."""
+    """Dimensions without changes."""
     n_dimensions_more: int
     measures: list[MeasureComparison]
     n_measures_more: int
     tags: list[ScoreComparison]
-    """Those that moved reliably, the largest loss first."""
+    """Tags with a reliable change, the largest loss first."""
     other_tags: list[ScoreComparison]
-    """Those that moved otherwise."""
+    """Other tags that changed."""
     n_tags_more: int
     cases: list[ChangedCase]
     n_cases_more: int
@@ -319,17 +319,17 @@ class View:
     """The page."""
 
     headline: HeadlineView | None
-    """``None`` in a result of other makers, who do not say."""
+    """``None`` in results that promptlab did not write."""
     is_graded: bool
     """If true, a grade is shown: the file is an analysis input, which requests one."""
     bar: Bar
     n_judged: int
-    """Cases that ``pass_rate`` counts."""
+    """Number of cases in ``pass_rate``."""
     has_must_haves: bool
     """If true, a must-have of at least one case was evaluated."""
     segments: list[Segment]
     changes: ChangesView | None
-    """``None`` where there is nothing to compare with."""
+    """``None`` without a baseline."""
     alerts: list[tuple[Severity, list[AlertView]]]
     n_alerts_more: int
     dimensions: list[DimensionView]
@@ -339,7 +339,7 @@ class View:
     n_cases_listed: int
     n_cases_more: int
     is_short: bool
-    """Of each case less is listed than usual."""
+    """True if less of each case is listed than usual."""
     prompt: PromptView | None
     provenance: Provenance | None
     env: list[Field]
