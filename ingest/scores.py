@@ -48,8 +48,8 @@ def score_batches(
         limits: Limits of a record.
 
     Yields:
-        Batch by batch, rows of ``scores``. A record that violates its contract, or whose
-        round already has a score of the same scorer and dimension, is rejected.
+        Batch by batch, rows of ``scores``. A record that violates its contract, or
+        repeats a score of the same round, scorer and dimension, is rejected.
     """
     seen = SeenIds()
     unknown = UnknownKeys(_advice)

@@ -58,7 +58,7 @@ def drop_power(cases: int, rounds: int, drop: float, within: float) -> float:
 def cases_for_drop(
     rounds: int, drop: float, within: float, power: float = 0.8
 ) -> int | None:
-    """Return the fewest cases that find *drop* so often; ``None``: over 100,000."""
+    """Return the fewest cases to detect *drop* with a power; ``None``: over 100,000."""
     return _fewest(lambda cases: drop_power(cases, rounds, drop, within) >= power)
 
 

@@ -192,7 +192,7 @@ class Settings(BaseModel):
     @field_validator("memory_limit")
     @classmethod
     def _fits_the_machine(cls, value: str | None) -> str | None:
-        """DuckDB would start with any figure, and fail in the middle of a build."""
+        """Check the minimum; with less, DuckDB starts but fails during a build."""
         if value is None:
             return None
         size = re.fullmatch(r"([0-9.]+)\s*(%|[kmgt]i?b?)", value.strip(), re.IGNORECASE)

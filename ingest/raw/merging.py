@@ -1,8 +1,8 @@
 """Merge a run of results in several files, by case and round.
 
 Each file owns its rows. Loading it again replaces its earlier rows; a round that is
-also in another file belongs to the newer file, like the fields of a case and of the task. So
-the order of the calls does not matter, only that of the files.
+also in another file belongs to the newer file, like the fields of a case and of the
+task. So the order of the calls does not matter, only that of the files.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Merging:
         return had
 
     def close(self) -> None:
-        """Set the start of runs to that of their first file, after all rows are written."""
+        """Set the start of runs to that of their first file, after writing all rows."""
         if self.merges:
             self._con.execute(
                 "update raw.tasks set created_at = least(tasks.created_at,"
