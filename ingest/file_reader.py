@@ -298,7 +298,8 @@ class _Attempt:
         told_again = before.status in {"rejected", "skipped", "purged"}
         load.status = before.status if told_again else "unchanged"
         load.problems = before.problems
-        if self._kind in TOOLS and before.uri not in {"", source.uri}:
+        is_copy = not told_again and before.uri not in {"", source.uri}
+        if self._kind in TOOLS and is_copy:
             load.problems = [*before.problems, copy_problem(source.uri, before.uri)]
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from promptlab.errors import NothingToDo, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import duckdb
 
 WORDS = ("latest", "previous", "baseline")
@@ -81,6 +83,73 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
             f" `promptlab run {wanted}` loads it"
         )
     return [resolve_task(con, wanted)]
+
+
+# Files left out with or after the newest load of the tasks, and not read since. A file
+# that is no run at all may be next to one; where nothing else came, it may be the run.
+_LEFT_OUT = """
+    with newest as (
+
+        select max(coalesce(loads.ingest_id, loads.load_id)) as ingest_id
+        from marts.dim_tasks as tasks
+        inner join raw.loads as loads using (load_id)
+        where tasks.task_id in (select unnest($tasks))
+
+    )
+
+    select loads.file_uri
+    from raw.loads as loads
+    cross join newest
+    where
+        (
+            (
+                loads.status = 'rejected'
+                and coalesce(loads.ingest_id, loads.load_id) >= newest.ingest_id
+            )
+            or (
+                loads.status = 'skipped'
+                and coalesce(json_array_length(loads.runs), 0) = 0
+                and coalesce(loads.ingest_id, loads.load_id) > newest.ingest_id
+            )
+        )
+        and loads.kind <> 'labels'
+        and (
+            $uri is null
+            or loads.file_uri = $uri
+            or starts_with(loads.file_uri, $uri || '/')
+        )
+        and not exists (
+            select 1
+            from raw.loads as later
+            where
+                later.file_uri = loads.file_uri
+                and later.load_id > loads.load_id
+                and later.status = 'loaded'
+        )
+    order by loads.load_id
+"""
+
+
+def left_out_files(
+    con: duckdb.DuckDBPyConnection, wanted: str, task_ids: Sequence[str]
+) -> list[str]:
+    """Return the files that could hold a newer run than these and were left out.
+
+    Args:
+        con: A connection to a built warehouse.
+        wanted: As `selected_tasks` takes it; a run that is named by its id or title is
+            meant whatever was loaded after it.
+        task_ids: What it selected.
+    """
+    path = Path(wanted)
+    if wanted == "latest":
+        uri = None
+    elif wanted not in task_ids and path.exists():
+        uri = path.resolve().as_posix().rstrip("/")
+    else:
+        return []
+    found = con.execute(_LEFT_OUT, {"tasks": list(task_ids), "uri": uri}).fetchall()
+    return [str(row[0]) for row in found]
 
 
 def resolve_task(

@@ -40,7 +40,9 @@ def name_baseline(
 ) -> None:
     """Set the baseline of one title and testset; ``None`` removes it."""
     con.execute(
-        "insert into raw.named_baselines values (?, ?, ?, current_timestamp)",
+        # the newest counts, also where the clock was put back
+        "insert into raw.named_baselines select ?, ?, ?, greatest(current_timestamp,"
+        " (select max(set_at) from raw.named_baselines) + interval 1 microsecond)",
         [title, testset_id, task_id],
     )
 
@@ -63,13 +65,19 @@ def record_decisions(
     rows = con.execute(
         """
         insert into raw.decisions
-        select decided.task_id, $policy_hash, decided.decision, current_timestamp
+        select
+            decided.task_id,
+            $policy_hash,
+            decided.decision,
+            -- after the newest one, also where the clock was put back
+            greatest(current_timestamp, newest.decided_at + interval 1 microsecond)
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided
         left join (
             select
                 task_id,
+                max(decided_at) as decided_at,
                 max_by(decision, decided_at) as decision,
                 max_by(policy_hash, decided_at) as policy_hash
             from raw.decisions

@@ -113,7 +113,7 @@ def _is_first(
 ) -> bool:
     """Return true if nothing was built; otherwise require tables of the same logic."""
     last = con.execute(
-        "select project_hash from raw.builds order by built_at desc limit 1"
+        "select project_hash from raw.builds order by rowid desc limit 1"
     ).fetchone()
     if last is None:
         return True

@@ -20,7 +20,7 @@ _LAST_BUILD = """
 
         select *
         from raw.builds
-        order by built_at desc
+        order by rowid desc
         limit 1
 
     ),

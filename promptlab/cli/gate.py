@@ -62,9 +62,10 @@ def command(
 
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, or `latest`: what was loaded last. The newest task of each title and variant
-    in it is judged. Exits 0 if every rule
-    passes, 1 if one fails, 4 if one could not be judged; the worst of several tasks.
-    If GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
+    in it is judged. With `latest` or a folder, a file that was left out and may
+    contain a newer run makes the answer "Cannot tell". Exits 0 if every rule passes, 1
+    if one fails, 4 if one could not be judged; the worst of several tasks. If
+    GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
     The first run of a title has nothing to compare with and passes, unless the policy
     sets `require_baseline`. The decision is recorded in the warehouse: a failed run is
     not a reference for later runs.

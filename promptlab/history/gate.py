@@ -14,7 +14,7 @@ from promptlab.history.comparisons import compare
 from promptlab.messages import say
 from promptlab.reports.gate.policy import Policy
 from promptlab.reports.gate.verdict import gate_result
-from promptlab.task_ids import selected_tasks
+from promptlab.task_ids import left_out_files, selected_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,14 +49,23 @@ def judge(
     """
     with warehouse.built() as con:
         task_ids = selected_tasks(con, task)
-    return [_judged(warehouse, task_id, policy, lang=lang) for task_id in task_ids]
+        left_out = left_out_files(con, task, task_ids)
+    return [
+        _judged(warehouse, task_id, policy, lang=lang, left_out=left_out)
+        for task_id in task_ids
+    ]
 
 
 def _judged(
-    warehouse: WarehouseFile, task_id: str, policy: Policy, *, lang: str
+    warehouse: WarehouseFile,
+    task_id: str,
+    policy: Policy,
+    *,
+    lang: str,
+    left_out: Sequence[str],
 ) -> GateResult:
     with warehouse.built() as con:
-        result = gate_result(con, task_id, policy, lang=lang)
+        result = gate_result(con, task_id, policy, lang=lang, left_out=left_out)
     if result.baseline_task_id is not None:
         return result
     try:
@@ -65,7 +74,7 @@ def _judged(
     except NothingToDo:
         return result
     with warehouse.built() as con:
-        return gate_result(con, task_id, policy, lang=lang)
+        return gate_result(con, task_id, policy, lang=lang, left_out=left_out)
 
 
 def record(

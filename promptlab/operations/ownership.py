@@ -65,9 +65,24 @@ def rule_of(table: StoredTable) -> PurgeRule | None:
     return rule if {column for column, _ in columns} <= set(table.columns) else None
 
 
+@cache
+def _tables_of_every_build() -> frozenset[str]:
+    return frozenset(
+        f"{node.schema}.{node.name}"
+        for node in plan.load().nodes
+        if node.kind == "table"
+    )
+
+
 def is_step(table: StoredTable) -> bool:
-    """True for an intermediate result, which every build recomputes."""
-    return table.schema == "intermediate" and rule_of(table) is None
+    """Return true if every build recomputes it completely, so that no row has to stay.
+
+    These are intermediate results, and marts whose rows belong to no task, such as
+    aggregates over the labels of all tasks.
+    """
+    if rule_of(table) is not None:
+        return False
+    return table.schema == "intermediate" or str(table) in _tables_of_every_build()
 
 
 def is_unknown(table: StoredTable) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,7 +31,9 @@ def curve(pairs: Sequence[tuple[float | None, float | None]]) -> Curve | None:
 
     A pair without place or score has no point; a line needs at least two points.
     """
-    known = [(x, y) for x, y in pairs if x is not None and y is not None]
+    known = [
+        (x, y) for x, y in pairs if x is not None and y is not None and math.isfinite(x)
+    ]
     most = max((x for x, _ in known), default=0)
     if len(known) < 2 or not most:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -86,6 +87,8 @@ def line_chart(
 ) -> LineChart | None:
     """Return the chart of some series over the same runs; ``None`` without a point.
 
+    A number that is not finite has no point.
+
     Args:
         series: Points by name, in the order of their runs.
         runs: Labels of the runs below the axis, the oldest first.
@@ -99,7 +102,11 @@ def line_chart(
         ticks: Maximum number of grid lines.
         digits: Decimals of the coordinates.
     """
-    drawn = {name: points for name, points in series.items() if points}
+    drawn = {
+        name: known
+        for name, points in series.items()
+        if (known := [p for p in points if math.isfinite(p.value)])
+    }
     if not drawn:
         return None
     is_small = digits == 0
@@ -111,7 +118,7 @@ def line_chart(
             for points in drawn.values()
             for p in points
             for end in (p.value, p.low, p.high)
-            if end is not None
+            if end is not None and math.isfinite(end)
         ],
         is_share=is_share,
         ticks=ticks,
@@ -161,7 +168,11 @@ def _line(
     intervals = [
         f"M{x(p.run)} {y(p.low)}V{y(p.high)}"
         for p in points
-        if with_intervals and p.low is not None and p.high is not None
+        if with_intervals
+        and p.low is not None
+        and p.high is not None
+        and math.isfinite(p.low)
+        and math.isfinite(p.high)
     ]
     return Line(
         name=name,
@@ -186,8 +197,10 @@ def _scale(
             floor, ceiling = floor - (ceiling - 1), 1.0
         return max(0.0, floor), ceiling, step / 10
     most = max([*ends, 0.0])
-    if most <= 0:
+    if most < sys.float_info.min:
         return 0.0, 1.0, 1.0
+    if most > sys.float_info.max / 20:  # a round number above it may be infinite
+        return 0.0, most, most
     size = 10.0 ** math.floor(math.log10(most / ticks))
     width = next(size * n for n in (1, 2, 5, 10, 20) if most / (size * n) <= ticks)
     return 0.0, width * math.ceil(round(most / width, 9)), width

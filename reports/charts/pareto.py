@@ -59,7 +59,8 @@ class Pareto:
 
 
 def pareto(variants: Sequence[Priced]) -> Pareto | None:
-    """Return the drawing of variants; ``None`` for fewer than two."""
+    """Return the drawing of variants with finite costs; ``None`` for fewer than two."""
+    variants = [each for each in variants if math.isfinite(each.cost)]
     if len(variants) < 2:
         return None
     costs = [each.cost for each in variants]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal
 
 from promptlab.contracts.comparison import ScoreComparison
@@ -38,6 +39,8 @@ class Gate:
     why_not: str | None
     """The reason for a missing baseline; ``None`` if there is one, or on a first
     run."""
+    left_out: Sequence[str]
+    """Files that were not loaded and may hold a newer run."""
     filters: Filters
 
     @property
@@ -53,6 +56,12 @@ class Gate:
     def rules(self) -> Iterator[GateRule]:
         """Judge every rule of the policy, in the order of its file."""
         policy = self.policy
+        if self.left_out:
+            names = [PurePosixPath(each).name for each in self.left_out]
+            note = self.texts.text(
+                "gate_note.left_out", n=len(names), files=_named(names)
+            )
+            yield _rule("all_rows", None, None, "inconclusive", note)
         for row in self.numbers.partial:
             yield self._partial(row)
         yield from self._yardstick()

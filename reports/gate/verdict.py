@@ -76,9 +76,12 @@ def gate_result(
     *,
     lang: str,
     baseline: str | None = None,
+    left_out: Sequence[str] = (),
 ) -> GateResult:
     """Return the verdict of one task; arguments and errors as of `gate_results`."""
-    found = gate_results(con, [task_id], policy, lang=lang, baseline=baseline)
+    found = gate_results(
+        con, [task_id], policy, lang=lang, baseline=baseline, left_out=left_out
+    )
     return found[task_id]
 
 
@@ -89,6 +92,7 @@ def gate_results(
     *,
     lang: str,
     baseline: str | None = None,
+    left_out: Sequence[str] = (),
 ) -> dict[str, GateResult]:
     """Check tasks against a policy.
 
@@ -99,6 +103,7 @@ def gate_results(
         lang: Language of the sentences, ``zh`` or ``en``.
         baseline: The whole id of the task to compare them with, instead of the one
             in the policy.
+        left_out: Files that were not loaded and may contain newer runs.
 
     Returns:
         The verdicts by task.
@@ -123,7 +128,9 @@ def gate_results(
                 "gate_note.not_compared", baseline=before, task=task_id
             )
     return {
-        task_id: _judged(numbers[task_id], policy, why_not.get(task_id), filters)
+        task_id: _judged(
+            numbers[task_id], policy, why_not.get(task_id), left_out, filters
+        )
         for task_id in task_ids
     }
 
@@ -179,9 +186,13 @@ def _of_history(
 
 
 def _judged(
-    numbers: GateNumbers, policy: Policy, why_not: str | None, filters: Filters
+    numbers: GateNumbers,
+    policy: Policy,
+    why_not: str | None,
+    left_out: Sequence[str],
+    filters: Filters,
 ) -> GateResult:
-    gate = Gate(policy.rules, numbers, why_not, filters)
+    gate = Gate(policy.rules, numbers, why_not, left_out, filters)
     rules = list(gate.rules())
     if not rules:
         raise UsageError(f"{policy.name}: asks for nothing; `promptlab gate --init`")
