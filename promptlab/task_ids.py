@@ -1,4 +1,4 @@
-"""What a person may write for tasks: an id, a run, a title, a file, or a word."""
+"""Resolve references to tasks: an id, a run, a title, a file, or a keyword."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ WORDS = ("latest", "previous", "baseline")
 
 BUILT = "marts.dim_tasks"
 STORED = "raw.tasks"
-"""Where tasks may be looked up: those with marts, or all that were ingested."""
+"""The set of tasks to search: those with marts, or all that were ingested."""
 
 
-# Of several runs of one title and variant the newest is meant.
+# The newest of several runs of one title and variant is used.
 _SELECTED = """
     select tasks.task_id
     from marts.dim_tasks as tasks
@@ -42,11 +42,11 @@ _NEWEST_LOAD = """
 
 
 def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
-    """The tasks that ``wanted`` means: the newest of each title and variant in it.
+    """Return the tasks that ``wanted`` refers to: the newest of each title and variant.
 
     Args:
         con: a connection to a built warehouse.
-        wanted: ``latest``, what the newest load brought; the id of a task or run, or a
+        wanted: ``latest``, the tasks of the newest load; the id of a task or run, or a
             unique prefix of a task's; a ``--run-name``; a title; the path of a file or
             folder that was loaded; ``previous``.
 
@@ -55,7 +55,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
 
     Raises:
         NothingToDo: there is no task, or none before it.
-        UsageError: it means nothing, or several begin with it.
+        UsageError: it matches nothing, or several ids.
     """
 
     def those(condition: str, **values: str) -> list[str]:
@@ -159,7 +159,7 @@ def resolve_task(
     of: str | None = None,
     tasks: str = BUILT,
 ) -> str:
-    """The task id that ``wanted`` means.
+    """Return the task id that ``wanted`` refers to.
 
     Args:
         con: a connection to a built warehouse.
@@ -228,7 +228,7 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
         " order by earlier.created_at desc, earlier.task_id desc limit 1",
         [task_id],
     ).fetchone()
-    assert row is not None  # the task is there
+    assert row is not None  # the task exists
     if row[0] is None:
         raise NothingToDo(
             f"previous: {task_id} is the first task of its variant titled {row[1]!r}"
@@ -260,7 +260,7 @@ def _baseline(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
 
 
 def to_compare_again(task_id: str) -> NothingToDo:
-    """What is said of a task whose baseline was purged since the last build."""
+    """Return the error for a task whose baseline was purged since the last build."""
     return NothingToDo(
         f"baseline: the one of {task_id} was purged; `promptlab build` finds another,"
         " and compares them"

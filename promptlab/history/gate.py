@@ -1,4 +1,4 @@
-"""The gate of tasks, where the comparisons it needs may have to be built first."""
+"""The gate of tasks; builds missing comparisons first."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def judge(
     *,
     lang: str,
 ) -> list[GateResult]:
-    """Hold the tasks of a selection against a policy.
+    """Check the selected tasks against a policy.
 
     Args:
         warehouse: the warehouse of the task.
         task: as `selected_tasks` takes it.
-        policy: the rules, and where they come from.
+        policy: the rules, and their source.
         lang: language of the notes, ``zh`` or ``en``.
 
     Returns:
         A result per task.
 
     Raises:
-        UsageError: no such task, or the policy asks for nothing.
+        UsageError: no such task, or the policy has no rules.
         NothingToDo: nothing is built.
     """
     with warehouse.built() as con:
@@ -80,12 +80,12 @@ def _judged(
 def record(
     warehouse: WarehouseFile, results: Sequence[GateResult], policy: Policy
 ) -> None:
-    """Append the decisions to `raw.decisions`; say so where the file takes no writes.
+    """Append the decisions to `raw.decisions`; warn if the file is read-only.
 
     Args:
         warehouse: The warehouse of the tasks.
-        results: Of the gate.
-        policy: The policy that was in force.
+        results: Results of the gate.
+        policy: The policy of the results.
     """
     from promptlab.ingest.raw.requests import record_decisions
 
@@ -103,12 +103,12 @@ def record(
 
 
 def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:
-    """Return the worst exit code: 1 before 4 before 3 before 0.
+    """Return the worst exit code, in the order 1, 4, 3, 0.
 
     Args:
-        results: Of the gate.
-        allow_inconclusive: Take 4 for 0, but only where something was compared: that
-            no case could be is never a pass.
+        results: Results of the gate.
+        allow_inconclusive: Return 0 instead of 4, but only if at least one case was
+            compared.
     """
     codes = set()
     for result in results:

@@ -1,4 +1,4 @@
-"""What was built since the last ``promptlab run`` wrote its reports."""
+"""The tasks built since the last ``promptlab run`` wrote its reports."""
 
 from __future__ import annotations
 

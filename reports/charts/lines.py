@@ -1,4 +1,4 @@
-"""Numbers over runs: lines with axes, intervals and marks, for inline SVG."""
+"""Line chart of numbers over runs, with axes, intervals and marks, for inline SVG."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST_DOTS = 120
-"""Of more points no dots are drawn, and none is a link."""
+"""Maximum number of points with dots and links."""
 _LEAST_SPAN = 0.2
-"""Of an axis of shares: noise must not look like news."""
+"""Minimum range of an axis of shares, so that noise does not look large."""
 _LABEL_GAP = 44
-"""Least distance of two labels below the chart, or above it."""
+"""Minimum distance of two labels below or above the chart."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Point:
     """Lower end of the interval of the value."""
     high: float | None = None
     label: str = ""
-    """The run and its value in words."""
+    """The run and its value as text."""
     href: str | None = None
 
 
@@ -49,7 +49,7 @@ class Line:
     intervals: str
     """Path of a stroke per interval; empty without any."""
     dots: Sequence[Dot]
-    """Empty where there are too many points."""
+    """Empty if there are too many points."""
     end: Dot
 
 
@@ -91,15 +91,15 @@ def line_chart(
 
     Args:
         series: Points by name, in the order of their runs.
-        runs: What each run is called below the axis, the oldest first.
-        form: How a value is printed on the axis.
+        runs: Labels of the runs below the axis, the oldest first.
+        form: Formats a value on the axis.
         is_share: Whether the values are shares: the axis then spans whole tenths, at
             least two of them. It begins at 0 otherwise.
-        marks: What changed with a run, by its column.
-        width: Of the box.
-        height: Of the box.
+        marks: Changes with a run, by its column.
+        width: Width of the box.
+        height: Height of the box.
         left: Width for the labels of the vertical axis.
-        ticks: Most grid lines.
+        ticks: Maximum number of grid lines.
         digits: Decimals of the coordinates.
     """
     drawn = {
@@ -207,7 +207,7 @@ def _scale(
 
 
 def _spaced(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Leave out the words of marks that would overlap; the lines stay."""
+    """Leave out overlapping labels of marks; keep the lines."""
     spaced: list[tuple[float, str]] = []
     free = -math.inf
     for at, text in marks:
