@@ -1,4 +1,4 @@
-"""The digest: everything that moved since a day, as one mail, page or chat message."""
+"""The digest: all changes since a day, as one mail, page or chat message."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 12
 """Variants that the digest lists per group, and flaky cases."""
 MOST_LONGEST = 3_000
-"""Letters of a chat message; Slack cuts a block at this length."""
+"""Maximum length of a chat message; Slack cuts a block at this length."""
 
 _NEWS: tuple[Course, ...] = ("worse", "better", "new", "time_or_cost")
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
@@ -67,7 +67,7 @@ limit {MOST_LISTED}
 
 @dataclass(frozen=True)
 class Digest:
-    """What moved since a time."""
+    """The changes since a time."""
 
     since: datetime
     groups: Mapping[Course, Sequence[Line]]
@@ -79,7 +79,7 @@ class Digest:
 
     @property
     def has_news(self) -> bool:
-        """Whether anything got worse, better, slower or dearer, or is new."""
+        """True if anything got worse, better, slower or more expensive, or is new."""
         return any(self.groups.get(course) for course in _NEWS)
 
 
@@ -87,7 +87,7 @@ def since_of(text: str, until: datetime) -> datetime:
     """Return the time that ``7d``, ``12h``, ``2w`` or a date means.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: it is invalid.
     """
     if span := _SPAN.fullmatch(text):
         return until - timedelta(hours=int(span[1]) * _HOURS[span[2]])
@@ -104,7 +104,7 @@ def since_of(text: str, until: datetime) -> datetime:
 def read_digest(
     con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
 ) -> Digest:
-    """Return what moved since a time.
+    """Return the changes since a time.
 
     Args:
         con: An open connection to a built warehouse.
@@ -155,8 +155,8 @@ def digest_message(
     """Return the mail of a digest.
 
     Args:
-        digest: What moved.
-        edition: The language and the time that the mail carries.
+        digest: The digest.
+        edition: The language and the time of the mail.
         envelope: Sender, recipients and subject.
     """
     made = hashlib.sha256(
@@ -194,7 +194,7 @@ def subject_of(digest: Digest, lang: str) -> str:
 
 
 def slack_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
-    """Return the body of a Slack webhook; texts of others are escaped."""
+    """Return the body of a Slack webhook, with untrusted texts escaped."""
     subject = subject_of(digest, edition.lang)
     text = _slack(clip(digest_text(digest, edition), MOST_LONGEST - 200))
     return {

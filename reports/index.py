@@ -1,4 +1,4 @@
-"""The index: every current variant of every title, sorted by where it is going."""
+"""The index: every current variant of every title, sorted by trend."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_LINES = 1_000
 """Variants that are listed, those of the newest titles first."""
 MOST_RUNS = 30
-"""Runs of a variant that are drawn; the page of its title has more."""
+"""Number of drawn runs of a variant; the page of its title has more."""
 MOST_FACETS = 100
 """Models, owners and tags that the index can be filtered by."""
 MOST_LONG = 200
@@ -36,7 +36,7 @@ MOST_LONG = 200
 and prompts only where they moved or are clear."""
 _DRAWN_WHERE_MANY = 15
 _MOVED = 1.25
-"""Latency and cost are named where they moved by a quarter or more."""
+"""Latency and cost are shown if they changed by a quarter or more."""
 
 Href = Callable[[str], str | None]
 """Task id, run id or title to the link of its page, relative to the index."""
@@ -165,15 +165,17 @@ class Line:
     """A current variant of a title."""
 
     row: Row
-    """Of the query above."""
+    """The row of the query above."""
     headline: HeadlineView
     course: Course
     drift: Row | None
-    """Of :func:`drifts`, where the variant moved by more than chance explains."""
+    """The row of :func:`drifts`, if the variant changed significantly."""
     href: str | None
     """Link of the title's page, else of the newest report."""
     report: str | None
     """Link of the newest report."""
+    run: str | None
+    """Link of the page that compares the variants of the run."""
     chart: LineChart | None
     marks: Sequence[str]
     """What it is found by: its decision, and marks of :attr:`Index.facets`."""
@@ -181,7 +183,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Index:
-    """What the index lists."""
+    """The entries of the index."""
 
     groups: Mapping[Course, Sequence[Line]]
     """The largest change first."""
@@ -196,6 +198,7 @@ def read_index(
     con: duckdb.DuckDBPyConnection,
     task: Href,
     title: Href = lambda _: None,
+    run: Href = lambda _: None,
     *,
     lang: str = "en",
     policy: Policy | None = None,
@@ -204,10 +207,11 @@ def read_index(
 
     Args:
         con: An open connection to a built warehouse.
-        task: Gives the link of a task's report.
-        title: Gives the link of a title's page.
+        task: Returns the link of a task's report.
+        title: Returns the link of a title's page.
+        run: Returns the link of the page of a title's newest run.
         lang: Language of the decisions, ``zh`` or ``en``.
-        policy: What the gate asks for; the built-in policy by default.
+        policy: The gate's policy; the built-in policy by default.
     """
     found = rows(con, _LINES)
     task_ids = [row["task_id"] for row in found]
@@ -240,6 +244,7 @@ def read_index(
             drift=moved.get(row["task_id"]),
             href=title(row["title"]) or report,
             report=None if is_long else report,
+            run=None if is_long else run(row["title"]),
             chart=_chart(values[-_DRAWN_WHERE_MANY:] if is_long else values, filters),
             marks=[
                 gate.decision,
@@ -298,7 +303,7 @@ def _course_of(row: Row, gate: GateResult, drift: Row | None) -> Course:
 
 
 def _size(line: Line) -> float:
-    """Return what to sort by: large falls first, in `better` large rises."""
+    """Return the sort key: large falls first, in `better` large rises."""
     change = line.headline.gate.change or 0.0
     if line.drift:
         change = float(line.drift["change"])
@@ -306,7 +311,7 @@ def _size(line: Line) -> float:
 
 
 def _chart(values: Sequence[float | None], filters: Filters) -> LineChart | None:
-    """Draw the last values of a variant; nothing below two."""
+    """Draw the last values of a variant; nothing for fewer than two."""
     points = [
         Point(run, value) for run, value in enumerate(values) if value is not None
     ]

@@ -1,4 +1,4 @@
-"""``promptlab trends``: a title's numbers over time."""
+"""``promptlab trends``: show a title's numbers over time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _TRENDS = """
 
 
 def _table(unit: str) -> Table:
-    """Shares read as 0 to 100, everything else in its unit."""
+    """Measures that are shares, shown as 0 to 100."""
     is_share = unit == "share"
     number = milliseconds if unit == "ms" else plain
     return Table(
@@ -86,8 +86,8 @@ def command(
 ) -> int:
     """Follow one number of a title's tasks over time.
 
-    TITLE is that of the latest task, when not given. Changes are from task to task and
-    unpaired; `promptlab compare` says whether one is real.
+    TITLE defaults to that of the latest task. Changes are from task to task and
+    unpaired; `promptlab compare` tests whether a change is significant.
     """
     from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo
@@ -138,7 +138,7 @@ def _latest_title(con: duckdb.DuckDBPyConnection) -> str:
 
 
 def _unit(con: duckdb.DuckDBPyConnection, measure: str) -> str:
-    """The unit of a measure."""
+    """Return the unit of a measure."""
     from promptlab.errors import UsageError, did_you_mean
 
     measures: dict[str, str] = dict(con.execute(_MEASURES).fetchall())

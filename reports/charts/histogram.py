@@ -8,7 +8,7 @@ from dataclasses import dataclass
 WIDTH = 100
 HEIGHT = 24
 _GAP = 1
-_LEAST = 1.5  # one case of a hundred thousand is still seen
+_LEAST = 1.5  # one case of a hundred thousand is still visible
 
 
 @dataclass(frozen=True)

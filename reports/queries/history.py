@@ -1,4 +1,4 @@
-"""The earlier runs of a task's title, and whether its numbers drift."""
+"""Read the earlier runs of a task's title, and the drift of its numbers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class PastRun:
     pass_rate: float | None
     n_cases: int
     number: int
-    """Which run of its title it is, the oldest being 1."""
+    """Number of the run in its title, from 1 for the oldest."""
 
 
 def title_history(
@@ -70,7 +70,7 @@ def title_history(
     Args:
         con: An open connection to a built warehouse.
         task_id: The whole id of the task; it is the last of the list.
-        most: How many runs at most.
+        most: Maximum number of runs.
     """
     found = rows(con, _RUNS, {"task_id": task_id, "most": most})
     return [PastRun(**row) for row in reversed(found)]
