@@ -92,6 +92,7 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
             case_id=row["case_id"],
             context=json.loads(row["context"]),
             tags=json.loads(row["tags"]),
+            cluster=row["cluster"],
             rounds=[_round(each) for each in rounds[row["case_id"]]],
             baselines=[
                 BaselineSpec(**each | {"payload": json.loads(each["payload"])})
@@ -100,7 +101,7 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
         )
         for row in dictionaries(
             con,
-            "select case_id, context, tags from raw.cases"
+            "select case_id, context, tags, cluster from raw.cases"
             " where task_id = ? order by position",
             [task_id],
         )
