@@ -184,9 +184,9 @@ def _figures(metrics: Sequence[str], lang: str, *, is_pair: bool) -> Table:
     texts = catalogue(lang)
     headings = {metric: texts.label("memory_metric", metric) for metric in metrics}
     scores = [Column(heading, score, metric) for metric, heading in headings.items()]
-    first, by = Column("category", named, "category", "name"), ("run_id",)
+    first = Column("category", named, "category", "name")
     if is_pair:
-        first, by = Column("run", ident, "run_id"), ("category", "name")
+        first = Column("run", ident, "run_id")
     return Table(
         columns=(
             first,
@@ -196,7 +196,7 @@ def _figures(metrics: Sequence[str], lang: str, *, is_pair: bool) -> Table:
             *scores[:2],
         ),
         wide=tuple(scores[2:]),
-        by=by,
+        by=("category", "name") if is_pair else ("run_id",),
     )
 
 

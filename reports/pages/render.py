@@ -170,7 +170,12 @@ def to_html(
     """
     env = environment(lang or language_of(result), templates)
     script = script_hash(env) if with_script else None
-    values = {"result": result, "script": script, "links": links, "drawn": {}}
+    values: dict[str, Any] = {
+        "result": result,
+        "script": script,
+        "links": links,
+        "drawn": {},
+    }
     while True:
         values["view"] = arrange(result, limits)
         is_least = limits.cases == 1 and limits.is_short
