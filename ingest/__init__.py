@@ -1,7 +1,7 @@
 """Ingest: files → checked records → rows of the raw tables.
 
-The layers, from where rows are written down to where bytes come in; a module imports
-only from layers below it (``make check`` proves it)::
+The layers, from writing rows down to reading bytes; a module imports only from layers
+below it (``make check`` proves it)::
 
     load, parquet/        planned files into DuckDB; into Parquet
     file_reader, plan,    read each file in batches; which files, in which order;
@@ -12,8 +12,8 @@ only from layers below it (``make check`` proves it)::
     testsets/ pipelines analysis/ results/ scores memory/      one per format of ours
     checks, raw/          expectations as flat checks; raw tables, load log, writing
     reading/              bytes to records: limits, contracts, columns, problems
-    files/                find files, read them in blocks, redact them
+    files/                find, read and redact files
 
-A format turns bytes into rows and problems, and knows no database. JSON itself is
+A format turns bytes into rows and problems, without a database. JSON itself is
 ``promptlab.json_text``.
 """

@@ -1,7 +1,7 @@
 """A case's expectations as flat checks: one per leaf and per container.
 
-Each check is judged on its own: by ``path`` the actual value is taken from an output,
-and ``matcher`` with ``operand`` says what it must be (docs/matching.md). A path starts
+Each check is judged separately: by ``path`` the actual value is taken from an output,
+and ``matcher`` with ``operand`` define the expected one (docs/matching.md). It starts
 
 - in the scope ``intermediate`` at the output of ``step_id``,
 - in ``aggregation`` at the aggregation's output,
@@ -11,8 +11,8 @@ and ``matcher`` with ``operand`` says what it must be (docs/matching.md). A path
 Under ``strict_mode`` the final scope has one more check, on the final output itself
 (``field`` null, path ``$``, pointer ``""``), which names the keys it may have.
 
-A path is a JSONPath with quoted keys. The empty key and ``*`` cannot be written in one;
-where one of them is on the way, ``path`` is the JSON Pointer instead.
+A path is a JSONPath with quoted keys. It cannot contain the empty key or
+``*``; with one of them ``path`` is the JSON Pointer instead.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from promptlab.json_text.reading import parse_all
 from promptlab.json_text.writing import compact
 from promptlab.patterns import mistyped_prefix, text_check, translate
 
-#: Characters of an expected object or list that a check repeats; a longer one is in
-#: the case itself, and its check says so in a sentence.
+#: Maximum length of an expected object or list in a check; a longer one is only in
+#: the case itself, and its check says so.
 LONGEST_EXPECTED = 10_000
 
 
@@ -65,26 +65,26 @@ class Remark(NamedTuple):
 
 
 class ExpectationTooLargeError(ValueError):
-    """Flat, the expectations would be many times the size of their file."""
+    """The flattened expectations would be many times the size of their file."""
 
 
 class Flattener:
-    """Turns cases into checks.
+    """Converts cases to checks.
 
     Args:
-        limit: Characters of paths and repeated values that all cases together may take.
-            Deep nesting multiplies: a value under 1,000 keys has a path of them all.
+        limit: Maximum characters of paths and repeated values of all cases. Deep
+            nesting multiplies them: a value below 1,000 keys has a path of all.
     """
 
     def __init__(self, limit: int = 1 << 28) -> None:
         self._left = limit
 
     def flatten(self, case: TestCase) -> tuple[list[ExpectationCheck], list[Remark]]:
-        """Return the case's checks in the order of its fields, and the remarks.
+        """Return the case's checks in the order of its fields, and warnings.
 
-        Scopes come as intermediate, aggregation, final; only those that the case's
-        ``evaluation_config`` leaves on and that expect something. ``{}`` expected of a
-        step is a check; an empty ``expected_outputs`` and a null aggregation are none.
+        Scopes are yielded in the order intermediate, aggregation, final; only those
+        that ``evaluation_config`` enables and that have expectations. ``{}`` expected
+        of a step is a check; empty ``expected_outputs``, a null aggregation are not.
 
         Raises:
             ExpectationTooLargeError: The limit is reached.
@@ -107,10 +107,10 @@ class Flattener:
         return found.checks, found.remarks
 
     def flatten_value(self, expected: Any) -> list[ExpectationCheck]:
-        """Return the checks of one value that is expected of a whole answer.
+        """Return the checks of one value that is expected as a whole answer.
 
-        Nothing is strict and nothing ignored. Paths start at the answer; ``scope`` says
-        nothing.
+        ``strict_mode`` and ``ignore_fields`` do not apply. Paths start at the answer;
+        ``scope`` has no meaning.
 
         Raises:
             ExpectationTooLargeError: The limit is reached.
@@ -126,9 +126,9 @@ class _CaseChecks:
 
     Args:
         strict: Whether objects name the keys that they may have.
-        ignored: Keys that are left out at every depth.
-        id_size: Characters of the case's id, which every check repeats.
-        left: Characters that the checks may still take.
+        ignored: Keys to leave out at every depth.
+        id_size: Length of the case's id, which every check repeats.
+        left: Remaining characters for the checks.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class _CaseChecks:
         else:
             text = compact(value)
             number = _double(value)
-            # a number beyond a double, which no testset has, is near no other
+            # a number beyond a double, which testsets do not have, matches no other
             is_beyond = number in (math.inf, -math.inf)
             operand, number = (None, None) if is_beyond else (text, number)
             self.checks.append(
@@ -254,7 +254,7 @@ class _CaseChecks:
         return text
 
     def _text_of(self, value: Any, long_ones: frozenset[int]) -> str:
-        """Write an expected container, or a sentence about one that is too long."""
+        """Return an expected container, or a sentence about one that is too long."""
         if id(value) not in long_ones:
             text = compact(value)
         else:
@@ -282,7 +282,7 @@ class _CaseChecks:
 
 
 def _quoted(key: str) -> str:
-    """Write a key as it is between the quotes of a JSONPath."""
+    """Escape a key for the quotes of a JSONPath."""
     if '"' in key or "\\" in key:
         return key.replace("\\", "\\\\").replace('"', '\\"')
     return key
@@ -303,7 +303,7 @@ def _long_ones(root: Any) -> frozenset[int]:
     if not isinstance(root, (dict, list)) or len(compact(root)) <= LONGEST_EXPECTED:
         return _NONE
     order = [root]
-    for container in order:  # grows while it is walked: parents before children
+    for container in order:  # grows during the loop: parents before children
         order.extend(
             child for child in _children(container) if isinstance(child, (dict, list))
         )
@@ -322,7 +322,7 @@ def _children(container: dict[str, Any] | list[Any]) -> Iterable[Any]:
 
 
 MATCH_RULE = "json"
-"""Value of ``parameters.match_rule`` for which answers are flattened."""
+"""The value of ``parameters.match_rule`` that flattens answers."""
 
 _LEAST_ROOM = 64 << 20
 _ROOM_PER_CHARACTER = 50
@@ -348,7 +348,7 @@ def golden_checks(baselines: Sequence[GoldenAnswer]) -> dict[str, list[Any]]:
         per leaf and per container.
 
     Raises:
-        ExpectationTooLargeError: Flat, they would be many times their size.
+        ExpectationTooLargeError: The checks would be many times their size.
     """
     size = sum(len(each.payload) for each in baselines)
     flattener = Flattener(_LEAST_ROOM + _ROOM_PER_CHARACTER * size)

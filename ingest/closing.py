@@ -1,8 +1,8 @@
-"""Problems that show only when all files of a call are read.
+"""Problems that can only be found when all files of a call are read.
 
-Two files with one id: the later file replaces the earlier. That a later load replaces
-an earlier one is how a file is corrected; in one call it is rather a task in parts, or
-two testsets with one name. And names that another file has to define: testsets, and
+Two files with one id: the later file replaces the earlier. In
+separate calls this corrects a file; in one call it is probably a task in parts, or two
+testsets with one name. Also names that another file must define: testsets, and
 dimensions of scores.
 """
 
@@ -47,13 +47,13 @@ _Id = tuple[str, str]
 def same_ids(
     loads: Sequence[FileLoad], *, merges: bool = True
 ) -> Iterator[tuple[FileLoad, Problem]]:
-    """Say of each file that was loaded which other file of the call it replaces.
+    """Warn if a loaded file replaces another file of the call.
 
-    Copies say nothing, nor do runs of other tools, which their reader reports.
+    Copies cause no warning, nor do runs of other tools, which their reader reports.
 
     Args:
         loads: all files of a call, in the order they were read.
-        merges: results of one run are put together, and replace nothing unsaid.
+        merges: results of one run are merged, and report what they replace.
 
     Yields:
         The later file, and one warning for each file that it replaces.
@@ -79,7 +79,7 @@ def same_ids(
 
 
 def forget_what_is_over(loads: Sequence[FileLoad]) -> None:
-    """Take back such warnings of earlier calls where they are not true any more.
+    """Remove such warnings of earlier calls if they no longer apply.
 
     The other file is no longer in the call, or one of them was just loaded again.
     """
@@ -154,7 +154,7 @@ class References:
         self._used: list[tuple[Path, Reference]] = []
 
     def see(self, one: ReadBatch) -> None:
-        """Note what a batch of a file brings, and what it names."""
+        """Record the names that a batch defines, and those that it uses."""
         path, reading = one.source.path, one.reading
         if one.abandoned:
             self._used = [each for each in self._used if each[0] != path]
@@ -162,7 +162,7 @@ class References:
             self.see_reading(path, reading)
 
     def see_reading(self, path: Path, reading: Reading) -> None:
-        """Note what was read of a file."""
+        """Record the names of a file."""
         self._used += [(path, each) for each in self._named_by(reading)]
         for name in reading.rows.get("testsets", {}).get("testset_id", ()):
             self._testsets.add(name)
@@ -172,14 +172,14 @@ class References:
         self._have_tasks(tasks.get("task_id", ()), tasks.get("source_kind", ()))
 
     def join(self, others: References) -> None:
-        """Note all that others noted, of other files."""
+        """Add the names recorded by others, of other files."""
         self._used += others._used
         self._testsets |= others._testsets
         for task_id, dimensions in others._dimensions.items():
             self._dimensions.setdefault(task_id, set()).update(dimensions)
 
     def know(self, con: duckdb.DuckDBPyConnection) -> None:
-        """Note what the raw tables of a warehouse hold."""
+        """Add the names in the raw tables of a warehouse."""
         self._testsets.update(
             row[0]
             for row in con.execute("select testset_id from raw.testsets").fetchall()
@@ -216,7 +216,7 @@ class References:
             self._dimensions.setdefault(task_id, set()).update(known)
 
     def unmet(self) -> Iterator[tuple[Path, Problem]]:
-        """Yield a warning for each name that nothing has, and the file that uses it."""
+        """Yield a warning for each undefined name, and the file that uses it."""
         for path, each in dict.fromkeys(self._used):
             if each.kind == "dimension":
                 message = self._about_dimension(each)
@@ -297,15 +297,15 @@ def asks_for_names(loads: Sequence[FileLoad], references: References) -> bool:
 def told_at_the_end(
     loads: Sequence[FileLoad], references: References, *, merges: bool = True
 ) -> list[tuple[Path, Problem]]:
-    """Add to the files of a call what shows only when all of them are read.
+    """Add the problems that need all files of a call.
 
     Args:
         loads: all files, in the order they were read.
-        references: what they name, and all that is there.
-        merges: results of one run were put together.
+        references: the names that they use, and the names that exist.
+        merges: results of one run were merged.
 
     Returns:
-        Path and problem of files that were loaded, to be kept with their loads.
+        Path and problem of loaded files, to be stored with their loads.
     """
     forget_what_is_over(loads)
     for load in loads:

@@ -1,4 +1,4 @@
-"""Reads planned files one by one: known ones are passed over, others give batches."""
+"""Read planned files one by one in batches; skip known ones."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ _NO_RUN = Problem(
 
 
 class FileReader:
-    """Reads the files that the warehouse does not know yet.
+    """Reads the files that are not in the warehouse yet.
 
     Args:
-        known: versions that are passed over; those read here are added.
-        pipelines: known before; those read here are added.
+        known: versions to skip; those read here are added.
+        pipelines: known pipelines; those read here are added.
         testset: testset of every task, whatever the files say.
-        limits: how large an input may be.
-        redact: which values are replaced before anything else looks at them.
+        limits: limits of an input.
+        redact: the values to replace before any other processing.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class FileReader:
             on_progress(found.path, found.size)
 
     def read(self, found: FoundFile, kind: str | None) -> Iterator[ReadBatch]:
-        """Read one file in batches of bounded size; a known file gives none.
+        """Read one file in batches of bounded size; skip a known file.
 
         A file that changes while it is read is read again, and left out if it keeps
         changing. Its earlier batches are then withdrawn by one that is ``abandoned``.
@@ -185,7 +185,7 @@ class _Attempt:
             yield from self._as_batches(read_batches(self._kind, source), source)
 
     def left_out(self, reading: Reading) -> Iterator[ReadBatch]:
-        """Give the one batch that says why the file was left out, unless known."""
+        """Yield one batch with the reason for leaving the file out, unless known."""
         source = self._source(None)
         if not self._is_known(source):
             yield from self._as_batches(iter([reading]), source)
@@ -218,7 +218,7 @@ class _Attempt:
                 reading = self._loaded_once(reading, source)
                 is_left_out = load.status == "skipped" or not reading.runs
                 if given is not None and is_left_out:
-                    # a copy, or refused, which shows at its end: nothing of it counts
+                    # a copy, or refused at its end: none of it is loaded
                     yield replace(given, more=False, abandoned=True)
                     load.problems, load.keys = [], []
                     load.records_loaded = load.records_rejected = 0
@@ -272,7 +272,7 @@ class _Attempt:
         if not reading.runs and not reading.rejected:
             problems = reading.problems or [_NO_RUN]  # else its reader says why
             self._load.status, self._load.message = "skipped", problems[0].message
-            # of a run that has no good row a whole file is rejected
+            # a run without any valid row rejects the whole file
             rejected = any(each.severity == "reject" for each in problems)
             return replace(reading, rows={}, problems=problems, rejected=rejected)
         other = known.copy_of(reading.runs, source.uri)
@@ -298,7 +298,8 @@ class _Attempt:
         told_again = before.status in {"rejected", "skipped", "purged"}
         load.status = before.status if told_again else "unchanged"
         load.problems = before.problems
-        if self._kind in TOOLS and before.uri not in {"", source.uri}:
+        is_copy = not told_again and before.uri not in {"", source.uri}
+        if self._kind in TOOLS and is_copy:
             load.problems = [*before.problems, copy_problem(source.uri, before.uri)]
         load.records_loaded = before.records_loaded
         load.records_rejected = before.records_rejected
@@ -330,7 +331,7 @@ class _Attempt:
         return before if known.are_live(before.runs) else None
 
     def _is_copy_of_nothing(self, before: Outcome) -> bool:
-        """Return whether it was skipped as a copy of runs that are gone since."""
+        """Return true if it was skipped as a copy of runs that were deleted later."""
         if before.status != "skipped" or not before.runs:
             return False
         return self._reader.known.runs.keys().isdisjoint(before.runs)
@@ -368,9 +369,9 @@ class _Attempt:
 
 
 def _tell(reading: Reading, given: Given) -> Reading:
-    """Write what the call says of a file into its tasks.
+    """Add the options of the call to the tasks of a file.
 
-    A re-check must not replace the task that it asks again: such a file is rejected.
+    A re-check must not replace the task that it repeats: such a file is rejected.
     """
     table = "memory_runs" if "memory_runs" in reading.rows else "tasks"
     tasks, said = reading.rows.get(table), given.columns()
@@ -393,7 +394,7 @@ def _tell(reading: Reading, given: Given) -> Reading:
 
 
 def _sha256(file: InputFile, source: Source) -> str:
-    """The hash of a file, and of those that are read with it."""
+    """Return the hash of a file and its companions."""
     data = source.data
     own = hashlib.sha256(data).hexdigest() if data else file.sha256()
     if not source.companions:
@@ -403,10 +404,10 @@ def _sha256(file: InputFile, source: Source) -> str:
 
 
 def _unchanged(readings: Iterator[Reading], file: InputFile) -> Iterator[Reading]:
-    """The readings of a file that its reader opens itself, if it stayed as it was.
+    """Yield the readings of a file that its reader opens, if it did not change.
 
     Raises:
-        ChangedWhileRead: before the last reading is given on.
+        ChangedWhileRead: before the last reading is yielded.
     """
     yield from readings
     file.check_unchanged()

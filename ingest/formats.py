@@ -1,4 +1,4 @@
-"""One reader per kind of file: the registry that an input format is added to."""
+"""Registry of input formats: one reader per kind of file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from promptlab.ingest.reading.source import Source
 
 
 def read_batches(kind: str, source: Source) -> Iterator[Reading]:
-    """Read one file of a known kind, in as many batches as it is large.
+    """Read one file of a known kind, in batches.
 
     Args:
         kind: one of ``KINDS``.
         source: the file.
 
     Yields:
-        At least one reading; keys are in the first that has rows of theirs.
+        At least one reading; a key is in the first reading with its rows.
     """
     return iter(_READERS[kind](source))
 
 
-# Imports are lazy: a command that reads nothing pays for none.
+# Imports are lazy, so commands that read nothing start faster.
 
 
 def _pipeline(source: Source) -> Iterable[Reading]:
@@ -94,7 +94,7 @@ _READERS: dict[str, Callable[[Source], Iterable[Reading]]] = {
 }
 
 KINDS = tuple(_READERS)
-"""In the order they are read: testsets are checked against pipelines' steps."""
+"""Kinds in reading order: testsets are checked against the steps of pipelines."""
 
 LINE_KINDS = frozenset({"testset", "results", "scores"})
-"""Their files may be JSONL, which is read in blocks."""
+"""Kinds whose files may be JSONL, which is read in blocks."""

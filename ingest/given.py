@@ -1,7 +1,7 @@
 """Title, variant, branch and commit that a call gives its files.
 
-Options win over ``[[sources]]`` of the config, these over the variables of a CI system;
-what a call says wins over what a file says.
+Options override ``[[sources]]`` of the config, which override the variables of a CI
+system; all of them override the content of a file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _CI = {
         ("GIT_COMMIT",),
     ),
 }
-"""CI system → the variable that tells it, and those of branch, base and commit."""
+"""CI system → its marker variable, and those of branch, base and commit."""
 
 CI_VARIABLES = tuple(
     name
@@ -55,7 +55,7 @@ CI_VARIABLES = tuple(
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a call gives a file: columns of ``raw.tasks``."""
+    """Values that a call sets for a file: columns of ``raw.tasks``."""
 
     title: str | None = None
     variant: str | None = None
@@ -69,12 +69,12 @@ class Given:
     recheck_of: str | None = None
     """The task or run whose cases were asked again."""
     prompt_vars: tuple[str, ...] = ()
-    """Variables of promptfoo tests that are a part of the prompt; no column."""
+    """Variables of promptfoo tests that are part of the prompt; not a column."""
     tag_keys: tuple[str, ...] | None = None
-    """Keys of metadata whose values become tags; no column."""
+    """Keys of metadata whose values become tags; not a column."""
 
     def columns(self) -> dict[str, object]:
-        """Return what it says, by column."""
+        """Return its values by column."""
         said = {
             each.name: getattr(self, each.name)
             for each in fields(self)
@@ -84,7 +84,7 @@ class Given:
 
     @property
     def identity(self) -> str | None:
-        """Return what makes a file another one that is read again."""
+        """Return the values that require reading a known file again."""
         said: list[object] = [self.title, self.variant, self.created_at]
         if self.prompt_vars or self.tag_keys is not None:
             said += [",".join(self.prompt_vars), ",".join(self.tag_keys or ())]
@@ -108,10 +108,10 @@ def given_by(
     commit: str | None = None,
     recheck_of: str | None = None,
 ) -> Given:
-    """Return what options and the variables of a CI system say.
+    """Return the values of options and of the variables of a CI system.
 
     Args:
-        environ: Variables of the environment.
+        environ: Environment variables.
         title: Title of every task.
         variant: Variant of every task.
         time: When the runs were made, ISO 8601; without a zone: UTC.
@@ -122,7 +122,7 @@ def given_by(
         recheck_of: Whole id of the task or run whose cases were asked again.
 
     Raises:
-        UsageError: the time is none.
+        UsageError: the time is invalid.
     """
     moment = None
     if time is not None:
@@ -147,7 +147,7 @@ def given_by(
 
 
 def of_path(given: Given, path: Path, sources: Sequence[SourcePath]) -> Given:
-    """Add what the first of *sources* that fits says of the file at *path*."""
+    """Add the values of the first of *sources* that matches *path*."""
     for source in sources:
         found = source.of(path.resolve().as_posix())
         if found is None:
@@ -187,7 +187,7 @@ def _of_ci(environ: Mapping[str, str]) -> Given:
 
 
 def _moment(said: str) -> datetime | None:
-    """Return the moment of a date, or of a date and a time, in UTC."""
+    """Return a date, or a date and time, as a time in UTC."""
     try:
         moment = datetime.fromisoformat(said.strip().replace("_", "T"))
     except ValueError:

@@ -13,7 +13,7 @@ from promptlab.ingest.reading.problems import Problem
 
 @dataclass
 class FileLoad:
-    """One file of an ingest, and what came of it: the line that a user sees."""
+    """The outcome of one file, as shown to the user."""
 
     path: Path
     kind: str
@@ -24,10 +24,9 @@ class FileLoad:
     records_loaded: int = 0
     records_rejected: int = 0
     keys: list[Key] = field(default_factory=list)
-    """The objects in it, as of a `Reading`; of an unchanged file the parts of an id
-    are one."""
+    """The objects in it, like in a `Reading`; of an unchanged file with joined ids."""
     sha256: str = ""
-    """Of the file's bytes; empty where it could not be read."""
+    """Hash of the file's bytes; empty if it could not be read."""
     message: str | None = None
     redacted: dict[str, int] = field(default_factory=dict)
     """Rule → values that were redacted."""
@@ -53,17 +52,17 @@ class Ingested:
 
     @property
     def n_loaded(self) -> int:
-        """Files that brought something new."""
+        """Files with new content."""
         return self._count("loaded")
 
     @property
     def n_unchanged(self) -> int:
-        """Files that were there before, byte by byte."""
+        """Files that were already loaded, byte for byte."""
         return self._count("unchanged")
 
     @property
     def n_rejected(self) -> int:
-        """Files of which nothing could be used."""
+        """Files without any valid record."""
         return self._count("rejected")
 
     @property
@@ -73,12 +72,12 @@ class Ingested:
 
     @property
     def n_purged(self) -> int:
-        """Files that were purged before, and stay out."""
+        """Files that were purged before, and are not loaded again."""
         return self._count("purged")
 
     @property
     def n_rejected_records(self) -> int:
-        """Records left out, of every file that was read."""
+        """Number of records left out, over all files."""
         return sum(file.records_rejected for file in self.files)
 
     @property

@@ -1,4 +1,4 @@
-"""The kind of a file, from its content and never from its name."""
+"""Detect the kind of a file from its content, never from its name."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import re
 from promptlab.json_text.places import BOM, members
 
 HEAD_BYTES = 1 << 20
-"""As much of a file as is looked at."""
+"""Number of bytes that are examined."""
 
 _NOT_A_RECORD = re.compile(rb"\s*(?://[^\n]*\n\s*)*")
 _PIPELINE = re.compile(rb"^steps[ \t]*:", re.MULTILINE)
-# Each says the kind by itself, so that what follows it need not be read.
+# Each determines the kind, so the rest need not be read.
 _TELLING = {b"case_results", b"cases", b"test_results", b"experiment_info"}
 
 
 def recognise(head: bytes) -> str | None:
-    """The kind of a file from its first bytes; ``None`` when it is none of ours.
+    """Return the kind of a file from its first bytes; ``None`` if unknown.
 
     Args:
         head: the first ``HEAD_BYTES`` bytes, or the whole of a smaller file.
@@ -33,7 +33,7 @@ def recognise(head: bytes) -> str | None:
 
 
 def _kind_of_lines(head: bytes) -> str | None:
-    """By the first line that looks like a record, where the file begins with none."""
+    """Decide by the first line that looks like a record."""
     for line in head.split(b"\n")[:1000]:
         if line.lstrip()[:1] == b"{":
             kind = _kind_of_keys(_keys_of_first_object(line, line.index(b"{")))
@@ -43,7 +43,7 @@ def _kind_of_lines(head: bytes) -> str | None:
 
 
 def _keys_of_first_object(head: bytes, start: int) -> set[str]:
-    """The top keys of the first object, up to one that tells the kind."""
+    """Return the top keys of the first object, up to one that determines the kind."""
     keys: set[str] = set()
     for key, _ in members(head, start):
         keys.add(key.decode("utf-8", "replace"))
@@ -53,7 +53,7 @@ def _keys_of_first_object(head: bytes, start: int) -> set[str]:
 
 
 def _kind_of_keys(keys: set[str]) -> str | None:
-    if "case_results" in keys:  # an AnalysisResult is ours, and no input
+    if "case_results" in keys:  # an AnalysisResult is output, not input
         return None
     if "cases" in keys or {"task", "dimensions"} <= keys:
         return "analysis"
@@ -63,7 +63,7 @@ def _kind_of_keys(keys: set[str]) -> str | None:
         return "scores"
     if "sample_id" in keys:
         return "results"
-    if {"id", "entity_id", "variant"} <= keys:  # a result whose sample_id is called id
+    if {"id", "entity_id", "variant"} <= keys:  # a result with sample_id written as id
         return "results"
     if "id" in keys:
         return "testset"

@@ -1,4 +1,4 @@
-"""Labels: what people say of answers, from files of labelling tools and sheets.
+"""Human labels of answers, from files of labelling tools and sheets.
 
 Label Studio (JSON, JSON-MIN, CSV), Argilla, Langfuse, LangSmith, Opik, the sheets of
 ``promptlab labels out``, and tables with a row per label or a column per person. A
@@ -89,12 +89,12 @@ _NO_PERSON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Label:
-    """A label as the file has it."""
+    """A label as in the file."""
 
     line: int
     word: Any
     about: Mapping[str, Any]
-    """Columns or fields that name the answer: ids, output, row of a sheet."""
+    """Columns or fields that identify the answer: ids, output, row of a sheet."""
     labeler: str | None = None
     dimension: str | None = None
     comment: str | None = None
@@ -112,7 +112,7 @@ def read_labels(source: Source, options: LabelOptions) -> Reading:
 
     Args:
         source: The whole file: CSV, TSV, JSON or JSONL, UTF-8.
-        options: What the call says of it.
+        options: Options of the call.
 
     Returns:
         Rows of ``raw.labels``. A label with an unknown word is rejected with its row;
@@ -144,7 +144,7 @@ def read_labels(source: Source, options: LabelOptions) -> Reading:
 
 
 class _Unreadable(Exception):
-    """A file that holds no labels."""
+    """Return the reading of a file without labels."""
 
 
 def _labels(data: bytes) -> Iterator[_Label | Problem]:
@@ -382,7 +382,7 @@ _READERS: tuple[
     (_langsmith, lambda keys: {"run_id", "key", "feedback_source"} <= keys),
     (_opik, _is_opik),
 )  # fmt: skip
-"""Reader, and whether the keys of all records are those of its tool."""
+"""Reader, and a test of the keys of its tool."""
 
 
 def _sheet(

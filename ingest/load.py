@@ -1,8 +1,8 @@
-"""Files into the raw tables: whole files only, each change in one transaction.
+"""Load files into the raw tables: whole files only, each change in one transaction.
 
-Reading (Python) and writing (DuckDB) overlap: while one batch of files is written, the
-next is read. A batch is one transaction, so a killed process leaves whole files only. A
-JSONL file larger than a block is read in batches of its own, all in one transaction.
+Reading (Python) and writing (DuckDB) overlap: the next batch of files is read while one
+is written. A batch is one transaction, so a killed process leaves whole files only. A
+JSONL file larger than a block is read in its own batches, all in one transaction.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def read_files(
     """Read every planned file of a known kind; nothing is written.
 
     Yields:
-        What was read of each, in as many batches as it is large; in the end problems
-        that show only when all are read.
+        The readings of each file, in batches; at the end the problems that need all
+        files.
     """
     reader = FileReader(Known(), [], None, limits, redact)
     wanted = [(found, kind) for found, kind in planned if kind or found.fault]
@@ -66,13 +66,13 @@ def ingest(
     """Load the planned files into the raw tables.
 
     Args:
-        con: a connection that may write; the raw tables are there.
-        planned: what ``plan`` found.
-        ingest_version: of promptlab, kept with every load.
+        con: a connection that may write; the raw tables exist.
+        planned: the files from ``plan``.
+        ingest_version: version of promptlab, stored with every load.
         testset: testset of every task loaded here, whatever the files say.
         purged_too: load files again that were purged.
-        limits: how large an input may be.
-        redact: which values are replaced before anything is stored.
+        limits: limits of an input.
+        redact: values to replace before anything is stored.
         on_progress: called after each file.
 
     Returns:
@@ -115,7 +115,7 @@ def _seen(read: Iterable[ReadBatch], references: References) -> Iterator[ReadBat
 def _batches(pending: Iterator[ReadBatch]) -> Iterator[list[ReadBatch]]:
     """Batches of bounded size in which no object appears twice.
 
-    A file that comes in batches of its own stays alone.
+    A file with its own batches is not grouped.
     """
     batch: list[ReadBatch] = []
     size, keys = 0, set[Key]()

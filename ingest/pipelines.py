@@ -1,4 +1,4 @@
-"""Pipeline files: YAML in, rows of ``pipelines`` and ``pipeline_steps`` out."""
+"""Convert pipeline files (YAML) to rows of ``pipelines`` and ``pipeline_steps``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from promptlab.json_text.writing import compact, shown
 from promptlab.paths import check_regular
 
 FOLDERS = (".", "pipelines", "data/pipelines")
-"""Folders in which ``load_pipeline_config`` looks for a pipeline by its id."""
+"""Folders that ``load_pipeline_config`` searches for a pipeline id."""
 
 _SUFFIXES = (".yaml", ".yml")
 _TEXTS = ("id", "name", "evaluation_target", "default_testset")
@@ -36,7 +36,7 @@ def read_pipeline(data: bytes, name: str) -> Reading:
 
     Returns:
         Rows of ``pipelines`` and ``pipeline_steps``. A pipeline is one record: any
-        fault rejects the file, and all of them are named.
+        error rejects the file, and all errors are reported.
     """
     text = read_yaml(data)
     pipeline, problems = _check(text, name)
@@ -61,12 +61,12 @@ def load_pipeline_config(
     """Read a pipeline by the path of its file, or by its id.
 
     Args:
-        path_or_id: A YAML file; else an id: the pipeline file of that name in one of
-            *folders*, or the one there that has this id.
-        folders: Where to look for an id.
+        path_or_id: A YAML file; else an id: the file in *folders* with this name or
+            this id.
+        folders: Folders to search for an id.
 
     Raises:
-        InputError: There is no such pipeline, or its file is at fault.
+        InputError: The pipeline is unknown, or its file has errors.
     """
     path = Path(path_or_id)
     if path.suffix in _SUFFIXES or path.is_file():
@@ -78,7 +78,7 @@ def load_pipeline_config(
         for suffix in _SUFFIXES
         for file in sorted(Path(folder).glob(f"*{suffix}"))
     ]
-    # A file of that name first: it is the likeliest, and may be the one at fault.
+    # A file of that name first: it is the likeliest, and may have errors.
     for file in sorted(candidates, key=lambda file: file.stem != wanted):
         pipeline = _load(file) if file.stem == wanted else _try(file)
         if pipeline is not None and pipeline.id == wanted:
@@ -125,7 +125,7 @@ def _try(path: Path) -> Pipeline | None:
 
 
 class _PipelineCheck:
-    """Checks what a file holds against the contract, and what spans its fields."""
+    """Checks a file against the contract, and conditions across fields."""
 
     def __init__(self, text: YamlText, name: str) -> None:
         self.problems: list[Problem] = []
@@ -158,7 +158,7 @@ class _PipelineCheck:
         return pipeline
 
     def _read_as_text(self, value: dict[str, Any]) -> None:
-        """Take ids and names as they are written: ``id: 7`` is "7", ``id: on`` "on"."""
+        """Read ids and names as text: ``id: 7`` is "7", ``id: on`` "on"."""
         steps = value.get("steps")
         places: list[tuple[dict[str, Any], str, Keys]] = [
             (value, key, (key,)) for key in _TEXTS

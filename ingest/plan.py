@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.table_mapping import TableMapping
 
 TABLE = "table"
-"""Kind of a file that a mapping of the config says the meaning of."""
+"""Kind of a file with a mapping in the config."""
 
 Mappings = Mapping[str, "TableMapping"]
 
@@ -29,19 +29,19 @@ Mappings = Mapping[str, "TableMapping"]
 def plan(
     paths: Sequence[Path], kind: str = "auto", tables: Mappings | None = None
 ) -> list[tuple[FoundFile, str | None]]:
-    """The files below ``paths`` and their kinds, in the order they are to be read.
+    """Return the files below ``paths`` and their kinds, in reading order.
 
     Pipelines come first, so that testsets can be checked against their steps.
 
     Args:
         paths: files and folders.
-        kind: what they are; ``auto``: each is looked at.
+        kind: their kind; ``auto``: detected for each file.
         tables: mappings of tables by name; a table is read by the first that fits.
 
     Raises:
         InputError: a path that cannot be read; a file named itself that is empty or
             of no known kind.
-        UsageError: there is no kind of that name.
+        UsageError: the kind is unknown.
     """
     if kind not in {"auto", *KINDS}:
         raise UsageError(f"--kind {kind}: there is no such kind; {', '.join(KINDS)}")
@@ -55,7 +55,7 @@ def plan(
 
 
 def _place(one: tuple[FoundFile, str | None]) -> tuple[int, int]:
-    """The place in the order; of a run in two forms the one that says most is first."""
+    """Return the sort key; the most complete form of a run comes first."""
     found, kind = one
     if kind is None:
         return len(KINDS), 0
@@ -77,7 +77,7 @@ def _with_kind(
         return replace(found, fault=reason), None
     form = form_of(head) if tables else None
     mapping = _mapping(found, form, tables)
-    if mapping is not None and kind in {"auto", TABLE}:  # what the config says wins
+    if mapping is not None and kind in {"auto", TABLE}:  # the config takes precedence
         return replace(found, form=form, mapping=mapping), TABLE
     foreign = recognise_foreign(head)
     if foreign is not None and kind in {"auto", foreign[0]}:
@@ -97,7 +97,7 @@ def _with_kind(
 def _mapping(
     found: FoundFile, form: str | None, tables: Mappings
 ) -> tuple[str, TableMapping] | None:
-    """The first mapping that fits the columns of a table."""
+    """Return the first mapping that matches the columns of a table."""
     if form is None or not tables:
         return None
     columns = columns_of(found.path, form) or []
@@ -112,11 +112,11 @@ _NOT_TEXT = {
         "is compressed: unpack it"
     ),
 }
-"""First bytes of a file → its format, and what to do."""
+"""First bytes of a file → its format, and the fix."""
 
 
 def _refuse(found: FoundFile, form: str | None, head: bytes) -> None:
-    """Say why a file that was named itself cannot be loaded."""
+    """Raise an error for a file named on the command line that cannot be loaded."""
     if form is not None:
         raise InputError(no_mapping(found.path, form))
     what = "is empty" if not head.strip() else "is of no known kind"

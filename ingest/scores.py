@@ -1,4 +1,4 @@
-"""Outside scores (JSONL): one line, one score of one round on one dimension."""
+"""Outside scores (JSONL): each line is one score of one round on one dimension."""
 
 from __future__ import annotations
 
@@ -43,14 +43,13 @@ def score_batches(
     """Read a file of scores; each line is independent.
 
     Args:
-        blocks: The file in blocks of whole lines: JSONL (a JSON list will do), UTF-8.
-        name: What the file is called; it owns the scores that it brings.
-        limits: How large a record may be.
+        blocks: The file in blocks of whole lines: JSONL (or a JSON list), UTF-8.
+        name: Name of the file, which owns its scores.
+        limits: Limits of a record.
 
     Yields:
-        Batch by batch, rows of ``scores``. A record that its contract refuses, or whose
-        round was scored before by the same scorer on the same dimension, is left out by
-        name.
+        Batch by batch, rows of ``scores``. A record that violates its contract, or
+        repeats a score of the same round, scorer and dimension, is rejected.
     """
     seen = SeenIds()
     unknown = UnknownKeys(_advice)
@@ -133,7 +132,7 @@ def _said(model: type[BaseModel], key: str) -> str:
 
 
 def _note_dimensions(records: StructRecords, found: dict[Id, Reference]) -> None:
-    """Note where each dimension of each task is named first."""
+    """Record the first place of each dimension of each task."""
     for row, one in enumerate(records.structs):
         if (one.task_id, one.dimension_id) not in found:
             place = Fault(("dimension_id",), "unknown_dimension", "")

@@ -1,8 +1,8 @@
-"""Runs whose files do not say when they were made: they are ordered by loading.
+"""Runs whose files contain no time are ordered by loading.
 
-Such a run takes the time at which its load began, and the starts of loads only grow, so
-that a run that is loaded later is the newer one. The time of a file on disk is never
-asked: ``git checkout``, ``unzip`` and ``cp`` change it.
+Such a run gets the start of its load. Starts of loads increase, so a run that is loaded
+later is newer. The modification time of a file is not used: ``git checkout``, ``unzip``
+and ``cp`` change it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _FIX = "Ingest such files in the order in which they were made"
 
 
 class LoadOrder:
-    """The start of each load: later than all before, whatever the clock says.
+    """The start of each load: later than all earlier ones, whatever the clock.
 
     Args:
         after: The start of the last load so far.
@@ -46,9 +46,9 @@ class LoadOrder:
 
 
 def date_runs(reading: Reading, moment: datetime) -> list[str]:
-    """Give *moment* to the tasks of a reading that have no time; return their ids.
+    """Set *moment* as the time of tasks without a time; return their ids.
 
-    Memory runs are not among the ids: their reader says what it made of their path.
+    Memory runs are not among the ids: their reader reports the time from their path.
     """
     undated: list[str] = []
     for table in ("tasks", "memory_runs"):
@@ -72,7 +72,7 @@ def date_runs(reading: Reading, moment: datetime) -> list[str]:
 
 
 def undated_problem(kind: str, task_ids: list[str]) -> Problem:
-    """Say that tasks are ordered by loading, and how to give them a time.
+    """Return a warning that tasks are ordered by loading, and how to set a time.
 
     Args:
         kind: The kind of their file.

@@ -1,6 +1,6 @@
 """promptlab, the warehouse for prompt evaluation: the public Python API.
 
-Names load when they are first used, so that ``import promptlab`` is instant.
+Names are loaded on first use, so that ``import promptlab`` is instant.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Every error that promptlab raises on purpose.
+"""The exceptions of promptlab.
 
 - PromptlabError
   x SettingsError        config, option or environment is wrong         exit 2
-  x UsageError           the call itself makes no sense                 exit 2
+  x UsageError           the arguments of the call are invalid          exit 2
   x InputError           a file or record could not be read             exit 3
   x NothingToDo          no file, no task, no such id                   exit 5
   x WarehouseError       the database file: missing, foreign, locked    exit 70
@@ -12,7 +12,7 @@
   x MailError            the mail server did not take the mail          exit 70
   x StorageError         a disk is full, or a file cannot be written    exit 70
 
-A message is for the person at the terminal: what was found, what was expected, one fix.
+A message is for the user: the error, the expected value, and one fix.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class PromptlabError(Exception):
 
 
 class SettingsError(PromptlabError):
-    """A setting from option, environment or config file cannot be used."""
+    """A setting from option, environment or config file is invalid."""
 
     exit_code = 2
 
 
 class UsageError(PromptlabError):
-    """The call makes no sense as it stands."""
+    """The arguments of the call are invalid."""
 
     exit_code = 2
 
@@ -50,7 +50,7 @@ class InputError(PromptlabError):
 
 
 class NothingToDo(PromptlabError):
-    """There is nothing that the call could work on."""
+    """There is no input for the call."""
 
     exit_code = 5
 
@@ -64,11 +64,11 @@ class DatabaseLocked(WarehouseError):
 
 
 class RenderError(PromptlabError):
-    """A report could not be rendered, through no fault of the user."""
+    """A report could not be rendered because of an internal error."""
 
 
 class MailError(PromptlabError):
-    """The mail server could not be reached, or did not take the mail."""
+    """The mail server could not be reached, or rejected the mail."""
 
 
 class BuildError(PromptlabError):
@@ -98,7 +98,7 @@ _STORAGE_FAULTS = {
 
 
 def storage_error(error: BaseException) -> StorageError | None:
-    """Return *error* in plain words, if a disk or a path caused it; else nothing.
+    """Return a StorageError for an error of a disk or a path, else ``None``.
 
     DuckDB and Polars name the system's error in their text only.
     """
@@ -116,7 +116,7 @@ def storage_error(error: BaseException) -> StorageError | None:
 
 
 def did_you_mean(wrong: str, known: Iterable[str]) -> str:
-    """A clause for the end of a message; empty where nothing known is near."""
+    """Return a clause that suggests the nearest name; empty if none is near."""
     folded = {name.casefold(): name for name in known}
     near = get_close_matches(wrong.casefold(), folded, n=1)
     return f"; did you mean `{folded[near[0]]}`?" if near else ""

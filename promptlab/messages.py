@@ -1,7 +1,7 @@
-"""What the code tells whoever runs it: a sentence, the event it stands for, its fields.
+"""Messages to the user: a sentence, the name of its event, its fields.
 
-Python code that uses the package hears nothing unless it listens to the logger
-``promptlab``; the command line does, and prints sentences or JSON to stderr.
+They go to the logger ``promptlab``. The command line prints them to stderr, as
+sentences or as JSON; other programs have to add a handler.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ LOGGER = logging.getLogger("promptlab")
 
 
 def detail(message: str, event: str, **fields: Any) -> None:
-    """A step that only a program would read."""
+    """A detail for programs."""
     _tell(logging.DEBUG, message, event, fields)
 
 
 def say(message: str, event: str = "progress", **fields: Any) -> None:
-    """Progress, or something worth knowing."""
+    """Progress or information."""
     _tell(logging.INFO, message, event, fields)
 
 
 def warn(message: str, event: str = "warning", **fields: Any) -> None:
-    """Something that is probably not meant; the work goes on."""
+    """A probable mistake; the work continues."""
     _tell(logging.WARNING, message, event, fields)
 
 
 def fail(message: str, event: str = "error", **fields: Any) -> None:
-    """Why the work stopped."""
+    """The error that stopped the work."""
     _tell(logging.ERROR, message, event, fields)
 
 
@@ -45,7 +45,7 @@ class LinesAsEvents(io.TextIOBase):
         self._begun = ""
 
     def writable(self) -> bool:
-        """Always: it takes text."""
+        """Return true: the stream accepts text."""
         return True
 
     def write(self, text: str) -> int:

@@ -1,4 +1,4 @@
-"""Where things lie: what is bundled with the package, and the cache dbt writes to."""
+"""Paths of bundled files and of dbt's cache."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def dbt_project() -> Path:
-    """The dbt project: inside the wheel, or beside the package in a checkout."""
+    """Return the dbt project: in the wheel, or next to the package in a checkout."""
     return _bundled("dbt_project")
 
 
 def examples(lang: str) -> Path:
-    """The example files that ``promptlab init`` hands out, ``zh`` or ``en``."""
+    """Return the example files of ``promptlab init``, ``zh`` or ``en``."""
     return _bundled("examples_zh" if lang == "zh" else "examples")
 
 
@@ -30,16 +30,16 @@ def _bundled(name: str) -> Path:
 
 
 TARGETS_KEPT = 20
-"""Databases whose parse cache is kept, those built last."""
+"""Number of databases whose parse cache is kept."""
 
 _DATABASE = "database.txt"
 
 
 def dbt_target(db: Path, engine: str = "duckdb") -> Path:
-    """A folder of our own for dbt's parse cache and logs, one per database and engine.
+    """Return the folder for dbt's parse cache and logs, one per database and engine.
 
     Under the user's cache folder, so that neither an installed package nor the
-    caller's working folder is written to; in a temporary folder where there is none.
+    caller's working folder is written to; in a temporary folder if it does not exist.
     """
     name = hashlib.sha256(
         f"{dbt_project()}\n{db.resolve()}\n{engine}".encode()
@@ -48,7 +48,7 @@ def dbt_target(db: Path, engine: str = "duckdb") -> Path:
 
 
 def cache(name: str) -> Path:
-    """A folder of the user's cache for what can be made again, or a temporary one."""
+    """Return a folder in the user's cache, or a temporary one."""
     root = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     folder = root / "promptlab" / name
     try:
@@ -60,7 +60,7 @@ def cache(name: str) -> Path:
 
 
 def kind_of_file(mode: int) -> str:
-    """Return what a file mode stands for, such as ``a file`` or ``a pipe``."""
+    """Return the name of a file type, such as ``a file`` or ``a pipe``."""
     kinds = (
         (stat.S_ISREG, "a file"),
         (stat.S_ISDIR, "a folder"),
@@ -76,7 +76,7 @@ def check_regular(path: Path) -> os.stat_result:
     """Return the status of a regular file; opening a pipe would wait forever.
 
     Raises:
-        OSError: it is another kind of file, or there is none.
+        OSError: it is another kind of file, or missing.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
@@ -86,9 +86,9 @@ def check_regular(path: Path) -> os.stat_result:
 
 
 def tidy_targets(target: Path, db: Path) -> None:
-    """Drop parse caches beside *target* that nobody needs: a cache is made anew.
+    """Delete unused parse caches next to *target*; dbt recreates them.
 
-    Those of databases that are gone, and all but the newest ``TARGETS_KEPT``.
+    Deletes those of missing databases, and all but the newest ``TARGETS_KEPT``.
 
     Args:
         target: the cache of the build that begins; it is kept.
@@ -107,4 +107,4 @@ def _database_is_gone(target: Path) -> bool:
     try:
         return not Path((target / _DATABASE).read_text("utf-8")).exists()
     except OSError:
-        return False  # made by an earlier version: it goes when it is old
+        return False  # created by an earlier version: deleted when it is old

@@ -1,13 +1,13 @@
-r"""What a text in an expectation asks for, and what its pattern means.
+r"""Matchers and patterns in the texts of expectations.
 
-The one owner of two rules: which prefix makes which matcher, and how a ``regex:``
-pattern is read. Ingest stores what this module says, SQL runs it, and the Python
-evaluator calls it, so that all three agree.
+This module defines the prefix of each matcher and the syntax of a ``regex:`` pattern.
+Ingest stores its results, SQL runs them, and the Python evaluator calls it, so that all
+three agree.
 
 Patterns are RE2. RE2's own ``\d \w \s`` know only ASCII, and the full Unicode classes
 are too slow where SQL compiles a pattern for every row; so these classes become fixed
-lists of ranges (``docs/matching.md`` names them). Next to the translated pattern stands
-a cheaper one for texts that are all ASCII: on such texts both give the same answer.
+lists of ranges (``docs/matching.md`` names them). Next to the translated pattern is
+a cheaper one for ASCII texts; on such texts both return the same result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TextMatcher = Literal["text", "contains", "regex"]
 #: Digits: ASCII and full-width.
 DIGIT = r"0-9\x{ff10}-\x{ff19}"
 
-#: Everything else: what ``\D`` is inside a class.
+#: Everything else: ``\D`` inside a class.
 NOT_DIGIT = r"\x{0}-\x{2f}\x{3a}-\x{ff0f}\x{ff1a}-\x{10ffff}"
 
 #: Unicode spaces, the same that Python's ``\s`` knows. The last item is written as a
@@ -35,8 +35,8 @@ SPACE = (
     r"\x{2028}-\x{2029}\x{202f}\x{205f}\x{3000}-\x{3000}"
 )
 
-#: Letters and digits of the blocks in use, and ``_``; code points that Unicode has not
-#: assigned are swept in where that saves a range.
+#: Letters and digits of the blocks in use, and ``_``; unassigned code points are
+#: included if that saves a range.
 WORD = (
     r"0-9A-Z_a-z"  # ASCII
     r"\x{aa}\x{b5}\x{ba}\x{c0}-\x{d6}\x{d8}-\x{f6}\x{f8}-\x{2af}"  # Latin, IPA
@@ -51,10 +51,10 @@ WORD = (
     r"\x{3400}-\x{4dbf}\x{4e00}-\x{9fff}"  # CJK
     r"\x{ac00}-\x{d7a3}\x{f900}-\x{faff}"  # Hangul, CJK compatibility
     r"\x{ff10}-\x{ff19}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}\x{ff66}-\x{ffdc}"  # full
-    r"\x{20000}-\x{323af}"  # CJK beyond the first plane
+    r"\x{20000}-\x{323af}"  # CJK beyond the BMP
 )
 
-# RE2's own \s lacks \v and \x1c-\x1f, so the ASCII pattern spells it out too.
+# RE2's own \s lacks \v and \x1c-\x1f, so the ASCII pattern lists them too.
 _ASCII_SPACE = r"\t-\r\x{1c}-\x{20}"
 
 _FULL = {
@@ -78,7 +78,7 @@ _ALL_PREFIXES = tuple(prefix for prefix, _ in _PREFIXES)
 
 
 class TextCheck(NamedTuple):
-    """What a text in an expectation asks of the actual value."""
+    """The matcher of a text in an expectation."""
 
     matcher: TextMatcher
     """``text`` for equality, ``contains`` for a part, ``regex`` for a search."""
@@ -103,7 +103,7 @@ def text_check(expected: str) -> TextCheck:
 
 
 class MistypedPrefix(NamedTuple):
-    """How an expected text begins, and the prefix that was probably meant."""
+    """The start of an expected text, and the prefix that was probably meant."""
 
     written: str
     meant: str
@@ -112,8 +112,8 @@ class MistypedPrefix(NamedTuple):
 def mistyped_prefix(expected: str) -> MistypedPrefix | None:
     """Find ``contain:``, ``Contains:``, ``regexp:`` and the like.
 
-    A prefix with a blank before it, or with a full-width colon, is one of them: such a
-    text is compared as a whole, which is seldom what its writer wants.
+    A prefix with a space before it, or with a full-width colon, is one of them: such a
+    text is compared as a whole, which is rarely intended.
     """
     if expected.startswith(_ALL_PREFIXES):
         return None
@@ -136,7 +136,7 @@ _WORD_AND_COLON = re.compile(r"\s*([A-Za-z]{4,12})\s?[:\N{FULLWIDTH COLON}]")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A ``regex:`` pattern, ready for RE2, or the reason why it cannot be used."""
+    """A ``regex:`` pattern, translated for RE2, or its error."""
 
     source: str
     """The pattern as written, trimmed at the left."""
@@ -145,16 +145,16 @@ class Pattern:
     """For every text; ``None`` when the pattern is invalid."""
 
     ascii: str | None
-    """For texts that are all ASCII, where it answers the same, only faster."""
+    """For ASCII texts, with the same result, only faster."""
 
     error: str | None
-    """One sentence: what is wrong and what to write instead."""
+    """One sentence: the error and the fix."""
 
     warnings: tuple[str, ...] = ()
-    """Sentences about a valid pattern that may not mean what its writer thinks."""
+    """Warnings about a valid pattern with a possibly unintended meaning."""
 
     def search(self, text: str) -> bool | None:
-        """Return whether *text* holds a match; ``None`` when the pattern is invalid."""
+        """Return true if *text* contains a match; ``None`` for an invalid pattern."""
         chosen = self.ascii if text.isascii() else self.translated
         if chosen is None:
             return None
@@ -163,18 +163,18 @@ class Pattern:
 
 @lru_cache(maxsize=8192)
 def translate(pattern: str) -> Pattern:
-    r"""Translate a pattern to what SQL and the evaluator run; never raises.
+    r"""Translate a pattern for SQL and the evaluator; never raises.
 
     Args:
-        pattern: What follows ``regex:``, trimmed at the left.
+        pattern: The text after ``regex:``, trimmed at the left.
 
     Returns:
         The pattern with its character classes spelled out, or with ``error`` set: for
         look-around, back-references, syntax that RE2 does not know, ``\W`` or ``\S``
         inside a class, and patterns that grow too large.
     """
-    # The pattern as written must already be right: spelling out a class could turn a
-    # wrong range such as [a-\d] into a valid one that means something else.
+    # Check the pattern as written first: expanding a class could turn an invalid range
+    # such as [a-\d] into a valid one with another meaning.
     error = _refusal(pattern)
     if error is None:
         full = _spell_out(pattern, _FULL, _FULL_IN_CLASS)
@@ -219,7 +219,7 @@ def _spell_out(
             in_class = True
             parts.append(item)
         elif item == "(?<":
-            # A named group; the RE2 inside DuckDB knows only this spelling of it.
+            # A named group; DuckDB's RE2 only supports this syntax.
             parts.append("(?P<")
         else:
             parts.append(outside.get(item[1:], item) if item[0] == "\\" else item)
@@ -260,7 +260,7 @@ _HINTS = (
 
 
 def _refusal(pattern: str) -> str | None:
-    """Return why RE2 does not take *pattern*, with a hint; None when it does."""
+    """Return RE2's error for *pattern*, with a hint; ``None`` if it is valid."""
     try:
         _compile(pattern)
     except re2.error as error:

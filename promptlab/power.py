@@ -1,4 +1,4 @@
-"""How many cases, rounds and labels a comparison needs, and what a run could find.
+"""Sample sizes of comparisons, and the changes that a run can detect.
 
 Paired pass or fail with one round per case is planned by the exact power of McNemar's
 test (Connor's formula promises more than the exact test gives); several rounds per
@@ -18,13 +18,13 @@ _NORMAL = NormalDist()
 _ALPHA = 0.05
 _MOST_CASES = 100_000
 _STEADY = 10
-"""Exact power goes up and down with n: a number of cases counts if it holds from there
-on for so many more."""
+"""Exact power is not monotonic in n: a number of cases is accepted if the power is
+reached for this many further numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What earlier runs say about the noise of a suite.
+    """The noise of a suite, estimated from earlier runs.
 
     Attributes:
         cases: Cases of the newest run.
@@ -40,7 +40,7 @@ class History:
 
 
 def drop_power(cases: int, rounds: int, drop: float, within: float) -> float:
-    """Return how often a drop of the pass rate is found, at 5 % false alarms.
+    """Return the power to detect a drop of the pass rate, at 5 % false alarms.
 
     Args:
         cases: Cases on both sides.
@@ -58,7 +58,7 @@ def drop_power(cases: int, rounds: int, drop: float, within: float) -> float:
 def cases_for_drop(
     rounds: int, drop: float, within: float, power: float = 0.8
 ) -> int | None:
-    """Return the fewest cases that find *drop* so often; ``None``: over 100,000."""
+    """Return the fewest cases to detect *drop* with a power; ``None``: over 100,000."""
     return _fewest(lambda cases: drop_power(cases, rounds, drop, within) >= power)
 
 
@@ -98,7 +98,7 @@ def mcnemar_power(cases: int, broken: float, fixed: float) -> float:
     ):
         chance = _binomial(pairs, cases, changed)
         if chance > 1e-12:
-            total += chance * _rejected(pairs, round(share, 6))
+            total += chance * _rejected(pairs, round(share, 12))
     return total
 
 

@@ -1,4 +1,4 @@
-"""How a share reads to people: the same digits on a page, in a mail, in a terminal."""
+"""Rounding of shares for people: the same digits on pages, in mail and in terminals."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def language_of(environ: Mapping[str, str]) -> str:
 
 
 class TitleSettings(BaseModel):
-    """How the results of one title are named and scored: ``[titles."Support"]``."""
+    """Names and scoring of the results of one title: ``[titles."Support"]``."""
 
     model_config = ConfigDict(
         defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
@@ -47,7 +47,7 @@ class TitleSettings(BaseModel):
 
 
 class Price(BaseModel):
-    """What a model costs: ``[prices."gpt-4o*"]``."""
+    """Price of a model: ``[prices."gpt-4o*"]``."""
 
     model_config = ConfigDict(
         defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
@@ -61,7 +61,7 @@ class Price(BaseModel):
 
 
 class Settings(BaseModel):
-    """What every command may be told."""
+    """Settings of every command."""
 
     model_config = ConfigDict(
         defer_build=True, frozen=True, extra="forbid", use_attribute_docstrings=True
@@ -74,7 +74,7 @@ class Settings(BaseModel):
     """Engine that the models run on; all but ``duckdb`` need the extra ``spark``."""
 
     raw: str | None = Field(default=None, pattern=r"^parquet://[^'`\s]+$")
-    """Where the raw tables are Parquet: ``parquet://DIR``; else in the warehouse."""
+    """Location of raw tables in Parquet: ``parquet://DIR``; else the warehouse."""
 
     out: Path = Path("out")
     """Folder for reports."""
@@ -101,11 +101,10 @@ class Settings(BaseModel):
     than the machine has; 80 % of it when not given."""
 
     temp_directory: Path | None = None
-    """Where DuckDB puts what does not fit into memory; beside the warehouse when not
-    given."""
+    """Folder for DuckDB's temporary files; by default next to the warehouse."""
 
     redact: Literal["off", "on", "strict"] = "on"
-    """What ingest replaces by a mark before anything is stored: nothing, secrets, or
+    """Data that ingest replaces by a mark before storing anything: nothing, secrets, or
     secrets and personal data."""
 
     max_file_mb: int = Field(default=512, ge=1)
@@ -131,10 +130,10 @@ class Settings(BaseModel):
     """Its port; 587 for ``starttls``, 465 for ``tls``, 25 for ``none``."""
 
     smtp_security: Literal["starttls", "tls", "none"] = "starttls"
-    """How the connection is encrypted; ``none`` never sends a password."""
+    """Encryption of the connection; ``none`` never sends a password."""
 
     smtp_user: str | None = None
-    """Name to log in with; its password is no setting (``promptlab send --help``)."""
+    """Login name; its password is not a setting (``promptlab send --help``)."""
 
     smtp_password_file: Path | None = None
     """File of the password, readable by its owner alone."""
@@ -149,15 +148,15 @@ class Settings(BaseModel):
     """Address that mails come from."""
 
     report_url: str | None = Field(default=None, pattern=r"^https?://[^\s]+$")
-    """Address below which the reports stand as in ``out``; mails link there."""
+    """URL at which the reports of ``out`` are served; mails link there."""
 
     base_branch: str | None = None
     """Branch whose runs are the baselines of all; that of the CI system, else ``main``
     or ``master``, when not given."""
 
     sources: tuple[SourcePath, ...] = ()
-    """What the paths of files say of them, ``[[sources]]`` each, in a config file
-    (``docs/formats.md``)."""
+    """Properties read from the paths of files, one ``[[sources]]`` each, in a config
+    file (``docs/formats.md``)."""
 
     titles: dict[str, TitleSettings] = {}
     """The score and the other names of a title, ``[titles."<title>"]`` each, in a
@@ -180,7 +179,7 @@ class Settings(BaseModel):
     different texts, when not given."""
 
     tables: dict[str, TableMapping] = {}
-    """What the columns of tables mean, ``[tables.<name>]`` each, in a config file
+    """Mappings of table columns, one ``[tables.<name>]`` each, in a config file
     (``docs/tools/table.md``)."""
 
     @field_validator("lang")
@@ -193,7 +192,7 @@ class Settings(BaseModel):
     @field_validator("memory_limit")
     @classmethod
     def _fits_the_machine(cls, value: str | None) -> str | None:
-        """DuckDB would start with any figure, and fail in the middle of a build."""
+        """Check the minimum; with less, DuckDB starts but fails during a build."""
         if value is None:
             return None
         size = re.fullmatch(r"([0-9.]+)\s*(%|[kmgt]i?b?)", value.strip(), re.IGNORECASE)
@@ -225,7 +224,7 @@ _BELOW: dict[str, type[BaseModel]] = {
 
 
 def _memory_of_the_machine() -> float:
-    """Bytes of memory; infinite where nobody can tell."""
+    """Return the bytes of memory; infinite if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

@@ -1,4 +1,4 @@
-"""Apache Spark, where it is asked for: what it needs, and work handed to it.
+"""Apache Spark: check requirements, and run work on it.
 
 Nothing of Spark is imported before it is used.
 """
@@ -27,7 +27,7 @@ def check(target: str) -> None:
     """Check that this machine can run or reach Spark.
 
     Raises:
-        SettingsError: says what is missing, and how to get it.
+        SettingsError: names the missing part, and how to install it.
     """
     if find_spec("dbt.adapters.spark") is None or find_spec("pyspark") is None:
         raise SettingsError(

@@ -1,4 +1,4 @@
-"""What a person may write for tasks: an id, a run, a title, a file, or a word."""
+"""Resolve references to tasks: an id, a run, a title, a file, or a keyword."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 from promptlab.errors import NothingToDo, UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import duckdb
 
 WORDS = ("latest", "previous", "baseline")
 
 BUILT = "marts.dim_tasks"
 STORED = "raw.tasks"
-"""Where tasks may be looked up: those with marts, or all that were ingested."""
+"""The set of tasks to search: those with marts, or all that were ingested."""
 
 
-# Of several runs of one title and variant the newest is meant.
+# The newest of several runs of one title and variant is used.
 _SELECTED = """
     select tasks.task_id
     from marts.dim_tasks as tasks
@@ -40,11 +42,11 @@ _NEWEST_LOAD = """
 
 
 def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
-    """The tasks that ``wanted`` means: the newest of each title and variant in it.
+    """Return the tasks that ``wanted`` refers to: the newest of each title and variant.
 
     Args:
         con: a connection to a built warehouse.
-        wanted: ``latest``, what the newest load brought; the id of a task or run, or a
+        wanted: ``latest``, the tasks of the newest load; the id of a task or run, or a
             unique prefix of a task's; a ``--run-name``; a title; the path of a file or
             folder that was loaded; ``previous``.
 
@@ -53,7 +55,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
 
     Raises:
         NothingToDo: there is no task, or none before it.
-        UsageError: it means nothing, or several begin with it.
+        UsageError: it matches nothing, or several ids.
     """
 
     def those(condition: str, **values: str) -> list[str]:
@@ -83,6 +85,73 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
     return [resolve_task(con, wanted)]
 
 
+# Files left out with or after the newest load of the tasks, and not read since. A file
+# that is no run at all may be next to one; where nothing else came, it may be the run.
+_LEFT_OUT = """
+    with newest as (
+
+        select max(coalesce(loads.ingest_id, loads.load_id)) as ingest_id
+        from marts.dim_tasks as tasks
+        inner join raw.loads as loads using (load_id)
+        where tasks.task_id in (select unnest($tasks))
+
+    )
+
+    select loads.file_uri
+    from raw.loads as loads
+    cross join newest
+    where
+        (
+            (
+                loads.status = 'rejected'
+                and coalesce(loads.ingest_id, loads.load_id) >= newest.ingest_id
+            )
+            or (
+                loads.status = 'skipped'
+                and coalesce(json_array_length(loads.runs), 0) = 0
+                and coalesce(loads.ingest_id, loads.load_id) > newest.ingest_id
+            )
+        )
+        and loads.kind <> 'labels'
+        and (
+            $uri is null
+            or loads.file_uri = $uri
+            or starts_with(loads.file_uri, $uri || '/')
+        )
+        and not exists (
+            select 1
+            from raw.loads as later
+            where
+                later.file_uri = loads.file_uri
+                and later.load_id > loads.load_id
+                and later.status = 'loaded'
+        )
+    order by loads.load_id
+"""
+
+
+def left_out_files(
+    con: duckdb.DuckDBPyConnection, wanted: str, task_ids: Sequence[str]
+) -> list[str]:
+    """Return the files that could hold a newer run than these and were left out.
+
+    Args:
+        con: A connection to a built warehouse.
+        wanted: As `selected_tasks` takes it; a run that is named by its id or title is
+            meant whatever was loaded after it.
+        task_ids: What it selected.
+    """
+    path = Path(wanted)
+    if wanted == "latest":
+        uri = None
+    elif wanted not in task_ids and path.exists():
+        uri = path.resolve().as_posix().rstrip("/")
+    else:
+        return []
+    found = con.execute(_LEFT_OUT, {"tasks": list(task_ids), "uri": uri}).fetchall()
+    return [str(row[0]) for row in found]
+
+
 def resolve_task(
     con: duckdb.DuckDBPyConnection,
     wanted: str,
@@ -90,7 +159,7 @@ def resolve_task(
     of: str | None = None,
     tasks: str = BUILT,
 ) -> str:
-    """The task id that ``wanted`` means.
+    """Return the task id that ``wanted`` refers to.
 
     Args:
         con: a connection to a built warehouse.
@@ -159,7 +228,7 @@ def _previous(con: duckdb.DuckDBPyConnection, task_id: str, tasks: str) -> str:
         " order by earlier.created_at desc, earlier.task_id desc limit 1",
         [task_id],
     ).fetchone()
-    assert row is not None  # the task is there
+    assert row is not None  # the task exists
     if row[0] is None:
         raise NothingToDo(
             f"previous: {task_id} is the first task of its variant titled {row[1]!r}"
@@ -191,7 +260,7 @@ def _baseline(con: duckdb.DuckDBPyConnection, task_id: str) -> str:
 
 
 def to_compare_again(task_id: str) -> NothingToDo:
-    """What is said of a task whose baseline was purged since the last build."""
+    """Return the error for a task whose baseline was purged since the last build."""
     return NothingToDo(
         f"baseline: the one of {task_id} was purged; `promptlab build` finds another,"
         " and compares them"

@@ -1,4 +1,4 @@
-"""The whole road: ingest, build, report; what the command line and Python call."""
+"""The Python API: ingest, build, report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Warehouse(WarehouseFile):
-    """One warehouse file, and the whole road: ingest, build, report.
+    """One warehouse file, with all steps: ingest, build, report.
 
     Example:
         >>> warehouse = Warehouse("promptlab.duckdb")
@@ -68,11 +68,11 @@ class Warehouse(WarehouseFile):
             branch: branch that was evaluated; else that of the CI system.
             commit: commit that was evaluated; else that of the CI system.
             run_name: name of the runs that are judged together.
-            recheck_of: task or run whose cases were asked again; what is loaded adds
-                rounds to it, and is not a run of its own.
-            labels: what the call says of files of the kind ``labels``.
+            recheck_of: task or run whose cases were asked again; the loaded files add
+                rounds to it, and are not a separate run.
+            labels: options for files of the kind ``labels``.
             sink: ``duckdb``, the warehouse; ``parquet://DIR``, Parquet files instead.
-            workers: who reads for Parquet: a number of processes, or ``spark``.
+            workers: readers for Parquet: a number of processes, or ``spark``.
             on_start: called with the number of files and their bytes.
             on_progress: called after each file with its path and bytes.
 
@@ -80,7 +80,7 @@ class Warehouse(WarehouseFile):
             InputError: a path that cannot be read, or a file named itself that is of
                 no known kind.
             NothingToDo: there is no file below ``paths``.
-            UsageError: the time is none, or there is no such task or run.
+            UsageError: the time is invalid, or the task or run is unknown.
         """
         from dataclasses import replace
 
@@ -165,17 +165,17 @@ class Warehouse(WarehouseFile):
         verbose: bool = False,
         on_node: OnNode = lambda _name, _place, _of: None,
     ) -> None:
-        """Compute every number, and test it: what is new or changed, all or nothing.
+        """Build and test the marts of new and changed tasks, all or nothing.
 
-        In one transaction, by the plan that dbt compiled; dbt itself builds where the
-        raw tables are Parquet, on another engine, and where it gets arguments.
+        Runs the plan compiled by dbt in one transaction; dbt itself builds if the raw
+        tables are Parquet, on another engine, or with arguments.
 
         Args:
             args: for ``dbt build``.
             full_refresh: compute everything again from the raw tables.
             verbose: let dbt's log through to stderr.
-            on_node: called before each model and test with its name, its place from 1,
-                and how many there are; not where dbt builds.
+            on_node: called before each model and test with its name, its position from
+                1, and their number; not if dbt builds.
 
         Raises:
             SettingsError: there is no warehouse yet, or no Spark.
@@ -188,7 +188,7 @@ class Warehouse(WarehouseFile):
         build(self, args, full_refresh=full_refresh, verbose=verbose, on_node=on_node)
 
     def last_build(self) -> LastBuild | None:
-        """The newest finished build; ``None`` before the first."""
+        """Return the newest finished build; ``None`` before the first."""
         from promptlab.build.record import last_build
         from promptlab.ingest import raw
 
@@ -216,11 +216,11 @@ class Warehouse(WarehouseFile):
 
         Args:
             task_ids: whole ids.
-            out: folder to write below; nothing is written anywhere else.
+            out: target folder; nothing is written outside of it.
             formats: names of ``reports.FORMATS``.
             lang: ``zh`` or ``en``.
             templates: folder of templates that replace built-in ones.
-            generated_at: the time that the reports carry; now, when not given.
+            generated_at: the time in the reports; now, when not given.
             on_report: called before each task with its id.
 
         Returns:
@@ -240,7 +240,7 @@ class Warehouse(WarehouseFile):
             )
 
     def decisions(self, task_ids: Sequence[str], out: Path) -> list[TitleDecision]:
-        """The worst verdict of each title among these tasks, and the path of its page.
+        """Return the worst verdict of each title among these tasks, and its page.
 
         Args:
             task_ids: whole ids of tasks that have marts.
@@ -254,7 +254,7 @@ class Warehouse(WarehouseFile):
     def result(
         self, task: str = "latest", *, lang: str | None = None
     ) -> AnalysisResult:
-        """The AnalysisResult of a stored task.
+        """Return the AnalysisResult of a stored task.
 
         Args:
             task: an id, a unique prefix, ``latest`` or ``previous``.
@@ -273,12 +273,12 @@ class Warehouse(WarehouseFile):
         templates: Path | None = None,
         generated_at: datetime | None = None,
     ) -> Edition:
-        """What reports made now have in common, by the settings and the gate's policy.
+        """Return the options that all reports share, from the settings and the policy.
 
         Args:
             lang: ``zh`` or ``en``, instead of the setting.
             templates: folder of templates that replace built-in ones, instead of it.
-            generated_at: the time that the reports carry; now, when not given.
+            generated_at: the time in the reports; now, when not given.
 
         Raises:
             SettingsError: the policy cannot be read, or is wrong.
@@ -301,9 +301,9 @@ class Warehouse(WarehouseFile):
         *,
         lang: str | None = None,
     ) -> Comparison:
-        """How one task did against another, paired case by case.
+        """Compare one task with another, paired case by case.
 
-        A pair that was not compared before is built now, and kept.
+        A new pair is built now and stored.
 
         Args:
             baseline: the "before": an id, a unique prefix, ``latest``; ``baseline`` and
@@ -326,7 +326,7 @@ class Warehouse(WarehouseFile):
         set_baseline(self, task)
 
     def runs(self, title: str | None = None) -> pl.DataFrame:
-        """Return the results of the warehouse, the newest first, a row each.
+        """Return the results of the warehouse, one row each, the newest first.
 
         Args:
             title: only those of this title.
@@ -346,7 +346,7 @@ class Warehouse(WarehouseFile):
 
         Args:
             title: only the results of this title.
-            measure: what to follow, such as ``pass_rate`` or ``cost_total``.
+            measure: the measure, such as ``pass_rate`` or ``cost_total``.
         """
         return self._of_title(
             "from (from marts.fct_trends where measure = $1)",
@@ -423,7 +423,7 @@ class Warehouse(WarehouseFile):
     def sql(self, query: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """Run one read-only query over the whole warehouse.
 
-        The query sees the warehouse and nothing else: no file, no network.
+        The query can only read the warehouse: no files, no network.
 
         Raises:
             UsageError: the query is wrong, or would write.
@@ -439,13 +439,13 @@ class Warehouse(WarehouseFile):
         )
 
     def to_report(self, *, everything: bool = False) -> list[str]:
-        """Tasks that were built since the last ``run`` reported, the oldest first.
+        """Return the tasks built since the last reports of ``run``, the oldest first.
 
-        A task is built again when its own numbers change, or its baseline's, or when it
-        has another baseline: its report compares.
+        A task is built again when its numbers, its baseline's numbers or its baseline
+        change, because its report contains the comparison.
 
         Args:
-            everything: all that there is, whenever it was built.
+            everything: return all tasks.
         """
         from promptlab.history.reported import to_report
 
@@ -453,7 +453,7 @@ class Warehouse(WarehouseFile):
             return to_report(con, everything=everything)
 
     def remember_reported(self, began_at: datetime) -> None:
-        """Note that everything that was built before *began_at* has its report."""
+        """Record that everything built before *began_at* has its report."""
         from promptlab.ingest.raw.requests import note_reported
 
         with self.writable() as con:

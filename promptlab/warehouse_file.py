@@ -1,4 +1,4 @@
-"""A warehouse file, opened for what is to be done with it."""
+"""A warehouse file, with one way of opening it per purpose."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class WarehouseFile:
     """One warehouse file and the settings it is used with.
 
-    What works on a warehouse takes this: to read it, to read its marts, to write.
+    Operations use it to read the warehouse, to read its marts, or to write.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class WarehouseFile:
 
         Args:
             db: the DuckDB file; ``ingest`` makes it.
-            settings: everything else; its own ``db`` does not count.
+            settings: everything else; its ``db`` is ignored.
             exported: folder of exported marts that reports read instead.
         """
         self.exported = exported
@@ -41,7 +41,7 @@ class WarehouseFile:
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection that reaches nothing but the warehouse.
+        """Open a read-only connection that is restricted to the warehouse.
 
         Raises:
             WarehouseError: the file is of another schema version.
@@ -55,11 +55,11 @@ class WarehouseFile:
     def examining(
         self, *, files: Sequence[Path] = (), folders: Sequence[Path] = ()
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection to a file of any schema version.
+        """Open a read-only connection to a file of any schema version.
 
         Args:
-            files: the other files that it reaches.
-            folders: the folders that it reaches.
+            files: other files that it may read.
+            folders: folders that it may read.
         """
         from promptlab.database.connection import shut_in
 
@@ -72,7 +72,7 @@ class WarehouseFile:
     def reading(
         self, *, files: Sequence[Path] = (), folders: Sequence[Path] = ()
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection for copies and exports; as ``examining``.
+        """Open a read-only connection for copies and exports, like ``examining``.
 
         Raises:
             WarehouseError: the file is of another schema version.
@@ -85,7 +85,7 @@ class WarehouseFile:
 
     @contextmanager
     def built(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection to a warehouse whose marts are there.
+        """Open a read-only connection to a warehouse with marts.
 
         Raises:
             NothingToDo: the marts were never built.
@@ -109,8 +109,8 @@ class WarehouseFile:
     def kept_open(self) -> Iterator[None]:
         """Keep the file open from its first write to the end of a ``with`` block.
 
-        Each call opens it otherwise, so that others get their turn; that takes longer
-        than a small step itself.
+        Otherwise each call opens the file, so that other processes can use it in
+        between, which takes longer than a small step itself.
         """
         if self.builds_by_dbt or self._keeping is not None:
             yield
@@ -123,17 +123,17 @@ class WarehouseFile:
 
     @property
     def builds_by_dbt(self) -> bool:
-        """Whether dbt itself has to build: on another engine, or from Parquet."""
+        """True if dbt itself has to build: on another engine, or from Parquet."""
         return self.settings.raw is not None or self.settings.target != "duckdb"
 
     @contextmanager
     def writable(self, *, expected: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection that may write into the raw tables.
+        """Open a connection that may write to the raw tables.
 
         A file of an older schema version is upgraded first.
 
         Args:
-            expected: bytes that a new file is likely to hold.
+            expected: likely size of a new file in bytes.
         """
         if self._kept is None and self._keeping is not None:
             self._kept = self._keeping.enter_context(self._up_to_date(expected))

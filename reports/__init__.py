@@ -1,26 +1,26 @@
-"""Reports: from marts to AnalysisResult to files for people.
+"""Reports: read marts into an AnalysisResult, and write files for people.
 
 Each package or module imports only those above it::
 
-    texts       all words, a file per language
-    printing    how a value or a text of others is printed
+    texts       all texts, one file per language
+    printing    formatting of values and untrusted texts
     sentences   codes and facts, written as sentences
     queries     SELECTs on the marts
     charts      the geometry of charts, which templates draw
     gate        a policy's rules applied to a task's numbers: the decision
-    edition.py  when, in which words and by which policy reports are made
+    edition.py  time, language and policy of reports
     result.py   queries and gate to AnalysisResult
-    views       what a page lists of that
-    pages       templates, filled with a view
+    views       view models of pages
+    pages       templates, rendered with a view
     mail        the mail of a task
-    formats     each kind of file
+    formats     one module per file format
     index.py    the page of all titles; title.py and run.py those of one title: its
                 history, and the variants of its newest run
-    digest.py   what moved since a day, as page, mail or chat message
-    write.py    which files are written, and where
+    digest.py   changes since a day, as page, mail or chat message
+    write.py    write the files of reports
 
-Nothing here computes a score, reads a clock, or touches anything but ``marts`` and the
-output folder.
+Reports compute no scores, read no clock, and only access ``marts`` and the output
+folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The digest: everything that moved since a day, as one mail, page or chat message."""
+"""The digest: all changes since a day, as one mail, page or chat message."""
 
 from __future__ import annotations
 
@@ -36,20 +36,22 @@ if TYPE_CHECKING:
 MOST_LISTED = 12
 """Variants that the digest lists per group, and flaky cases."""
 MOST_LONGEST = 3_000
-"""Letters of a chat message; Slack cuts a block at this length."""
+"""Maximum length of a chat message; Slack cuts a block at this length."""
 
-_NEWS = ("worse", "better", "new", "time_or_cost")
-_COURSES: tuple[Course, ...] = ("worse", "cannot_tell", "better", "new", "unchanged")
+_NEWS: tuple[Course, ...] = ("worse", "better", "new", "time_or_cost")
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
-_COST = """
+_SPENT = """
 select
     sum(value) filter (measure = 'cost_total' and created_at >= $since) as cost,
     sum(value) filter (
         measure = 'cost_total' and created_at < $since and created_at >= $before
     ) as cost_before,
-    count(distinct task_id) filter (created_at >= $since) as n_runs
+    count(distinct task_id) filter (created_at >= $since) as n_runs,
+    count(distinct task_id) filter (
+        created_at < $since and created_at >= $before
+    ) as n_runs_before
 from marts.fct_trends
 where subject is null
 """
@@ -65,23 +67,19 @@ limit {MOST_LISTED}
 
 @dataclass(frozen=True)
 class Digest:
-    """What moved since a time."""
+    """The changes since a time."""
 
     since: datetime
-    groups: Mapping[str, Sequence[Line]]
-    """Variants with a run since then, by their course; ``time_or_cost``: unchanged, but
-    their latency or cost moved."""
-    n_runs: int
-    cost: float | None
-    """Of the runs since then."""
-    cost_before: float | None
-    """Of the runs in the same time before."""
+    groups: Mapping[Course, Sequence[Line]]
+    """Variants with a run since then, by their course."""
+    spent: Row
+    """Runs and cost since then, and in the same time before."""
     flaky: Sequence[Row]
     n_flaky: int
 
     @property
     def has_news(self) -> bool:
-        """Whether anything got worse, better, slower or dearer, or is new."""
+        """True if anything got worse, better, slower or more expensive, or is new."""
         return any(self.groups.get(course) for course in _NEWS)
 
 
@@ -89,7 +87,7 @@ def since_of(text: str, until: datetime) -> datetime:
     """Return the time that ``7d``, ``12h``, ``2w`` or a date means.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: it is invalid.
     """
     if span := _SPAN.fullmatch(text):
         return until - timedelta(hours=int(span[1]) * _HOURS[span[2]])
@@ -106,7 +104,7 @@ def since_of(text: str, until: datetime) -> datetime:
 def read_digest(
     con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
 ) -> Digest:
-    """Return what moved since a time.
+    """Return the changes since a time.
 
     Args:
         con: An open connection to a built warehouse.
@@ -126,22 +124,16 @@ def read_digest(
         policy=edition.policy,
     )
     span = {"since": since, "before": since - (edition.generated_at - since)}
-    [cost] = rows(con, _COST, span)
+    [spent] = rows(con, _SPENT, span)
     flaky = rows(con, _FLAKY, span)
-    groups: dict[str, list[Line]] = {}
-    for course in _COURSES:
-        for line in index.groups.get(course, ()):
-            moved = line.row["latency_moved"] or line.row["cost_moved"]
-            if line.row["created_at"] >= since:
-                is_unchanged = course == "unchanged"
-                name = "time_or_cost" if is_unchanged and moved else course
-                groups.setdefault(name, []).append(line)
+    recent = {
+        course: [line for line in lines if line.row["created_at"] >= since]
+        for course, lines in index.groups.items()
+    }
     return Digest(
         since=since,
-        groups=groups,
-        n_runs=cost["n_runs"],
-        cost=cost["cost"],
-        cost_before=cost["cost_before"],
+        groups={course: lines for course, lines in recent.items() if lines},
+        spent=spent,
         flaky=flaky,
         n_flaky=flaky[0]["n"] if flaky else 0,
     )
@@ -163,8 +155,8 @@ def digest_message(
     """Return the mail of a digest.
 
     Args:
-        digest: What moved.
-        edition: The language and the time that the mail carries.
+        digest: The digest.
+        edition: The language and the time of the mail.
         envelope: Sender, recipients and subject.
     """
     made = hashlib.sha256(
@@ -202,7 +194,7 @@ def subject_of(digest: Digest, lang: str) -> str:
 
 
 def slack_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
-    """Return the body of a Slack webhook; texts of others are escaped."""
+    """Return the body of a Slack webhook, with untrusted texts escaped."""
     subject = subject_of(digest, edition.lang)
     text = _slack(clip(digest_text(digest, edition), MOST_LONGEST - 200))
     return {
@@ -248,11 +240,8 @@ def teams_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
 def _rendered(
     name: str, digest: Digest, edition: Edition, *, autoescape: bool = True
 ) -> str:
-    env = environment(edition.lang, edition.templates)
-    if not autoescape:
-        env = env.overlay(autoescape=False)
     return render(
-        env,
+        environment(edition.lang, edition.templates, autoescape=autoescape),
         f"mail/{name}",
         digest=digest,
         subject=subject_of(digest, edition.lang),

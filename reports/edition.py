@@ -1,4 +1,4 @@
-"""What all reports that are written together have in common."""
+"""The options that reports written together share."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from promptlab.version import __version__
 
 @dataclass(frozen=True)
 class Edition:
-    """When, in which words and by which policy reports are made."""
+    """Time, language and policy of reports."""
 
     generated_at: datetime
-    """When they are made, with its zone."""
+    """Time of the reports, with its zone."""
     lang: str = "en"
     """``zh`` or ``en``."""
     templates: Path | None = None
     """Folder whose files replace the built-in templates of the same name."""
     policy: Policy | None = None
-    """What the gate asks for; the built-in policy by default."""
+    """The gate's policy; the built-in policy by default."""
     report_url: str | None = None
-    """Address below which the reports stand, as in the output folder."""
+    """URL at which the output folder is served."""
     package_version: str = __version__
     """Version of promptlab, written into the results."""

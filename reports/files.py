@@ -1,6 +1,6 @@
-"""Where reports are written: names made safe, files replaced whole.
+"""Report files: safe names, atomic replacement.
 
-Nothing is ever written outside the output folder, whatever a task is called.
+Nothing is written outside of the output folder, whatever the task's name.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from pathlib import Path
 
 from promptlab.errors import UsageError
 
-_LONGEST = 120  # bytes of a folder's name; file systems stop at 255
+_LONGEST = 120  # bytes of a folder's name; file systems allow 255
 _SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _UNSAFE = re.compile(r"[^\w.-]+")
 
-# Names that Windows keeps for devices, with any suffix, and our own beside the tasks.
+# Names that Windows reserves for devices, with any suffix, and names of other pages.
 _TAKEN = frozenset(
     {"con", "prn", "aux", "nul", "compare", "memory", "runs", "titles", "index.html"}
     | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
@@ -25,11 +25,11 @@ _TAKEN = frozenset(
 
 
 def folder_name(identifier: str) -> str:
-    """Return a folder's name for a task or run id: one for each id, safe anywhere.
+    """Return a unique and safe folder name for a task or run id.
 
     A plain id (ASCII letters, digits, ``_ . -``) is its own name. Any other is
-    written as near as may be, followed by ``~`` and a short hash of the whole id.
-    As no plain id holds a ``~``, two ids never share a name.
+    written with safe characters, followed by ``~`` and a short hash of the whole id.
+    Plain ids contain no ``~``, so names are unique.
     """
     plain = (
         _SAFE.fullmatch(identifier)
@@ -45,16 +45,16 @@ def folder_name(identifier: str) -> str:
 
 
 def write_file(out: Path, folder: str, name: str, data: bytes) -> Path:
-    """Write *data* to ``out/folder/name``, whole or not at all.
+    """Write *data* to ``out/folder/name`` atomically.
 
     Args:
         out: The output folder; made if it is not there.
         folder: Below *out*, with ``/`` between its parts; empty for *out* itself.
         name: The file's name.
-        data: What it will hold.
+        data: The content.
 
     Raises:
-        UsageError: the folder leads out of *out*, say by a symbolic link.
+        UsageError: the folder is outside of *out*, for example through a link.
     """
     target = out / folder / name
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,7 +67,9 @@ def write_file(out: Path, folder: str, name: str, data: bytes) -> Path:
             file.write(data)
         part.replace(target)
     except OSError as error:
-        error.filename = error.filename or str(target)  # a full disk names no file
+        error.filename = error.filename or str(
+            target
+        )  # the error of a full disk has no file name
         raise
     finally:
         part.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""How much of a task a report lists; the rest is counted in words."""
+"""Limits of the lists in a report; the rest is only counted."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class ListLimits:
-    """The most that is listed of each thing; ``None`` lists all.
+    """The maximum length of each list; ``None`` lists all.
 
     Cases are the worst ones, in the order of ``views.task.worst_first``.
     """
 
     cases: int | None = None
     rounds: int | None = None
-    """Per case, those that did not pass first."""
+    """Rounds per case, those that did not pass first."""
     checks: int | None = None
     """Scopes, and differences, per case; other assertions per round."""
     changes: int | None = None
     """Cases of the comparison with the baseline: the worst first, the same last."""
     fields: int = 30
-    """Per case, of what was asked, expected and noted, and of the steps of a round."""
+    """Fields per case: of inputs, expectations and notes, and steps of a round."""
     is_short: bool = False
-    """Less of each case is listed than usual, since its texts are very long."""
+    """True if less of each case is listed because its texts are very long."""
 
     def shortened(self) -> ListLimits:
         """Return limits for a page on which otherwise only a few cases would fit."""
@@ -30,7 +30,7 @@ class ListLimits:
 
 
 WHOLE = ListLimits(changes=1_000)
-"""What a file for programs lists: all, but of the changes, which `compare` lists too,
-only the worst; with each of its scores before and after, a case is long."""
+"""Limits of a file for programs: everything, but only the worst changes, since
+`compare` lists all of them and a case with all its scores is long."""
 SHOWN = ListLimits(cases=200, rounds=5, checks=20, changes=50)
-"""What a page for people lists."""
+"""Limits of a page for people."""

@@ -1,4 +1,4 @@
-"""Marts to AnalysisResult. Everything comes from ``marts``; no score is made here."""
+"""Read an AnalysisResult from ``marts``; no score is computed here."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _CASES = TypeAdapter(list[CaseResult])
-_EVERYTHING = 2**62  # a limit that no table reaches
+_EVERYTHING = 2**62  # a limit above the size of any table
 
 
 def analysis_result(
@@ -54,21 +54,21 @@ def analysis_result(
     limits: ListLimits = WHOLE,
     baseline: str | None = None,
 ) -> AnalysisResult:
-    """Return what the warehouse knows of one task.
+    """Return the AnalysisResult of one task.
 
     Args:
         con: An open connection to a built warehouse.
         task_id: The whole id of the task.
-        edition: When and in which language it is made, and the policy of the gate.
-        limits: How many cases, rounds, checks and changes are read; all by default.
+        edition: Time, language and the policy of the gate.
+        limits: Maximum number of cases, rounds, checks and changes; default: all.
         baseline: The whole id of the task to compare with, instead of the baseline;
-            the marts must hold that comparison.
+            the comparison must be in the marts.
 
     Raises:
-        UsageError: there is no such language.
-        NothingToDo: the marts hold no such task.
+        UsageError: the language is unknown.
+        NothingToDo: the task is not in the marts.
     """
-    catalogue(edition.lang)  # a wrong language is told before anything is read
+    catalogue(edition.lang)  # an unknown language is reported before anything is read
     before = baseline or baseline_of(con, task_id)
     reader = _Reader(con, task_id, before, limits)
     task = reader.task()
@@ -127,7 +127,8 @@ def _totals(rows: list[Row]) -> ReportedTotals | None:
         for row, agrees in zip(rows, agree, strict=True)
         if not agrees
     ]
-    return ReportedTotals(n=len(rows), n_agree=sum(agree), others=others)
+    n = sum(row["reported"] is not None for row in rows)
+    return ReportedTotals(n=n, n_agree=sum(agree), others=others)
 
 
 class _Reader:
@@ -154,7 +155,7 @@ class _Reader:
         return rows(self._con, sql.format(**self._limits), values)
 
     def histograms(self, dimension_ids: Sequence[str]) -> dict[str, list[int]]:
-        """Return ten counts for each of these dimensions that has any score."""
+        """Return ten counts for each of these dimensions with a score."""
         histograms: dict[str, list[int]] = defaultdict(lambda: [0] * 10)
         pointers = [pointer([name]) for name in dimension_ids]
         for row in self.all(
@@ -164,7 +165,7 @@ class _Reader:
         return histograms
 
     def by_case(self, sql: str, case_ids: Sequence[str]) -> dict[str, list[Row]]:
-        """Return what *sql* finds of these cases by case, without the ``case_id``."""
+        """Return the rows of *sql* for these cases by case, without the ``case_id``."""
         groups: dict[str, list[Row]] = defaultdict(list)
         for row in self.all(sql, cases=case_ids):
             groups[row.pop("case_id")].append(row)
@@ -284,7 +285,7 @@ def _cases(
             assertions=assertions.get(case_id, []),
         )
     add_contents(cases, by_case)
-    # All at once: many times quicker than one object after the other.
+    # All at once: many times faster than one object at a time.
     return _CASES.validate_python(cases)
 
 

@@ -1,7 +1,7 @@
-"""The page of a run: cases by variants, who leads, and whether the lead is real.
+"""The page of a run: cases by variants, and the ranking with its significance.
 
 Its columns are the current variants of a title: those whose newest task is of the
-newest run, or was loaded together with it. Every number is the marts'.
+newest run, or was loaded together with it. All numbers come from the marts.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from promptlab.reports.edition import Edition
 
 MOST_CELLS = 20_000
-"""Of more cells the rows with the most failures are listed."""
+"""Maximum number of cells; above it, only rows with the most failures are listed."""
 MOST_LINKED_CELLS = 4_000
-"""Up to so many cells link to the case's answers, for the sake of the page's size."""
+"""Maximum number of cells with a link to the answers, to limit the page's size."""
 
 Standing = Literal["leads", "within_chance", "behind", "not_compared"]
 Href = Callable[[str], str | None]
@@ -163,7 +163,7 @@ class VariantColumn:
     """A variant and its newest task."""
 
     row: Row
-    """Of the query above."""
+    """The row of the query above."""
     headline: HeadlineView
     href: str | None
     standing: Standing
@@ -171,7 +171,7 @@ class VariantColumn:
 
 @dataclass(frozen=True)
 class CaseCell:
-    """What a case came to with a variant."""
+    """The result of a case with a variant."""
 
     status: str
     n: int
@@ -182,7 +182,7 @@ class CaseCell:
 
 @dataclass(frozen=True)
 class CaseLine:
-    """A case with every variant; ``None`` where the variant does not have it."""
+    """A case with every variant; ``None`` if the variant does not have it."""
 
     case_id: str
     cells: Sequence[CaseCell | None]
@@ -193,7 +193,7 @@ class CaseLine:
 
 @dataclass(frozen=True)
 class Decided:
-    """Variants with one and the same verdict, word for word."""
+    """Variants with the same verdict text."""
 
     headline: HeadlineView
     href: str | None
@@ -202,11 +202,11 @@ class Decided:
 
 @dataclass(frozen=True)
 class RunView:
-    """What the page of a run shows."""
+    """The content of the page of a run."""
 
     title: str
     gate: GateResult
-    """The worst of its variants."""
+    """The worst verdict of its variants."""
     decided: Sequence[Decided]
     """The worst first."""
     columns: Sequence[VariantColumn]
@@ -214,12 +214,12 @@ class RunView:
     lines: Sequence[CaseLine]
     n_cases: int
     pareto: Pareto | None
-    """Score against cost; ``None`` under two variants whose cost is known."""
+    """Score and cost; ``None`` for fewer than two variants with a known cost."""
     primary_metric: str | None
-    """Dimension that is the score of all variants, where there is one."""
+    """Dimension that is the score of all variants, if any."""
 
     def count(self, standing: Standing) -> int:
-        """Return how many variants stand so against the leader."""
+        """Return the number of variants with this result against the leader."""
         return sum(each.standing == standing for each in self.columns)
 
 
@@ -242,12 +242,12 @@ def titles_with_variants(
 def read_run(
     con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
 ) -> RunView:
-    """Return what the page of a title's newest run shows.
+    """Return the content of the page of a title's newest run.
 
     Args:
         con: An open connection to a built warehouse.
         title: A title with current variants.
-        href: Gives the link of a task's report.
+        href: Returns the link of a task's report.
         edition: The language, and the policy of the gate.
     """
     variants = rows(con, _VARIANTS, {"title": title})
@@ -315,8 +315,8 @@ def to_run_html(view: RunView, edition: Edition, *, index: str | None) -> str:
     """Return the page of a run, without script.
 
     Args:
-        view: What it shows.
-        edition: The language, and when it is made.
+        view: Its content.
+        edition: Language and time.
         index: Link of the index, if there is one.
     """
     env = environment(edition.lang, edition.templates)
@@ -336,7 +336,7 @@ def _newest(view: RunView) -> datetime:
 
 
 def _decided(columns: Sequence[VariantColumn]) -> list[Decided]:
-    """Put together the variants of which the same is said."""
+    """Group the variants with the same verdict text."""
     alike: dict[str, list[VariantColumn]] = {}
     for column in columns:
         alike.setdefault(column.headline.gate.headline, []).append(column)
@@ -357,7 +357,7 @@ def _cell(
 ) -> CaseCell | None:
     if found is None:
         return None
-    # a case that passed has nothing to look at
+    # no link for a passed case
     link = None if href is None or found["status"] == "pass" else href
     return CaseCell(
         found["status"],

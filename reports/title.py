@@ -1,7 +1,7 @@
-"""The page of a title: its numbers over time, its runs, and the cases that moved.
+"""The page of a title: its numbers over time, its runs, and the changed cases.
 
-Every number comes from the marts. Lines are drawn per variant on one axis of runs, so
-that a change of the model or of the prompt shows.
+Every number comes from the marts. Each variant is a line on one axis of runs, which
+shows changes of the model or the prompt.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from promptlab.reports.edition import Edition
 
 MOST_RUNS = 400
-"""Runs that are drawn, the newest; older ones are counted."""
+"""Maximum number of drawn runs, the newest; older ones are counted."""
 MOST_LISTED = 100
-"""Runs that the table lists."""
+"""Maximum number of runs in the table."""
 MOST_VARIANTS = 6
-"""Variants that are drawn: the current ones first, then those with most runs."""
+"""Maximum number of drawn variants: current ones first, then those with most runs."""
 MOST_CASES = 40
-"""Rows of a heat map."""
+"""Maximum number of rows of a heat map."""
 MOST_COLUMNS = 20
-"""Runs of a heat map."""
+"""Maximum number of runs of a heat map."""
 
 Href = Callable[[str], str | None]
 """Task id to the link of its report, relative to the page, if there is one."""
@@ -101,7 +101,7 @@ order by score_rank nulls last, pass_rate desc nulls last, variant, prompt_versi
 limit 30
 """
 
-# Cases whose status moved between the shown runs, or whose rounds disagree.
+# Cases whose status changed between the shown runs, or whose rounds disagree.
 _CASES = f"""
 with cells as (
 
@@ -169,13 +169,13 @@ class Current:
     run: Row
     headline: HeadlineView
     drift: Row | None
-    """Of :func:`drifts`: how it moved over its last runs; ``None`` below five."""
+    """The row of :func:`drifts` over its last runs; ``None`` for fewer than five."""
     href: str | None
 
 
 @dataclass(frozen=True)
 class TitlePage:
-    """What the page of a title shows."""
+    """The content of the page of a title."""
 
     title: str
     current: Sequence[Current]
@@ -196,12 +196,12 @@ class TitlePage:
 def read_title(
     con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
 ) -> TitlePage:
-    """Return what the page of a title shows.
+    """Return the content of the page of a title.
 
     Args:
         con: An open connection to a built warehouse.
         title: A title of the warehouse.
-        href: Gives the link of a task's report.
+        href: Returns the link of a task's report.
         edition: The language, and the policy of the gate.
     """
     runs = rows(con, _RUNS, {"title": title})
@@ -252,19 +252,23 @@ def read_title(
     )
 
 
-def to_title_html(view: TitlePage, edition: Edition, *, index: str | None) -> str:
+def to_title_html(
+    view: TitlePage, edition: Edition, *, index: str | None, run: str | None = None
+) -> str:
     """Return the page of a title, without script.
 
     Args:
-        view: What it shows.
-        edition: The language, and when it is made.
+        view: Its content.
+        edition: Language and time.
         index: Link of the index, if there is one.
+        run: Link of the page that compares the variants of the newest run.
     """
     return render(
         environment(edition.lang, edition.templates),
         "title.html.j2",
         view=view,
         index=index,
+        run=run,
         generated_at=edition.generated_at,
         anchor=case_anchor,
     )
@@ -323,7 +327,7 @@ def _charts(
             ]
             for variant, runs in by_variant.items()
         }
-        # a share of errors that is 0 in every run says nothing
+        # a share of errors that is 0 in every run is not shown
         if measure == "error_share" and not any(
             point.value for points in series.values() for point in points
         ):

@@ -1,4 +1,4 @@
-"""Reports as files: which are written, and where."""
+"""Write reports as files."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def write_all(
     Args:
         con: An open connection to a built warehouse.
         task_ids: Whole ids of tasks.
-        out: The output folder; made if it is not there.
-        edition: When and in which words they are made, and the policy of the gate.
+        out: The output folder; created if missing.
+        edition: Time and language, and the policy of the gate.
         formats: Names of :data:`promptlab.reports.FORMATS`.
         on_report: Called before each task with its id.
 
@@ -86,13 +86,13 @@ def write_all(
         Every file written, the index last.
 
     Raises:
-        UsageError: there is no such format or language.
-        SettingsError: the folder of templates is none, or a template in it is wrong.
-        NothingToDo: the warehouse holds no such task.
+        UsageError: the format or the language is unknown.
+        SettingsError: the folder of templates is missing, or a template is invalid.
+        NothingToDo: a task is not in the warehouse.
         RenderError: some reports could not be rendered; all others, and the index,
-            are written. Names each with the reason.
+            are written. The message names each with the reason.
     """
-    # report a wrong option before anything is written
+    # report an invalid option before writing anything
     chosen_formats(formats)
     environment(edition.lang, edition.templates)
     written: list[Path] = []
@@ -106,7 +106,7 @@ def write_all(
             if not isinstance(error, PromptlabError):
                 reason = f"{type(error).__name__}: {error}"
             failed.append(f"{name}: {reason}")
-            # an older page would pass for the current one
+            # an older page would look like the current one
             remove_file(out, page)
 
     task_ids = list(task_ids)
@@ -134,17 +134,17 @@ def write_all(
                 write_task, con, task_id, out, edition, formats=formats, index=True
             ),
         )
-    for title in titles_of(con, task_ids):
-        attempt(
-            title,
-            f"{TITLES}/{folder_name(title)}/{PAGE}",
-            partial(write_title, con, title, out, edition, index=True),
-        )
     for title in titles_with_variants(con):
         attempt(
             title,
             f"{RUNS}/{folder_name(title)}/{PAGE}",
             partial(write_run, con, title, out, edition, index=True),
+        )
+    for title in titles_of(con, task_ids):
+        attempt(
+            title,
+            f"{TITLES}/{folder_name(title)}/{PAGE}",
+            partial(write_title, con, title, out, edition, index=True),
         )
     attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
     if failed:
@@ -166,11 +166,11 @@ def write_task(
 ) -> list[Path]:
     """Write the report of one task to ``out/<task>/`` and return its files.
 
-    Arguments and errors are those of :func:`write_all`; ``index`` says whether the
-    page may link to one.
+    Arguments and errors are those of :func:`write_all`; with ``index`` the page may
+    link to one.
     """
     chosen = chosen_formats(formats)
-    # read once: a page takes its part of what lists all
+    # read once: pages select from the complete result
     limits = WHOLE if any(fmt.lists_all for fmt in chosen) else SHOWN
     result = analysis_result(con, task_id, edition, limits=limits)
     before = result.comparison and result.comparison.baseline.task_id
@@ -193,20 +193,20 @@ def write_comparison(
     out: Path,
     edition: Edition,
 ) -> Path:
-    """Write how one task did against another, any two that the marts compare.
+    """Write the comparison of any two tasks in the marts.
 
-    The page is the candidate's report with this baseline, without what does not
-    compare: ``out/compare/<baseline>..<candidate>/report.html``.
+    The page is the candidate's report with this baseline, without the sections about
+    other things: ``out/compare/<baseline>..<candidate>/report.html``.
 
     Args:
         con: An open connection to a built warehouse.
         baseline: The whole id of the task to compare with.
         candidate: The whole id of the task to judge.
         out: The output folder.
-        edition: When and in which words it is made, and the policy of the gate.
+        edition: Time and language, and the policy of the gate.
 
     Raises:
-        NothingToDo: the marts hold no such comparison.
+        NothingToDo: the comparison is not in the marts.
     """
     page = to_html(
         analysis_result(con, candidate, edition, limits=SHOWN, baseline=baseline),
@@ -251,27 +251,31 @@ def write_title(
 ) -> list[Path]:
     """Write the page of a title to ``out/titles/<title>/``; return it."""
 
-    def link(task_id: str) -> str | None:
-        folder = folder_name(task_id)
+    def link(folder: str) -> str | None:
         exists = (out / folder / PAGE).is_file()
         return f"../../{quote(folder)}/{PAGE}" if exists else None
 
-    view = read_title(con, title, link, edition)
-    page = to_title_html(view, edition, index=f"../../{INDEX}" if index else None)
+    view = read_title(con, title, lambda task_id: link(folder_name(task_id)), edition)
+    page = to_title_html(
+        view,
+        edition,
+        index=f"../../{INDEX}" if index else None,
+        run=link(f"{RUNS}/{folder_name(title)}"),
+    )
     folder = f"{TITLES}/{folder_name(title)}"
     return [write_file(out, folder, PAGE, page.encode())]
 
 
 @dataclass(frozen=True)
 class TitleDecision:
-    """What the gate says of the tasks of one title."""
+    """The gate's results for the tasks of one title."""
 
     gate: GateResult
-    """The worst of them."""
+    """The worst verdict."""
     gates: list[GateResult]
-    """All of them."""
+    """All verdicts."""
     page: Path
-    """That of the run where it has several variants, else the report of the task."""
+    """Return the page of the run if it has several variants, else that of the task."""
 
 
 def decisions(
@@ -340,7 +344,7 @@ def write_memory(
     """Write the figures of a memory run to ``out/memory/<run>/``; return its files.
 
     Arguments are those of :func:`write_all`; the page links to the report of the run
-    where *formats* have one.
+    if *formats* include one.
     """
     result = memory_result(
         con,
@@ -372,6 +376,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
         con,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
+        run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,
     )
@@ -385,10 +390,10 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
 
 
 def chosen_formats(names: Iterable[str]) -> list[Format]:
-    """Return the formats of these names, each once.
+    """Return the formats of these names, without duplicates.
 
     Raises:
-        UsageError: there is no such format.
+        UsageError: the format is unknown.
     """
     unique = list(dict.fromkeys(names))
     unknown = [name for name in unique if name not in FORMATS]

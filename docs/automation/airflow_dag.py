@@ -1,4 +1,4 @@
-"""Load last night's results, decide, and tell the team what moved (Airflow 2.8)."""
+"""Load last night's results, run the gate, and mail the changes (Airflow 2.8)."""
 
 from datetime import datetime
 
@@ -19,7 +19,7 @@ with DAG(
     digest = BashOperator(
         task_id="digest",
         bash_command="cd ${PROMPTLAB_HOME:-.} && promptlab digest --since 1d --out out",
-        skip_on_exit_code=5,  # nothing moved
+        skip_on_exit_code=5,  # nothing changed
     )
     gate = BashOperator(
         task_id="gate",

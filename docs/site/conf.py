@@ -41,6 +41,7 @@ NAV: dict[str, list[str]] = {
     ],
     "Operation": [
         "docs/operations",
+        "docs/ci",
         "docs/scheduling",
         "docs/notebooks",
         "docs/bi",
@@ -161,7 +162,7 @@ _FOR_EVERYBODY = (
     ("<pre>", '<pre tabindex="0">'),
     ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
 )
-"""What the theme leaves to be desired → what keyboards and screen readers can use."""
+"""Fix the theme's accessibility for keyboards and screen readers."""
 
 
 def _make_accessible(app: Sphinx, error: Exception | None) -> None:

@@ -1,7 +1,7 @@
-"""Rows of a task's dimensions: parameters and targets typed, slips reported.
+"""Rows of a task's dimensions: typed parameters and targets, warnings for errors.
 
-A parameter or target that cannot be used does not reject the file: the dimension has no
-score, an alert says why after the build, and a warning says where at once.
+An invalid parameter or target does not reject the file: a warning names the place, the
+dimension gets no score, and an alert explains it after the build.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from promptlab.seeds import scorer
 
 _LARGEST = 1e300
 _WORDS = ("match_rule", "compare", "reducer", "aggregation", "of")
-"""Parameters whose texts an alert shows without quotes."""
+"""Parameters that an alert shows without quotes."""
 _OTHERS = ("scorer", "scorer_name", "of")
 """Parameters that no contract checks."""
 _THRESHOLDS = ("min_score", "max_score", "max_variance")
@@ -38,11 +38,11 @@ _EMPTY: dict[str, Any] = dict.fromkeys(
         *("target_problem", "target_warning"),
     )
 )
-"""Columns that are typed here; null: not given, or not usable."""
+"""Typed columns; null: missing or invalid."""
 
 
 def dimension_rows(contract: AnalysisInput) -> tuple[Columns, list[Fault]]:
-    """Return the rows of ``dimension_configs``, and a warning for each slip."""
+    """Return the rows of ``dimension_configs``, and a warning for each error."""
     scorers = {each.dimension_id: scorer_of(each) for each in contract.dimensions}
     rows: list[dict[str, Any]] = []
     warnings: list[Fault] = []
@@ -135,7 +135,7 @@ def _parameters(
 
 
 def _shown_parameters(given: Mapping[str, Any], bad: Iterable[str]) -> str | None:
-    """Write unusable parameters as the alert shows them: ``k = 0, trim = 0.5``."""
+    """Return invalid parameters as shown in the alert: ``k = 0, trim = 0.5``."""
     texts = []
     for name in bad:
         value = given.get(name)

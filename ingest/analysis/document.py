@@ -1,4 +1,4 @@
-"""An analysis input before anything in it is judged: its members, and its cases."""
+"""An analysis input before validation: its members and its cases."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _REFUSALS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class AnalysisDocument:
-    """The text of a file, and where its parts are in it.
+    """The text of a file, and the positions of its parts.
 
     Args:
         data: The file, without byte order mark.
@@ -37,14 +37,14 @@ class AnalysisDocument:
         some of its keys. In any other the cases are read one by one.
 
         Args:
-            cases: Takes the cases.
+            cases: Receives the cases.
 
         Returns:
-            Member of the file → its text; ``cases`` are ``[]`` where they are a list.
+            Member of the file → its text; ``cases`` is ``[]`` if it is a list.
 
         Raises:
             JSONDecodeError: The file is not JSON.
-            HeadFaults: It is, but no object.
+            HeadFaults: It is JSON, but not an object.
         """
         try:
             return self._read_at_once(cases)
@@ -58,7 +58,7 @@ class AnalysisDocument:
         try:
             file = _decoder(closed=True).decode(self._data)
         except msgspec.ValidationError:  # perhaps only for a key
-            self._data.decode()  # UTF-8, which msgspec does not ask of what it skips
+            self._data.decode()  # msgspec does not check that skipped values are UTF-8
             file = _decoder(closed=False).decode(self._data)
             parts, is_open = self._parts(), True
         else:
@@ -79,7 +79,7 @@ class AnalysisDocument:
     def problem(
         self, fault: Fault, record_id: str | None, severity: Severity = "reject"
     ) -> Problem:
-        """Place a fault whose keys start at the top of the file."""
+        """Return an error with its place; its keys start at the top of the file."""
         raw_text = None
         if severity == "reject" and fault.keys and fault.keys[0] in self._top:
             raw_text = kept(self._written(self._top[fault.keys[0]]))

@@ -19,7 +19,7 @@ from promptlab.json_text.writing import compact
 
 
 class HeadFaults(Exception):
-    """The file's task, dimensions or extras are not what the contract asks for."""
+    """The file's task, dimensions or extras violate the contract."""
 
     def __init__(self, found: list[Fault], task_id: str | None) -> None:
         super().__init__("; ".join(fault.message for fault in found))
@@ -35,11 +35,11 @@ class AnalysisHead:
     rows: Rows
     """The row of ``tasks`` and the rows of ``dimension_configs``."""
     zoneless: bool
-    """``created_at`` names no zone."""
+    """True if ``created_at`` has no zone."""
     contract: AnalysisInput
     """The checked file, without its cases."""
     warnings: list[Fault]
-    """Parameters and targets that cannot be used."""
+    """Invalid parameters and targets."""
 
 
 def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHead:
@@ -48,10 +48,10 @@ def read_head(parts: Mapping[str, str], limits: Limits = DEFAULT) -> AnalysisHea
     Args:
         parts: Member of the file → its JSON text. ``cases`` is a marker: it is
             ``[]`` where the cases are a list.
-        limits: How large each may be.
+        limits: Limits of their sizes.
 
     Raises:
-        HeadFaults: Everything that is wrong, at once.
+        HeadFaults: All errors.
     """
     found: list[Fault] = []
     values: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def _task_rows(contract: AnalysisInput, extras: str) -> Columns:
 
 
 def _first_text(*values: Any) -> str | None:
-    """Return the first of *values* that is a text with something in it."""
+    """Return the first of *values* that is a text and not empty."""
     return next((v for v in values if isinstance(v, str) and v.strip()), None)
 
 

@@ -1,6 +1,6 @@
 """Analysis inputs (analysis-contract.md section 3): one task per JSON file.
 
-An error in the task or its dimensions rejects the file, one in a case that case alone.
+An error in the task or its dimensions rejects the file; one in a case, only that case.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def unknown_keys(
     head: AnalysisHead,
     cases: StructRecords,
 ) -> list[Problem]:
-    """Warn of each key that a contract does not know; those of cases come last.
+    """Warn about each unknown key; those of cases come last.
 
     Args:
         document: The file.
         members: The keys of the file itself.
-        head: What it says before its cases.
+        head: The part before its cases.
         cases: Its cases.
     """
     unknown = UnknownKeys(_advice)
@@ -88,7 +88,7 @@ def _said(model: type[BaseModel], key: str) -> str:
 
 
 def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Problem]:
-    """Warn of scorers that look misspelled, and of a time without a zone."""
+    """Warn about scorers that look misspelled, and about a time without a zone."""
     found = list(head.warnings)
     known = builtin_scorers()
     for place, each in enumerate(head.contract.dimensions):
@@ -112,7 +112,7 @@ def head_warnings(document: AnalysisDocument, head: AnalysisHead) -> list[Proble
 def testset_references(
     document: AnalysisDocument, head: AnalysisHead
 ) -> list[Reference]:
-    """The testsets that a task names; ``env.dataset`` may be the name of anything."""
+    """The testsets that a task names; ``env.dataset`` may also name something else."""
     extras, env = head.contract.extras, head.contract.task.env
     named = (
         (extras.get("testset"), ("extras", "testset")),
@@ -132,7 +132,7 @@ def read_analysis(data: bytes, *, limits: Limits = DEFAULT) -> Reading:
 
     Args:
         data: The file: JSON, UTF-8, with or without a byte order mark.
-        limits: How large what is in it may be.
+        limits: Limits of its parts.
 
     Returns:
         Rows of ``tasks``, ``cases``, ``rounds``, ``baselines``, ``rules``,
@@ -200,7 +200,7 @@ def _rejected(problems: list[Problem], cases: int = 0) -> Reading:
 
 
 def _leave_out_twins(cases: StructRecords) -> None:
-    """Of several cases with the same id, keep the first."""
+    """Keep the first of several cases with the same id."""
     if len({case.case_id for case in cases.structs}) == len(cases.structs):
         return
     first: dict[str, int] = {}
@@ -218,9 +218,9 @@ def _leave_out_twins(cases: StructRecords) -> None:
 
 
 def _drop_twin_rounds(cases: StructRecords) -> None:
-    """Of a case's rounds with the same id, keep the first and report the others."""
+    """Keep the first of a case's rounds with the same id, and report the others."""
     ids = [one.round_id for case in cases.structs for one in case.rounds]
-    if len(set(ids)) == len(ids):  # unique in the task, as they mostly are
+    if len(set(ids)) == len(ids):  # usually unique in the task
         return
     for row, case in enumerate(cases.structs):
         if len({one.round_id for one in case.rounds}) == len(case.rounds):

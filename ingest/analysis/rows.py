@@ -1,4 +1,4 @@
-"""The rows of one task: checked structs in, columns of the raw tables out."""
+"""Convert the checked structs of one task to columns of the raw tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from promptlab.json_text.places import STRINGS
 from promptlab.json_text.reading import Fault
 from promptlab.patterns import translate
 
-# Only an escape or a named group has another spelling; in JSON, too, an escape has a
+# Only an escape or a named group has another spelling; in JSON an escape also has a
 # backslash.
 _SUSPECT = r"\\|\(\?<"
 _SUSPECTED = re.compile(_SUSPECT)
@@ -57,7 +57,7 @@ def spellings(
     Returns:
         An object ``{"<as written>": {"unicode": "<RE2>", "ascii": "<RE2>"}}``: the
         pattern for every text, and the cheaper one for texts that are all ASCII. An
-        invalid pattern has null. Null where there would be nothing in the object.
+        invalid pattern has null. Null if the object would be empty.
     """
     found: list[str | None] = [None] * len(payloads)
     may_have = types == "golden_answer"
@@ -73,7 +73,7 @@ def spellings(
 def _spelled(
     candidates: set[str],
 ) -> Iterator[tuple[str, dict[str, str | None] | None]]:
-    """Yield the patterns that have another spelling, and that spelling."""
+    """Yield the patterns with another spelling, and that spelling."""
     for written in sorted(candidates):
         pattern = translate(written)
         if pattern.error is not None:
@@ -83,13 +83,13 @@ def _spelled(
 
 
 def _candidates(payload: str) -> Iterator[str]:
-    """Yield the texts that may be patterns, as SQL trims them."""
+    """Yield the texts that may be patterns, trimmed like in SQL."""
     for string in STRINGS.findall(payload):
         if not _SUSPECTED.search(string):
             continue
         try:
             text = msgspec.json.decode(string, type=str)
-        except msgspec.DecodeError:  # half of a surrogate pair: no text in SQL either
+        except msgspec.DecodeError:  # a lone surrogate is not valid text in SQL
             continue
         if _SUSPECTED.search(text):
             yield text.strip()
@@ -107,9 +107,9 @@ def task_rows(
     Args:
         head: The task, its dimensions, its extras.
         cases: The good cases; their ids are unique, and those of a case's rounds are.
-        limits: How large a value may be.
-        zoneless: Gets the rounds whose time names no zone, as (case, position in it).
-        slips: Gets the rules that cannot be used, as (case, warning).
+        limits: Limits of a value.
+        zoneless: Receives rounds whose time has no zone, as (case, position in it).
+        slips: Receives the invalid rules, as (case, warning).
 
     Raises:
         Doubtful: Some cases hold a value that only the contract can judge.
@@ -164,7 +164,7 @@ def task_rows(
 
 
 class _Parts:
-    """The parts of all cases, in one list, with their cases."""
+    """The parts of all cases in one list, with their cases."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class _Parts:
         columns: Callable[[list[Any]], Table],
         case_ids: pl.Series | None = None,
     ) -> Table:
-        """Build the columns of all parts; doubts are about the cases they belong to.
+        """Build the columns of all parts; errors refer to the cases of the parts.
 
         Raises:
             Doubtful: Their places.

@@ -1,4 +1,4 @@
-"""Rules of a case, flat: one row per rule of a ``rules`` baseline.
+"""Flatten the rules of a case: one row per rule of a ``rules`` baseline.
 
 A payload is one rule or a list of them under ``rules``. A rule is written with its kind
 as the key (``{"contains": "x", "max_chars": 80}``, one rule for each) or under ``type``
@@ -30,36 +30,36 @@ class Rule(NamedTuple):
     """One rule, named as the columns of ``raw.rules``."""
 
     rule: str | None
-    """One of ``RULE_VALUES``; None: the rule is of no known kind."""
+    """One of ``RULE_VALUES``; None: the kind is unknown."""
     severity: str | None
     field: str | None
-    """The part of the answer that it reads; None: all of it."""
+    """The part of the answer that it checks; None: all of it."""
     operand: str | None
     """The operand of the rule, as JSON."""
     number: float | None
     """The operand as a number."""
     pattern: str | None
-    """regex: the translated pattern; None: it cannot be used."""
+    """regex: the translated pattern; None: it is invalid."""
     ascii_pattern: str | None
     """regex: the pattern for texts that are all ASCII."""
     is_usable: bool
 
 
 Rules = tuple[tuple[Rule, ...], tuple[Fault, ...]]
-"""The rules of a payload, and a warning for each that cannot be used."""
+"""The rules of a payload, and a warning for each invalid one."""
 
 
 def rule_rows(
     baselines: Sequence[tuple[str, str, str]],
 ) -> tuple[dict[str, list[Any]], Iterator[tuple[int, Fault]]]:
-    """Return the rules of a task, and a warning for each that cannot be used.
+    """Return the rules of a task, and a warning for each invalid one.
 
     Args:
         baselines: Case id, baseline id and payload of each ``rules`` baseline.
 
     Returns:
-        The columns of ``raw.rules`` but ``task_id``; and for each warning the position
-        of its baseline, with keys from the top of the payload.
+        The columns of ``raw.rules`` except ``task_id``; and for each warning the
+        position of its baseline, with keys from the top of the payload.
     """
     rows: list[tuple[Any, ...]] = []
     read = [rules_of(payload) for _, _, payload in baselines]
@@ -98,7 +98,7 @@ def rules_of(payload: str) -> Rules:
             warnings.append(Fault(keys, "unknown_rule", _unknown_rule(entry)))
         for name, operand in found:
             if name in ("non_empty", "is_json") and operand is False:
-                continue  # it asks for nothing
+                continue  # it requires nothing
             rule = _rule(name, operand, said, part)
             rules.append(rule)
             if not rule.is_usable:
@@ -123,7 +123,7 @@ _EXPECTED = {
 
 
 def _operands(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each rule of an entry with what it compares with."""
+    """Yield each rule of an entry with its operand."""
     kinds = (entry[key] for key in _KINDS if entry.get(key) is not None)
     kind = _text(next(kinds, None))
     kind = _ALIASES.get(kind or "", kind)

@@ -1,1 +1,1 @@
-"""Files as bytes: found, read whole or in blocks of lines, secrets taken out."""
+"""Files as bytes: find them, read them whole or in blocks of lines, redact secrets."""

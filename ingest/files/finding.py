@@ -1,4 +1,4 @@
-"""Which files an ingest reads: folders walked, each file once."""
+"""Find the files of an ingest: walk folders, each file once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NEVER_WALKED = {".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"}
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file that a path of the command line led to."""
+    """A file found from a path of the command line."""
 
     path: Path
     name: str
@@ -32,23 +32,22 @@ class FoundFile:
     named: bool
     """Named on the command line, so that an unknown kind is an error, not a skip."""
     fault: str | None = None
-    """Why it cannot be read, if listing the folders showed it."""
+    """The error if it cannot be read, as found while listing the folders."""
 
     form: str | None = None
-    """The form that the file of another tool is written in, as the tool's reader
-    names it."""
+    """The form of another tool's file, as named by the tool's reader."""
     companions: tuple[Path, ...] = ()
-    """More files of the same run, which are read with this one."""
+    """Other files of the same run, which are read with this one."""
     mapping: tuple[str, TableMapping] | None = None
-    """Name and content of the mapping that says what the columns of a table mean."""
+    """Name and content of the mapping of a table."""
     labels: LabelOptions | None = None
-    """What the call says of a file of labels."""
+    """Options of the call for a file of labels."""
     given: Given = NOTHING
-    """Title, variant and revision that the call gives it."""
+    """Title, variant and revision from the call."""
 
     @property
     def size(self) -> int:
-        """Size in bytes; 0 where the file system does not say."""
+        """Size in bytes; 0 if unknown."""
         try:
             return 0 if self.fault else self.path.stat().st_size
         except OSError:
@@ -56,13 +55,13 @@ class FoundFile:
 
 
 def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
-    """The files below these paths, folders walked in order of name, hidden ones too.
+    """Yield the files below these paths; folders in order of name, hidden ones too.
 
-    Links to folders are not followed, and what is not a regular file is never opened,
-    so a loop, a socket or a pipe among the inputs stops nothing. Each file comes once.
+    Links to folders are not followed, and only regular files are opened, so a loop, a
+    socket or a pipe among the inputs does no harm. Each file is yielded once.
 
     Yields:
-        Files; one that is in a folder and cannot be read has a ``fault``.
+        Files; a file in a folder that cannot be read has a ``fault``.
 
     Raises:
         InputError: a path that does not exist or cannot be read.
@@ -104,9 +103,9 @@ def find_files(paths: Sequence[Path]) -> Iterator[FoundFile]:
 
 
 def _with_a_name(found: FoundFile) -> FoundFile:
-    """The file; one whose name is not UTF-8 has a fault, and a name that shows it.
+    """Return the file; if its name is not UTF-8, with a fault and an escaped name.
 
-    Neither the tables nor a page can hold such a name.
+    Tables and pages cannot contain such a name.
     """
     try:
         f"{found.uri}{found.name}{found.path}".encode()
@@ -123,7 +122,7 @@ def _with_a_name(found: FoundFile) -> FoundFile:
 
 
 def _shown(name: str) -> str:
-    r"""A name with the bytes that are not UTF-8 as ``\xe9``."""
+    r"""Return a name with invalid bytes written as ``\xe9``."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 

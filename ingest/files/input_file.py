@@ -1,4 +1,4 @@
-"""One input file: read whole or in blocks of lines, and whether it stayed the same."""
+"""Read an input file whole or in blocks of lines, and detect changes while reading."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import BinaryIO, NamedTuple
 from promptlab.paths import check_regular
 
 BLOCK_BYTES = 8 << 20
-"""Bytes of a block, unless one line is longer."""
+"""Size of a block in bytes, unless one line is longer."""
 
 
 class TooLong(NamedTuple):
-    """Stands for a line that is longer than a record may be."""
+    """Placeholder for a line that is longer than the limit of a record."""
 
     size: int
 
@@ -28,7 +28,7 @@ def blocks(file: BinaryIO, longest: int, size: int = BLOCK_BYTES) -> Iterator[Bl
 
     Args:
         file: Open at its start.
-        longest: Bytes that a line may have; of a longer one only its size is kept.
+        longest: Maximum bytes of a line; only the size of a longer one is kept.
         size: Bytes of a block.
 
     Yields:
@@ -60,11 +60,11 @@ State = tuple[int, int, int]
 
 
 class ChangedWhileRead(Exception):
-    """The file was written while it was read; what was read may be half of it."""
+    """The file was written while it was read, so the data may be incomplete."""
 
 
 class InputFile:
-    """A file as it was when it was first looked at.
+    """A file in the state in which it was first opened.
 
     Raises:
         OSError: it cannot be read.
@@ -77,7 +77,7 @@ class InputFile:
         self._state = _state(status)
 
     def whole(self) -> bytes:
-        """All its bytes.
+        """Return all its bytes.
 
         Raises:
             ChangedWhileRead: they may be of two versions.
@@ -88,39 +88,39 @@ class InputFile:
         return data
 
     def blocks(self, longest: int) -> Iterator[Block]:
-        """Its lines, block by block.
+        """Yield its lines, block by block.
 
         Args:
-            longest: bytes that a line may have.
+            longest: maximum bytes of a line.
 
         Raises:
-            ChangedWhileRead: at the end; then nothing of it may be kept.
+            ChangedWhileRead: at the end; discard all data then.
         """
         with self.path.open("rb") as file:
             yield from blocks(file, longest)
             self._check_unchanged(file.fileno())
 
     def sha256(self) -> str:
-        """The hash of its bytes, without holding them."""
+        """Return the hash of its bytes without keeping them in memory."""
         with self.path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def head(self) -> bytes:
-        """Its first bytes, as many as a block has."""
+        """Return its first block of bytes."""
         with self.path.open("rb") as file:
             return file.read(BLOCK_BYTES)
 
     def check_unchanged(self) -> None:
-        """Check that the file is still as it was.
+        """Check that the file has not changed.
 
         Raises:
-            ChangedWhileRead: it is not.
+            ChangedWhileRead: it has.
         """
         if _state(self.path.stat()) != self._state:
             raise ChangedWhileRead(self.path)
 
     def _check_unchanged(self, descriptor: int) -> None:
-        # The name may stand for another file by now, so both are asked.
+        # The name may refer to another file by now, so check both.
         states = {_state(os.fstat(descriptor)), _state(self.path.stat())}
         if states != {self._state}:
             raise ChangedWhileRead(self.path)

@@ -1,8 +1,8 @@
-"""Secrets and personal data out of a file's bytes, before anything reads them.
+"""Redact secrets and personal data in a file's bytes before parsing.
 
-The one place where it happens: rows, rejects and messages are made of what comes out
-here. Line breaks stay where they are, so line numbers are those of the file; columns
-count in the redacted text. A clean file costs one pass of RE2.
+This is the only place that redacts: rows, rejects and messages are made from its
+output. Line breaks are kept, so line numbers are those of the file; columns refer to
+the redacted text. A clean file costs one pass of RE2.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 _STRENGTH: dict[Mode, int] = {"off": 0, "on": 1, "strict": 2}
 _MOST_MEMORY = 64 << 20
-"""Of RE2's automaton; its default is too small to stay fast with all rules."""
+"""Memory limit of RE2's automaton; the default is too slow with all rules."""
 
 _STRING = re.compile(rb'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?')
 _AFTER_KEY = re.compile(rb'(\\*)"\s*:\s*\Z')
 _MARK = re.compile(rb"\[redacted:[a-z_]+\]")
 
-# YAML has no quotes to go by: a value begins behind its key.
+# YAML values may be unquoted: a value begins after its key.
 _YAML_VALUE = re.compile(rb"[ \t]*(?:-[ \t]+)*(?:[^\s:#]+:[ \t]+)?\Z")
 _YAML_SECRET = re.compile(
     rf"^([ \t]*(?:-[ \t]+)*[\"']?([\w.-]*{WORDS}|{WHOLE})[\"']?"
@@ -51,7 +51,7 @@ class Redactor:
         self._yaml = yaml
 
     def redact(self, data: bytes) -> bytes:
-        """Return the block with a mark in place of every value that a rule names."""
+        """Return the block with a mark in place of every value that matches a rule."""
         if self.mode == "off":
             return data
         if self._yaml:
@@ -87,7 +87,7 @@ class Redactor:
                     mark, end = b'"' + mark + b'"', _end_of_line(data, end)
                 yield mark
                 done = end
-            # behind the value, but at least behind the pattern's first character
+            # after the value, but at least after the pattern's first character
             found = pattern.search(data, max(end, found.start() + 1, done))
         yield data[done:]
 
@@ -100,7 +100,7 @@ class Redactor:
         strings: _Strings,
         quote: bytes,
     ) -> bytes | None:
-        """Return what to write instead, or nothing where it is not such a value."""
+        """Return the replacement, or nothing if it is not such a value."""
         value = data[start:end]
         if not value or _MARK.fullmatch(value) or not rule.is_one(value):
             return None
@@ -127,7 +127,7 @@ class Redactor:
 
 
 class _Strings:
-    """Knows which places of JSON lines are inside a text; asked in rising order."""
+    """Finds the positions of JSON lines inside texts; call in ascending order."""
 
     def __init__(self, data: bytes) -> None:
         self._found = _STRING.finditer(data)
@@ -144,11 +144,11 @@ class _Strings:
 
 @cache
 def _compiled(mode: Mode) -> tuple[Any, dict[int, tuple[Rule, int | None]]]:
-    """One pattern of all rules; by its outer group each rule and its group ``X``."""
+    """Return one pattern for all rules, and the rule and group ``X`` of each group."""
     import re2
 
     options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1  # bytes, whatever they say
+    options.encoding = re2.Options.Encoding.LATIN1  # bytes of any encoding
     options.max_mem = _MOST_MEMORY
     branches, rules, groups = [], {}, 1
     for rule in RULES:
@@ -171,7 +171,7 @@ def _line_before(data: bytes, place: int) -> bytes:
 
 
 def _is_part_of_number(data: bytes, start: int, end: int) -> bool:
-    """Say whether the digits go on beyond a decimal point."""
+    """Return true if the digits continue after a decimal point."""
     before, after = data[max(0, start - 2) : start], data[end : end + 2]
     return (before[-1:] == b"." and before[:1].isdigit()) or (
         after[:1] == b"." and after[1:].isdigit()
@@ -179,7 +179,7 @@ def _is_part_of_number(data: bytes, start: int, end: int) -> bool:
 
 
 def _stands_alone(data: bytes, start: int, end: int) -> bool:
-    """Say whether a JSON number, no part of one, is from *start* to *end*."""
+    """Return true if *start* to *end* is a whole JSON number."""
     before = data[max(0, start - 200) : start].rstrip()[-1:]
     after = data[end : end + 1]
     digits = data[start:end].isdigit()

@@ -1,8 +1,8 @@
 r"""Redaction rules, one row each. The patterns are RE2's, over bytes.
 
 A value may be in JSON, in JSON inside a JSON text, or in plain text; so a quote or a
-slash may have backslashes before it, and what an escape such as ``\n`` ends with is no
-part of the word behind it (``_START``).
+slash may have backslashes before it, and the last letter of an escape such as ``\n`` is
+not part of the next word (``_START``).
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ class Rule(NamedTuple):
     name: str
     """Used in the mark: ``[redacted:email]``."""
     mode: Mode
-    """The mildest mode that applies it."""
+    """The least strict mode that applies it."""
     what: str
-    """For the documentation."""
+    """Description for the documentation."""
     pattern: str
     """Its group ``X`` is replaced; without a group, `find` returns the value."""
     is_one: Callable[[bytes], bool] = lambda _: True
-    """A closer look at what the pattern found."""
+    """A further check of a match."""
     find: Callable[[bytes, int, int], SecretValue | None] | None = None
-    """Finds the value in the data, by where the pattern begins and ends."""
+    """Finds the value in the data from the start and end of the match."""
     may_be_number: bool = False
-    """In JSON it may be a number, without quotes."""
+    """True if it may be an unquoted number in JSON."""
 
 
 def _has_digit(found: bytes) -> bool:
@@ -45,7 +45,7 @@ def _is_no_port(found: bytes) -> bool:
 
 
 def _is_id_card(found: bytes) -> bool:
-    """ISO 7064 MOD 11-2, as GB 11643 has it."""
+    """Check the checksum ISO 7064 MOD 11-2 of GB 11643."""
     total = sum(int(chr(d)) * 2 ** (17 - n) for n, d in enumerate(found[:17]))
     return b"10X98765432"[total % 11 :][:1] == found[17:].upper()
 
@@ -106,7 +106,7 @@ RULES: tuple[Rule, ...] = (
         "PEM private keys, whole",
         r"(?P<X>-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
         rf"(?:{_PEM_BODY}*?-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
-        rf"|{_PEM_BODY}*))",  # cut off before its end
+        rf"|{_PEM_BODY}*))",  # truncated
     ),
     Rule(
         "email",

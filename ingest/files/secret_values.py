@@ -1,10 +1,10 @@
-r"""Values under secret keys: which keys are secret, and where their values end.
+r"""Values of secret keys: the names of secret keys, and the ends of their values.
 
 A key may be in JSON, in JSON inside a JSON text (``\"password\": ``), in JSON inside a
 CSV cell (``""password"": ``), in a Python dict (``'password': ``), or before the ``=``
 of a query, a shell line or a config. `KEY` finds the ends of all keys that may be
-secret, in one pass of RE2; the rest is done for these only. docs/privacy.md lists the
-keys, and is tested.
+secret in one pass of RE2; only these are examined further. docs/privacy.md lists the
+keys, and a test checks the list.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ WHOLE = r"(?:(?:proxy-|x-)?authorization|(?:(?:set|session|auth)[_-]?)?cookies?)
 
 _COLON = r"\\*[\"']{1,2}[ \t\r\n]*:[ \t\r\n]*"
 KEY = rf"(?i:{WORDS}(?:{_COLON}|=)|[\"']{WHOLE}{_COLON})"
-"""Ends where the value begins."""
+"""A match ends at the start of the value."""
 
 _OF_KEYS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
 _LONGEST_KEY = 80
@@ -72,7 +72,7 @@ _OPENING = re.compile(
 )
 _NUMBER = re.compile(rb"-?[0-9][0-9_]*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![\w.])")
 _BARE = re.compile(rb"[^\s\"'\\,;&]+")
-# each begins where its backslashes do, so that a run of them is looked at once
+# each match starts at its first backslash, so that a run of them is scanned once
 _QUOTE = re.compile(rb'(?<!\\)(\\*)"|[\r\n]')
 _DOUBLED = re.compile(rb'(?<!\\)(\\*)""|[\r\n]')
 _SINGLE = re.compile(rb"(?<!\\)(\\*)(?:'|\"\"?)|[\r\n]")
@@ -81,7 +81,7 @@ _LONGEST_LIST = 1 << 16
 _NOTHING = re.compile(
     rb"(?:\[redacted:[a-z_]+\]|[\s\"'\\,\[\]()]|null|None|true|false|True|False)*\Z"
 )
-_IDS_OF_TOKENS = 6  # digits: what a vocabulary has
+_IDS_OF_TOKENS = 6  # digits: the size of a vocabulary
 
 
 class SecretValue(NamedTuple):
@@ -97,8 +97,8 @@ def find_value(data: bytes, found: int, place: int) -> SecretValue | None:
 
     Args:
         data: the block.
-        found: where `KEY` begins to match.
-        place: where the match ends.
+        found: the start of the match of `KEY`.
+        place: the end of the match.
     """
     whole = data[found:place]
     if whole.endswith(b"="):
@@ -126,7 +126,7 @@ def find_value(data: bytes, found: int, place: int) -> SecretValue | None:
 
 @lru_cache(4096)
 def is_secret(key: bytes) -> bool:
-    """Return whether a key that `KEY` found is secret: not so the tokens of models."""
+    """Return true if a key found by `KEY` is secret; token counts of models are not."""
     key = _HUMPS.sub(b"_", key).lower()
     if b"token" not in key or key.endswith((b"secret", b"password")):
         return True
@@ -167,7 +167,7 @@ def _text(data: bytes, place: int) -> SecretValue | None:
 
 
 def _list(data: bytes, place: int, quote: bytes) -> SecretValue | None:
-    """Return the inside of a list of texts and numbers, if no objects are in it."""
+    """Return the content of a list of texts and numbers, unless it contains objects."""
     depth, at, last = 0, place, place + _LONGEST_LIST
     while (found := _IN_LIST.search(data, at, last)) is not None:
         at = found.end()
@@ -187,11 +187,11 @@ def _list(data: bytes, place: int, quote: bytes) -> SecretValue | None:
 
 
 def end_of_text(data: bytes, start: int) -> int:
-    """Return where the JSON text ends whose opening quote is right before *start*.
+    """Return the end of the JSON text whose opening quote is right before *start*.
 
-    In a text inside *n* others every sign that needs a backslash has ``2 ** n - 1``
-    more of them, its quotes too. The text ends at its own quote that no backslash of
-    its own escapes, or where an outer one ends.
+    In a text nested in *n* others every escaped character has ``2 ** n - 1`` more
+    backslashes, its quotes too. The text ends at its own unescaped quote, or where an
+    outer text ends.
     """
     level = 0
     while data[start - 2 - level : start - 1 - level] == b"\\":
@@ -217,7 +217,7 @@ def _end_of_doubled(data: bytes, start: int) -> int:
 
 
 def _end_of_single(data: bytes, start: int) -> int:
-    """A double quote without a backslash ends the text of JSON around it."""
+    """Return true if a quote without a backslash ends the enclosing JSON text."""
     for quote in _SINGLE.finditer(data, start):
         if quote[1] is None:
             return quote.start()

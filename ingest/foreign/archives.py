@@ -1,8 +1,8 @@
-"""Zip archives, member by member; deflate and Zstandard alike.
+"""Read zip archives member by member, with deflate and Zstandard.
 
 Python's own zipfile reads Zstandard (method 93) from 3.14 on; `backports.zstd` has the
-same zipfile for the versions before. It reads the table of members; a member is read
-here at once, which takes half of the time that a file object for each would.
+same zipfile for the versions before. It reads the table of members; members are
+read here in one call each, which is twice as fast as a file object.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Archive:
 
     Args:
         path: Its path.
-        largest: Bytes that a member may unpack to: a small file may hold a huge one.
+        largest: Maximum unpacked bytes of a member: a small file may expand hugely.
 
     Raises:
-        Refused: It is not an archive, or not all of it is there.
+        Refused: It is not an archive, or incomplete.
     """
 
     def __init__(self, path: Path, largest: int) -> None:
@@ -56,17 +56,17 @@ class Archive:
         self._file.close()
 
     def names(self, folder: str = "") -> Iterator[str]:
-        """Names of its members below *folder*, in the order they were written."""
+        """Return the names of its members below *folder*, in file order."""
         return (name for name in self._members if name.startswith(folder))
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
 
     def read(self, name: str) -> bytes:
-        """One member, unpacked.
+        """Return one member, unpacked.
 
         Raises:
-            Refused: It is damaged, or larger than a member may be.
+            Refused: It is damaged, or larger than the limit.
         """
         member = self._members[name]
         if member.file_size > self._largest:
@@ -81,7 +81,7 @@ class Archive:
         if unpack is None or member.flag_bits & _ENCRYPTED:
             raise Refused(_broken(f"{name}: it is packed in a way that is not known"))
         try:
-            # one byte more than it says that it holds is enough to know better
+            # one byte more than the declared size is enough to detect an error
             data = unpack(self._packed(member), member.file_size + 1)
         except (zlib.error, zstd.ZstdError) as error:
             raise Refused(_broken(f"{name}: {error}")) from None
@@ -108,7 +108,7 @@ _UNPACK: dict[int, Callable[[bytes, int], bytes]] = {
         packed, most
     ),
 }
-"""Method → what unpacks at most so many bytes."""
+"""Method → function that unpacks at most the given bytes."""
 
 
 def _broken(why: str) -> Problem:

@@ -1,4 +1,4 @@
-"""Azure AI Evaluation: what ``evaluate(output_path=…)`` writes.
+"""Azure AI Evaluation: the file of ``evaluate(output_path=…)``.
 
 Tried on 1.18.10. A file is a run of one task. A case is a row's ``inputs.id``, else a
 hash of its query; ``outputs.<evaluator>.<key>`` is the dimension ``<evaluator>.<key>``.
@@ -7,7 +7,7 @@ verdict is that all of them pass. A broken evaluator is a bare NaN: missing.
 
 The folder that its sample repositories write (``eval_results.jsonl`` with
 ``summary.json`` and ``evaluate_parameters.json``) is read too: ratings from 1 to 5,
-lengths and seconds are compared on their own scale. There is no verdict in it.
+lengths and seconds are compared on their own scale. Files contain no verdicts.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _GRADED = frozenset(
         *("rouge_precision", "rouge_recall", "rouge_f1_score"),
     }
 )
-"""Keys of its own evaluators that are from 0 to 1, 1 best, by their definition."""
+"""Keys of built-in evaluators defined on the scale 0 to 1, 1 best."""
 _PASSING_RATING = 4
 _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
     "mean": ("mean_over_rounds", {"digits": 2}),
@@ -59,7 +59,7 @@ _RULES: dict[str, tuple[Rule, dict[str, Any]]] = {
     "pass_rate": ("mean_over_rounds", {"threshold": _PASSING_RATING, "digits": 2}),
     "pass_count": ("sum_over_rounds", {"threshold": _PASSING_RATING}),
 }
-"""Rules by which the sample repositories add up a metric."""
+"""Rules by which the sample repositories aggregate a metric."""
 
 
 class Export(msgspec.Struct):
@@ -91,13 +91,13 @@ def _is_summary(head: Head) -> bool:
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
-    """Rows lead the summary and the parameters of their folder."""
+    """The file of rows leads the summary and the parameters of its folder."""
     yield from ((part, ()) for part in parts if part.form == "json")
     yield from led_by("rows", (part for part in parts if part.form != "json"))
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The rows as records, then what the file claims of them."""
+    """Yield the rows as records, then the totals of the file."""
     if source.form == "json":
         export = _FILES.document(source, Export)
         run = _RunOfRows(export.rows, source, {})
@@ -141,11 +141,11 @@ def _folder(source: Source) -> Iterator[Record | Problem]:
 
 
 def _as_export(row: dict[str, Any], measured: Collection[str]) -> dict[str, Any]:
-    """A row of a sample's folder, named as ``evaluate`` would.
+    """Return a row of a sample's folder with the column names of ``evaluate``.
 
     Args:
-        row: As it is written.
-        measured: What is a number in any row.
+        row: The row as written.
+        measured: Names that have a number in any row.
     """
     texts = {*_QUERY, *_ANSWER, *_TRUTH, "context"}
     outputs = {
@@ -160,12 +160,12 @@ def _as_export(row: dict[str, Any], measured: Collection[str]) -> dict[str, Any]
 
 
 class _RunOfRows:
-    """One run; it has no id, so all of its rows give it one.
+    """One run; it has no id, so its id is a hash of its rows.
 
     Args:
         rows: Named as ``evaluate`` names them.
         source: The file.
-        parameters: What ran, where the file next to it says it.
+        parameters: The run's parameters, from the file next to it.
     """
 
     def __init__(
@@ -249,14 +249,14 @@ class _RunOfRows:
             )
 
     def _has_numbers(self, name: str) -> bool:
-        """Return whether any row has a number of it."""
+        """Return true if any row has a number for it."""
         if name not in self._numeric:
             values = (number(row.get(f"outputs.{name}")) for row in self._rows)
             self._numeric[name] = any(value is not None for value in values)
         return self._numeric[name]
 
     def _is_graded(self, name: str) -> bool:
-        """By its definition, or as its numbers are 0 or 1 throughout the run."""
+        """True by definition, or if all its numbers in the run are 0 or 1."""
         if name.rpartition(".")[2] in _GRADED:
             return True
         values = {number(row.get(f"outputs.{name}")) for row in self._rows} - {None}
@@ -277,7 +277,7 @@ class _RunOfRows:
         return "not_in_rows", None
 
     def add_claim(self, metric: str, name: str, value: Any) -> None:
-        """One claim of a sample's summary."""
+        """One total of a sample's summary."""
         where = f"summary.{metric}.{name}"
         if metric in self._graded:
             rule, about = _RULES.get(name, ("own_formula", {}))
@@ -292,13 +292,13 @@ class _RowColumns(NamedTuple):
     """The names of the columns of a row."""
 
     inputs: dict[str, str]
-    """Column → name of what was asked, or answered."""
+    """Column → name of an input or output."""
     outputs: dict[str, str]
-    """Column → name of what an evaluator said."""
+    """Column → name of an evaluator's output."""
     judged: list[str]
-    """Outputs that have a pass rule."""
+    """Outputs with a pass rule."""
     measured: list[str]
-    """Outputs that are dimensions, where they hold a number."""
+    """Outputs that are dimensions if they are numbers."""
 
 
 @lru_cache  # most rows of most runs have the same
@@ -329,7 +329,7 @@ def _is_beside(name: str, outputs: Collection[str]) -> bool:
 
 
 def _verdict(passed: Sequence[bool | None]) -> Status | None:
-    """All evaluators that have a pass rule; one that judged nothing leaves it open."""
+    """The verdict of all evaluators with a pass rule; unknown if one did not judge."""
     if not passed:
         return None
     if False in passed:

@@ -2,12 +2,12 @@
 
 Tried on 4.3.1, on files of 4.x with traces, and on one of February 2024. A file is a
 run and one task. The folder that DeepEval fills has a run up to three times: bare,
-wrapped in ``testRunData``, and partial, as it was written on the way
+wrapped in ``testRunData``, and partial, as written during a run
 (``.temp_test_run_data.json``): it is loaded once.
 
 A metric is a check with DeepEval's verdict, and a score. Its direction is not in the
 file: a metric that succeeds below its threshold and fails above it is better the lower
-it is. A metric that broke has judged nothing, though DeepEval fails the test case.
+it is. A metric with an error is not a verdict, although DeepEval fails the test case.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ class Metric(msgspec.Struct):
 
     @property
     def title(self) -> str:
-        """The name it goes by."""
+        """Return its name."""
         return self.name or self.metric or "metric"
 
     @property
     def is_broken(self) -> bool:
-        """It could not judge; DeepEval counts it as failed."""
+        """The metric's error; DeepEval counts it as failed."""
         return self.error is not None or (self.score is None and not self.success)
 
 
@@ -117,7 +117,7 @@ class TestCase(msgspec.Struct):
 
 
 class Prompt(msgspec.Struct):
-    """A prompt that a run names, or holds."""
+    """A prompt of a run: its name or its text."""
 
     alias: str | None = None
     version: str | None = None
@@ -136,7 +136,7 @@ class MetricScores(msgspec.Struct):
 
 
 class TestRun(msgspec.Struct):
-    """One run; test cases stay as written until their turn comes."""
+    """One run; test cases are decoded one by one."""
 
     testCases: list[msgspec.Raw] = []
     conversationalTestCases: list[msgspec.Raw] | None = None
@@ -173,18 +173,18 @@ _SHARES = frozenset(
         *("Turn Faithfulness", "Turn Relevancy"),
     }
 )
-"""DeepEval's own metrics: their numbers are on the scale 0 to 1."""
+"""DeepEval's built-in metrics, with values from 0 to 1."""
 _COUNTS = {"passes": "pass", "fails": "fail", "errors": "unevaluated"}
-"""A count that a run has of a metric → the status of its checks."""
+"""A count of a run → the status of the checks that it counts."""
 _SHARE_ENDINGS = ("[GEval]", "(GEval)", "[DAG]", "(DAG)", "(ragas)")
 
 
 class RunReading:
-    """Turns test cases into records.
+    """Converts test cases to records.
 
     Args:
         run: The run.
-        cases: Its test cases, and what is to be said of those that cannot be read.
+        cases: Its test cases, and problems of those that cannot be read.
         source: The file that leads it.
     """
 
@@ -196,24 +196,24 @@ class RunReading:
         self._problems = [each for each in cases if isinstance(each, Problem)]
         self._cases = [each for each in cases if isinstance(each, TestCase)]
         self.rows = set(map(_row_id, self._cases))
-        """A hash of each test case."""
+        """Return a hash of each test case."""
 
     def _own_rows(self) -> set[str]:
         """Return hashes that identify the run.
 
-        How long each answer took differs from run to run, and stays when a run is
-        judged again; where it is not written, verdicts are a part of the run.
+        The durations of answers differ between runs, and stay the same when a run is
+        judged again; without durations, verdicts are included in the hash.
         """
         is_timed = all(each.runDuration for each in self._cases)
         return set(map(_answer_id, self._cases)) if is_timed else self.rows
 
     def records(self) -> Iterator[Record | Problem]:
-        """All records of the run."""
+        """Yield all records of the run."""
         run = self._run
         same_run = SameRun("deepeval", run.identifier or "")
         for row in self._own_rows():
             same_run.add(row)
-        # no id and no time are in the file: a run is known by what it says
+        # the file has no id and no time: a run is identified by its content
         task_id = content_id(same_run.hash(), run.identifier or "deepeval")
         task = TaskWriter(
             "deepeval", task_id, self._source, same_run, is_share=_is_share
@@ -264,7 +264,7 @@ def _row_id(case: TestCase) -> str:
 
 
 def _prompt(run: TestRun) -> Any:
-    """The prompt that the run holds; of several it is not known which counted."""
+    """Return the prompt of the run; unknown if there are several."""
     if run.prompts and len(run.prompts) == 1:
         (one,) = run.prompts
         return one.messages_template or one.text_template
@@ -276,7 +276,7 @@ def _is_share(name: str) -> bool:
 
 
 def _directions(cases: list[TestCase]) -> dict[str, Direction]:
-    """Metric → direction, where success against threshold tells it."""
+    """Metric → direction, if success and threshold determine it."""
     may_be: dict[str, set[Direction]] = {}
     for case in cases:
         for metric in case.metrics:
@@ -351,7 +351,7 @@ def _last_turn(turns: list[Any]) -> Any:
 
 
 def _status(case: TestCase) -> Status:
-    """DeepEval's verdict, but where only a metric that broke failed the test case."""
+    """Return DeepEval's verdict; unknown if only metrics with errors failed."""
     if not case.metrics:
         return "unevaluated"
     if case.success:
@@ -420,7 +420,7 @@ _KEYS = frozenset({"metricsScores", "metricScores", "hyperparameters", "testFile
 
 
 def recognise(head: Head) -> str | None:
-    """Test cases with what metrics said of them, bare or wrapped."""
+    """Recognise test cases with results of metrics, bare or wrapped."""
     if "testRunData" in head.keys:
         return "wrapped" if "testCases" in head.keys_below("testRunData") else None
     if "testCases" not in head.keys:
@@ -440,7 +440,7 @@ def gather(parts: Sequence[Part]) -> Iterator[Run]:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The run, and of what was written on the way what the run does not have."""
+    """Yield the run, and test cases of partial files that it lacks."""
     reading = _read(source)
     yield from reading.records()
     for companion in source.companions:
@@ -459,7 +459,7 @@ def _read(source: Source, path: Path | None = None) -> RunReading:
 
 
 def _cases(run: TestRun) -> Iterator[TestCase | Problem]:
-    """Each test case; one of another shape is rejected alone."""
+    """Yield each test case; reject one with another shape."""
     yield from _FILES.items(run.testCases, TestCase, "/testCases")
     of_talks = run.conversationalTestCases or []
     yield from _FILES.items(of_talks, TestCase, "/conversationalTestCases")

@@ -1,4 +1,4 @@
-"""JSON of other tools: one decode into structs, bare NaN cured, faults in words."""
+"""Decode JSON of other tools into structs; accept bare NaN, and describe errors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ T = TypeVar("T")
 _NOT_JSON = {b"NaN": re.compile(rb"NaN"), b"Infinity": re.compile(rb"-?Infinity")}
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
-"""Stands for a member that is not there."""
+"""The value of a missing member."""
 _NOTHING = frozenset({"", "nan", "null", "none", "n/a", "na", "#n/a", "<na>"})
 
 
 class Refused(Exception):
-    """Nothing of a file can be loaded."""
+    """The file cannot be loaded at all."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)
@@ -51,7 +51,7 @@ def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T:
 
 
 def without_nan(data: bytes) -> bytes:
-    """The same JSON with null in place of ``NaN``, ``Infinity`` and ``-Infinity``."""
+    """Replace ``NaN``, ``Infinity`` and ``-Infinity`` in JSON by null."""
     for word, pattern in _NOT_JSON.items():
         if word in data:
             data = _with_null(data, pattern)
@@ -64,19 +64,19 @@ def _with_null(data: bytes, pattern: re.Pattern[bytes]) -> bytes:
     for found in pattern.finditer(data):
         between, seen = data[seen : found.start()], found.start()
         quotes += between.count(b'"') - _ESCAPE.findall(between).count(b'\\"')
-        if quotes % 2 == 0:  # it is not inside a text
+        if quotes % 2 == 0:  # outside of texts
             pieces += data[done:seen], b"null"
             done = found.end()
     return b"".join(pieces) + data[done:]
 
 
 def text(value: Any) -> str:
-    """JSON of a value, compact; a text stays JSON, in quotes."""
+    """Return compact JSON of a value; a text stays in quotes."""
     return compact(value)
 
 
 def raw_text(raw: msgspec.Raw) -> str | None:
-    """JSON as written, but in one line; ``None`` for null and what is not there."""
+    """Return JSON as written, but in one line; ``None`` for null or missing."""
     if not is_there(raw):
         return None
     return msgspec.json.format(bytes(raw), indent=-1).decode("utf-8", "replace")
@@ -88,7 +88,7 @@ def is_there(raw: msgspec.Raw) -> bool:
 
 
 def answer(value: Any) -> tuple[str | None, str | None]:
-    """An output as (text, parsed JSON object or null)."""
+    """Return an output as (text, parsed JSON object or null)."""
     if value is None or isinstance(value, str):
         return value, None
     written = text(value)
@@ -96,7 +96,7 @@ def answer(value: Any) -> tuple[str | None, str | None]:
 
 
 def number(value: Any) -> float | None:
-    """A number as a double; ``None`` for anything else, NaN and infinity too."""
+    """Return a number as a double; ``None`` for anything else, NaN and infinity too."""
     if type(value) is float:
         return value if math.isfinite(value) else None
     if isinstance(value, bool):
@@ -111,12 +111,12 @@ def number(value: Any) -> float | None:
 
 
 def says_nothing(written: str) -> bool:
-    """Return whether a text means that there is no number."""
+    """Return true for a text that means "not a number"."""
     return written.strip().lower() in _NOTHING
 
 
 def integer(value: Any) -> int | None:
-    """A number as a 64-bit integer; ``None`` for anything else."""
+    """Return a number as a 64-bit integer; ``None`` for anything else."""
     as_double = number(value)
     if as_double is None or abs(as_double) >= 2**63:
         return None
@@ -124,17 +124,17 @@ def integer(value: Any) -> int | None:
 
 
 def milliseconds(seconds: float | None) -> float | None:
-    """Seconds as milliseconds, without the dust of the multiplication."""
+    """Convert seconds to milliseconds without rounding errors."""
     return None if seconds is None else round(seconds * 1000, 6)
 
 
 def on_scale(value: float | None) -> float | None:
-    """The value where it is on the scale 0 to 1."""
+    """Return the value if it is from 0 to 1."""
     return value if value is not None and 0 <= value <= 1 else None
 
 
 def time(value: Any) -> datetime | None:
-    """A moment in UTC: ISO 8601 text, or seconds since 1970."""
+    """Return a time in UTC from ISO 8601 text or seconds since 1970."""
     try:
         if isinstance(value, str):
             return in_utc(read_time(value.replace(" ", "T", 1)))
@@ -145,7 +145,7 @@ def time(value: Any) -> datetime | None:
 
 
 def first_line(value: str | None, longest: int = 60) -> str | None:
-    """The first line with something in it, shortened."""
+    """Return the first line that is not blank, shortened."""
     lines = (line.strip() for line in (value or "").splitlines())
     line = next((line for line in lines if line), None)
     if line is None or len(line) <= longest:

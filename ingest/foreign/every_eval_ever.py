@@ -2,7 +2,7 @@
 
 Tried on schema version 0.3.0. The aggregate ``X.json`` leads the ``X_samples.jsonl``
 next to it. A task is one evaluation name; a metric is a dimension, a sample a case, and
-the lines of one sample on one metric are its rounds. What only the aggregate says is
+the lines of one sample on one metric are its rounds. Values only in the aggregate are
 totals. The verdict of a round is ``is_correct`` of its lines; files that promptlab
 wrote say the round and its verdict themselves, in ``metadata``.
 """
@@ -93,7 +93,7 @@ class Aggregate(msgspec.Struct):
 
     @property
     def model(self) -> str:
-        """The model, as it is known to others."""
+        """The public name of the model."""
         said = self.model_info.get("id") or self.model_info.get("name")
         return str(said or "unknown")
 
@@ -106,7 +106,7 @@ class Said(msgspec.Struct):
 
 
 class Line(msgspec.Struct):
-    """A sample on a result."""
+    """One line: a sample with its result."""
 
     evaluation_id: str
     evaluation_name: str
@@ -125,7 +125,7 @@ class Line(msgspec.Struct):
 
 
 def write_case(line: Line, task: TaskWriter) -> CaseWriter:
-    """A sample as a case, with what was expected."""
+    """Write a sample as a case, with the expected answer."""
     raw, choices = line.input.get("raw"), line.input.get("choices")
     tags = (line.metadata or {}).get("tags")
     references = line.input.get("reference")
@@ -142,7 +142,7 @@ def write_case(line: Line, task: TaskWriter) -> CaseWriter:
 def write_round(
     line: Line, case: CaseWriter, run_index: int, verdict: Status | None
 ) -> RoundWriter:
-    """The answer that a line is about."""
+    """Return the answer of a line."""
     tokens, timing = line.token_usage or {}, line.performance or {}
     kept: dict[str, Any] = dict(line.metadata or {})
     kept.pop("round", None)
@@ -164,7 +164,7 @@ def write_round(
 
 
 def _answer(line: Line) -> str | None:
-    """The first answer; of a conversation, what the model said last."""
+    """Return the first answer; in a conversation, the model's last message."""
     raw = (line.output or {}).get("raw")
     if isinstance(raw, list):
         return str(raw[0]) if raw else None
@@ -216,7 +216,7 @@ def _rule(rule: Rule, known: str | None, *, is_mean: bool) -> Rule:
 
 
 def parsed(value: Any) -> Any:
-    """A number that was written as text, as a number."""
+    """Convert a number written as text."""
     if not isinstance(value, str):
         return value
     try:
@@ -231,20 +231,20 @@ _Key = tuple[str, str, int]
 
 @dataclass
 class _OpenEvaluation:
-    """An evaluation whose samples are being read."""
+    """The evaluation of the samples being read."""
 
     name: str
     task: TaskWriter
     rounds: dict[tuple[str, int], RoundWriter] = field(default_factory=dict)
     metrics: dict[str, Metric] = field(default_factory=dict)
-    """Dimension → what its numbers mean."""
+    """Dimension → the meaning of its numbers."""
 
 
 class SampledRun:
     """One aggregate with its samples.
 
     Args:
-        aggregate: The leading file, where there is one.
+        aggregate: The leading file, if any.
         source: The file that leads.
     """
 
@@ -260,7 +260,7 @@ class SampledRun:
             self._by_name[result.evaluation_name].append(result)
 
     def samples(self, paths: Iterable[Path]) -> Iterator[Record | Problem]:
-        """Every line, read twice: the verdict of a round is over all of its lines."""
+        """Yield records; lines are read twice, as a verdict covers several lines."""
         paths = list(paths)
         for line in self._lines(paths):
             if not isinstance(line, Problem):
@@ -281,7 +281,7 @@ class SampledRun:
     def _lines(
         self, paths: Iterable[Path]
     ) -> Iterator[tuple[Line, str, int] | Problem]:
-        """Each line with its dimension and its round's number."""
+        """Yield each line with its dimension and its round's number."""
         seen: dict[tuple[str, str, str], int] = defaultdict(int)
         ids = OwnIds("sample, metric and round")
         for path in paths:
@@ -400,7 +400,7 @@ class SampledRun:
         write_totals(self._by_name[opened.name], task, metrics)
 
     def totals_alone(self) -> Iterable[Record | Problem]:
-        """One task that has totals and no cases."""
+        """Write a task with totals and no cases."""
         aggregate = self.aggregate
         task = TaskWriter("every_eval_ever", aggregate.evaluation_id, self._source)
         self._describe(some_of(self._by_name) or "unknown", task)
@@ -415,7 +415,7 @@ class SampledRun:
 
 
 def _weight(metric: Metric, of: int) -> float:
-    """Its share of an overall score: as promptlab wrote it, or equal shares."""
+    """Return its weight: as promptlab wrote it, or equal weights."""
     weight = number(parsed(metric.additional_details.get("weight")))
     return 1 / of if weight is None or not 0 <= weight <= 1 else weight
 
@@ -444,7 +444,7 @@ def gather(parts: Sequence[Part]) -> Iterator[Run]:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Each evaluation that has samples; else one task of totals."""
+    """Yield each evaluation with samples; else one task of totals."""
     if source.form == "samples":
         run = SampledRun(None, source)
         yield from run.samples([source.path])

@@ -1,4 +1,4 @@
-"""Runs that are several files: one of them leads, and is read with the others."""
+"""Group the files of runs that are several files; one leads the others."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Planned = tuple["FoundFile", "str | None"]
 
 
 def gathered(planned: Iterable[Planned]) -> list[Planned]:
-    """Put the files of each run together, as their tool does; others stay as they are.
+    """Group the files of each run by the rules of its tool; leave others unchanged.
 
     Args:
-        planned: Files with their kinds; those of other tools know their forms.
+        planned: Files with their kinds; those of other tools also with their forms.
     """
     result: list[Planned] = []
     of_tool: dict[str, list[FoundFile]] = defaultdict(list)

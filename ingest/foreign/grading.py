@@ -1,4 +1,4 @@
-"""Which numbers of a tool are scores: what is known of the scale of its dimensions."""
+"""Decide which numbers of a tool are scores, from the scale of their dimension."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class _Values:
 
 
 def no_share(_name: str) -> bool:
-    """Of no name it is known that its values are on the scale 0 to 1."""
+    """Default for tools that do not define the scale of any dimension."""
     return False
 
 
 @dataclass
 class Dimensions:
-    """The dimensions of a task, in the order they appear.
+    """The dimensions of a task, in order of appearance.
 
     Args:
         task_id: The task they belong to.
-        is_share: Whether values of this name are on the scale 0 to 1 by the tool's own
-            definition; else only those that are never anything but 0 or 1 do.
+        is_share: Returns true if values of this name are from 0 to 1 by the
+            tool's definition; else only dimensions with nothing but 0 and 1 are scores.
     """
 
     task_id: str
@@ -37,7 +37,7 @@ class Dimensions:
     _values: dict[str, _Values] = field(default_factory=dict)
 
     def see(self, name: str, value: float | None) -> None:
-        """Take note of a value."""
+        """Record a value."""
         values = self._values.get(name)
         if values is None:
             values = self._values[name] = _Values()
@@ -54,11 +54,11 @@ class Dimensions:
         return name in self._values
 
     def has_numbers(self, name: str) -> bool:
-        """Return whether any value of a dimension is a number."""
+        """Return true if any value of a dimension is a number."""
         return self._values[name].some
 
     def is_graded(self, name: str) -> bool:
-        """Return whether its values are known to be on the scale 0 to 1."""
+        """Return true if its values are known to be from 0 to 1."""
         values = self._values[name]
         is_binary = values.some and values.all_binary
         return values.all_on_scale and (is_binary or self.is_share(name))
@@ -69,14 +69,13 @@ class Dimensions:
         directions: Mapping[str, Direction | None] | None = None,
         weights: Mapping[str, float] | None = None,
     ) -> Iterator[Dimension]:
-        """One record each.
+        """Return one record for each dimension.
 
         Args:
-            graded: Those whose values are on the scale 0 to 1, 1 best; else those that
-                are known to.
-            directions: Where the tool says one; else what is graded is best at 1.
-            weights: Shares of the overall score; else the first that is graded is the
-                score: unlike metrics have no mean.
+            graded: Dimensions with values from 0 to 1, 1 best; else those known to be.
+            directions: Directions from the tool; else graded values are best at 1.
+            weights: Weights in the overall score; else the first graded dimension is
+                the score: the mean of different metrics has no meaning.
         """
         if graded is None:
             graded = [name for name in self if self.is_graded(name)]

@@ -1,4 +1,4 @@
-"""The first bytes of a file, and the questions that recognisers ask of them."""
+"""The first bytes of a file, with helpers for recognising formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ZIP = b"PK\x03\x04"
 _OPENS_AN_OBJECT = re.compile(rb"\s*\{")
 _MOST_KEYS = 200
 _OURS = ({"task", "cases"}, {"task_id", "case_id", "dimension_id"}, {"experiment_info"})
-"""Keys that files of our own have together, and no tool's."""
+"""Key combinations of promptlab's own formats, which no tool's files have."""
 _LONGEST_HEADER = 1 << 16
 
 Buffer = bytes | memoryview
@@ -32,17 +32,17 @@ class Head:
 
     @property
     def is_zip(self) -> bool:
-        """It is an archive."""
+        """True if it is an archive."""
         return self.data.startswith(_ZIP)
 
     @cached_property
     def is_json(self) -> bool:
-        """It opens an object or a list."""
+        """True if it starts an object or a list."""
         return self.data.lstrip()[:1] in (b"{", b"[")
 
     @property
     def may_be_foreign(self) -> bool:
-        """It begins as one of these tools' files could."""
+        """True if it may be a file of one of these tools."""
         if self.is_zip:
             return True
         if self.is_json or self.data.lstrip()[:1] == b"<":
@@ -59,7 +59,7 @@ class Head:
 
     @cached_property
     def columns(self) -> frozenset[str]:
-        """Names of the columns, where the first line is that of a CSV file."""
+        """Names of the columns, if it is a CSV file."""
         if self.is_json:
             return frozenset()
         line, _, _ = self.data.partition(b"\n")
@@ -71,7 +71,7 @@ class Head:
             return frozenset()
 
     def keys_below(self, key: str | None = None) -> frozenset[str]:
-        """Keys of the object under *key* of the first object.
+        """Return the keys of the object under *key* of the first object.
 
         Args:
             key: A key whose value is an object; ``None``: the first object itself.
@@ -84,7 +84,7 @@ class Head:
         return frozenset(_members(value))
 
     def has(self, *marks: bytes) -> bool:
-        """All these bytes are somewhere in the head."""
+        """Return true if the head contains all of these byte strings."""
         return all(mark in self.data for mark in marks)
 
     @cached_property
@@ -93,12 +93,12 @@ class Head:
 
 
 def _members(data: Buffer) -> Mapping[str, Buffer]:
-    """Each key of the first object, with the bytes that begin at its value.
+    """Return each key of the first object, with the bytes from its value on.
 
-    A whole document is decoded, which takes a hundredth of the time; of another one, of
-    which the head may hold a part, the tokens are walked.
+    A complete document is decoded, which is 100 times as fast; otherwise the tokens of
+    the head are scanned.
     """
-    import msgspec  # `--help` knows the tools and reads no file
+    import msgspec  # lazy: `--help` lists the tools and reads no file
 
     from promptlab.ingest.foreign.documents import decode
 

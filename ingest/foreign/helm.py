@@ -1,9 +1,9 @@
 """HELM: the folder of a run, ``run_spec.json`` with the four files next to it.
 
-Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` holds what was
-asked and answered, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
+Tried on a run of 0.5. ``run_spec.json`` leads; ``scenario_state.json`` contains
+questions and answers, ``per_instance_stats.json`` the scores, ``stats.json`` the means.
 
-A folder is a task. A case is an instance, perturbed or not, by the ids that HELM gives;
+A folder is a task. A case is an instance, perturbed or not, identified by HELM's ids;
 a train trial is a round. Means are per split and perturbation, and never added up: each
 is a total. HELM has no pass rule.
 """
@@ -54,7 +54,7 @@ class Perturbation(msgspec.Struct):
 
 
 class Reference(msgspec.Struct):
-    """An answer that an instance knows."""
+    """A reference answer of an instance."""
 
     output: dict[str, Any] = {}
     tags: list[str] = []
@@ -71,7 +71,7 @@ class Instance(msgspec.Struct):
 
 
 class RequestState(msgspec.Struct):
-    """One request of an instance, and what came back."""
+    """One request of an instance, and its response."""
 
     instance: Instance
     train_trial_index: int = 0
@@ -82,7 +82,7 @@ class RequestState(msgspec.Struct):
 
 
 class ScenarioState(msgspec.Struct):
-    """``scenario_state.json``; each state is decoded when its turn comes."""
+    """``scenario_state.json``; states are decoded one by one."""
 
     request_states: list[msgspec.Raw]
 
@@ -97,7 +97,7 @@ class StatName(msgspec.Struct):
 
 
 class Stat(msgspec.Struct):
-    """A number; of several values their count, sum and mean."""
+    """A statistic: count, sum and mean of its values."""
 
     name: StatName
     count: int = 0
@@ -123,7 +123,7 @@ _GRADED = frozenset(
         *("ifeval_strict_accuracy", "classification_micro_f1", "code_eval_acc"),
     }
 )
-"""Metrics of an instance that are from 0 to 1, 1 best, by their definition."""
+"""Metrics of an instance defined on the scale 0 to 1, 1 best."""
 _ABOUT_THE_REQUEST = frozenset(
     {
         *("num_references", "num_train_trials", "num_prompt_tokens"),
@@ -134,9 +134,9 @@ _ABOUT_THE_REQUEST = frozenset(
         *("finish_reason_unknown", "num_instances"),
     }
 )
-"""Stats that say nothing of the answer: kept with the round."""
+"""Stats that are not about the answer, stored with the round."""
 _DERIVED = frozenset({"perplexity", "bits_per_byte", "logprob_per_byte"})
-"""Made of the sums of others."""
+"""Derived from sums of other stats."""
 _LOWER = frozenset({"inference_runtime", "denoised_runtime", "bits_per_byte"})
 
 
@@ -159,7 +159,7 @@ class HelmRun:
         self._task = TaskWriter("helm", task_id, source)
 
     def _scenario(self) -> list[msgspec.Raw]:
-        """Return question and answer as they are written."""
+        """Return question and answer as written."""
         path = self._files.get("scenario_state")
         if path is None:
             return []
@@ -179,7 +179,7 @@ class HelmRun:
         return [len(states), (result or {}).get("request_datetime")]
 
     def records(self) -> Iterator[Record | Problem]:
-        """Everything of the run."""
+        """Yield all records of the run."""
         task = self._task
         path = self._files.get("per_instance_stats")
         stats = _FILES.document(self._source, list[InstanceStats], path) if path else []
@@ -212,7 +212,7 @@ class HelmRun:
             yield from task.written()
         self._describe()
         graded = [name for name in task.dimensions if _is_graded(name)]
-        # prefix and quasi matches say the same thing again: one of them is weighed
+        # prefix and quasi matches measure the same thing: only one of them is weighted
         task.grade(
             graded,
             dict.fromkeys(_LOWER, "lower_better"),
@@ -248,7 +248,7 @@ class HelmRun:
             golden_id="correct",
             tags=_tags(instance.split, instance.perturbation),
         )
-        # one request per choice, where the method asks for each apart
+        # one request per choice, if the method requests each separately
         if (case_id, trial) not in self._rounds:
             self._round(case, trial, rows.get((case_id, trial)), state)
 
@@ -361,7 +361,7 @@ def _tags(split: str | None, perturbation: Perturbation | None) -> list[str]:
 def _part(
     split: str | None, perturbation: Perturbation | None, sub_split: str | None = None
 ) -> str:
-    """The part of a run that a case is of, or a number is over: its cases' tag."""
+    """Return the part of a run that a case or a number belongs to, as a tag."""
     perturbed = perturbation.name if perturbation else None
     return "/".join(filter(None, (split, sub_split, perturbed)))
 
@@ -409,7 +409,7 @@ FORMS = ("run_spec", "scenario_state", "per_instance_stats", "stats")
 
 
 def recognise(head: Head) -> str | None:
-    """By the keys of the first object of each of its files."""
+    """Recognise each file by the keys of its first object."""
     if {"name", "scenario_spec", "adapter_spec", "metric_specs"} <= head.keys:
         return "run_spec"
     if {"adapter_spec", "request_states"} <= head.keys:

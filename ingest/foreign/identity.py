@@ -23,11 +23,11 @@ _HASH = 12
 
 
 def content_id(content: Any, said: str | None = None) -> str:
-    """An id for what has none: the same for equal content, whatever the order of keys.
+    """Return an id derived from content, independent of the order of keys.
 
     Args:
-        content: What is asked, as the tool writes it; anything that JSON can hold.
-        said: The part that a person would know it by, put in front of the hash.
+        content: The input as written by the tool; any JSON value.
+        said: A readable part, put before the hash.
     """
     digest = hashlib.blake2b(_sorted(content), digest_size=_HASH // 2).hexdigest()
     words = _NOT_WORDS.sub("-", (said or "")[: 4 * _SLUG].lower())
@@ -36,12 +36,12 @@ def content_id(content: Any, said: str | None = None) -> str:
 
 
 def first_text(values: Iterable[Any]) -> str | None:
-    """The first text among values: what a person would know them by."""
+    """Return the first text among values, as a readable name."""
     return next((each for each in values if isinstance(each, str)), None)
 
 
 class Occurrences:
-    """Tells true duplicates apart: the second of two equal ids becomes ``id~2``."""
+    """Distinguish true duplicates: the second of two equal ids becomes ``id~2``."""
 
     def __init__(self) -> None:
         self._seen: dict[tuple[str, ...], int] = {}
@@ -53,16 +53,16 @@ class Occurrences:
 
     @staticmethod
     def named(case_id: str, occurrence: int) -> str:
-        """The id of one of several equal cases."""
+        """Return the id of one of several equal cases."""
         return case_id if occurrence == 1 else f"{case_id}~{occurrence}"
 
 
 class SameRun:
-    """A hash over the rows of a run that does not depend on their order.
+    """A hash over the rows of a run that is independent of their order.
 
-    All versions of a run, in all formats, have the same; two runs do not, so what goes
-    in is the tool's own ids of the run or its rows, else all that a row says. What a
-    version says of the run is hashed next to it (`reading`).
+    All versions of a run, in all formats, have the same hash, and two runs have
+    different ones. So it covers the tool's ids of the run or its rows, else the whole
+    rows. The content of a version is hashed separately (`reading`).
     """
 
     def __init__(self, *run: str) -> None:
@@ -78,14 +78,14 @@ class SameRun:
         self._rows += 1
 
     def hash(self) -> str:
-        """The hash, as text."""
+        """Return the hash as text."""
         total = f"{self._sum % (1 << 128):x}"
         text = "\x1f".join([*self._run, str(self._rows), total])
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def joined_texts(parts: Iterable[str | None], between: str = " / ") -> str:
-    """The parts that say something, in one text."""
+    """Join the parts that are not empty."""
     return between.join(part.strip() for part in parts if part and part.strip())
 
 
@@ -98,7 +98,7 @@ def natural_key(name: str) -> list[tuple[bool, int, str]]:
 
 
 def some_of(names: Iterable[str], most: int = 3) -> str:
-    """The first of some names, and how many more there are."""
+    """Return the first names, and the number of the others."""
     names = list(names)
     more = f" and {len(names) - most} more" if names[most:] else ""
     return ", ".join(names[:most]) + more
@@ -109,7 +109,7 @@ _FEW = 3
 
 
 def copy_problem(uri: str, other: str) -> Problem:
-    """Say that a file holds a run that another file brought."""
+    """Return a warning: another file already contains this run."""
     return Problem(
         "copy_of_run",
         f"{uri} holds the same run as {other}, which is loaded: it is loaded once",
@@ -118,7 +118,7 @@ def copy_problem(uri: str, other: str) -> Problem:
 
 
 def older_problem(uri: str, other: str) -> Problem:
-    """Say that another file of the call holds a newer version of the run."""
+    """Return a warning: another file of the call has a newer version of the run."""
     return Problem(
         "older_version",
         f"{uri} holds an older version of the run that {other} holds, by the time that"
@@ -128,11 +128,11 @@ def older_problem(uri: str, other: str) -> Problem:
 
 
 def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
-    """Say of each task that another file had brought it with other content.
+    """Return a warning for each task that was loaded from another file.
 
     Args:
-        uri: The file that brings it now.
-        replaced: Task → the file that brought it before.
+        uri: The file that is loaded now.
+        replaced: Task → the file from which it was loaded before.
     """
     return [
         Problem(
@@ -148,13 +148,13 @@ def replaced_problems(uri: str, replaced: Mapping[str, str]) -> list[Problem]:
 
 
 class OwnIds:
-    """Ids that a tool gives to rows, no two of them the same.
+    """Unique ids that a tool assigns to rows.
 
-    A row whose id was seen is the same row once more: two exports of a run were joined.
-    Rows that say the same and have their own ids, or none, are true duplicates.
+    A row whose id was seen is a copy: two exports of a run were joined. Equal rows with
+    different ids, or without ids, are true duplicates.
 
     Args:
-        what: What the tool calls the id.
+        what: The tool's name of the id.
     """
 
     def __init__(self, what: str) -> None:
@@ -164,15 +164,15 @@ class OwnIds:
         self._first: str | None = None
 
     def again(self, own_id: str | None, *within: Any) -> bool:
-        """Return whether a row with this id was seen; a row without an id was not.
+        """Return true if a row with this id was seen; false without an id.
 
         Args:
             own_id: The id.
-            within: What one row has only one of, for a tool that is not strict.
+            within: A further part of the key, for tools whose ids are not unique.
         """
         if not own_id:
             return False
-        key = hash((own_id, within))  # texts would keep a part of every row in memory
+        key = hash((own_id, within))  # keep hashes: texts would take too much memory
         if key not in self._seen:
             self._seen.add(key)
             return False
@@ -181,7 +181,7 @@ class OwnIds:
         return True
 
     def problems(self) -> Iterator[Problem]:
-        """One warning for all rows that were left out."""
+        """Return one warning for all rows that were left out."""
         if self._again:
             yield Problem(
                 "repeated_row",
@@ -194,10 +194,10 @@ class OwnIds:
 
 
 class Unjudged:
-    """Rows whose verdict is missing: they are not evaluated, and did not fail.
+    """Rows without a verdict: they are unevaluated, not failed.
 
     Args:
-        name: What the tool calls the verdict.
+        name: The tool's name of the verdict.
     """
 
     def __init__(self, name: str) -> None:
@@ -206,12 +206,12 @@ class Unjudged:
         self._first: str | None = None
 
     def see(self, case_id: str) -> None:
-        """Take note of one."""
+        """Record a row."""
         self._n += 1
         self._first = self._first or case_id
 
     def problems(self) -> Iterator[Problem]:
-        """One warning for all of them."""
+        """Return one warning for all of them."""
         if self._n:
             rows = "1 row has" if self._n == 1 else f"{self._n} rows have"
             yield Problem(
@@ -231,16 +231,16 @@ def _rows(n: int) -> str:
 def repeated_header(
     cells: Sequence[Any], names: Sequence[str], place: str, line: int | None = None
 ) -> Problem | None:
-    """Say that a row of a table is its header once more.
+    """Return a warning for a repeated header in a table.
 
     Args:
         cells: The row.
-        names: The header, as it is written.
+        names: The header as written.
         place: The place of the row, in words.
         line: Its line, in a file that has lines.
 
     Raises:
-        Refused: It is the header of another table, so what follows are other columns.
+        Refused: It is the header of another table, so the next rows have other columns.
     """
     first = cells[0] if cells else None
     if not isinstance(first, str) or first.removeprefix(_BOM) not in names:

@@ -1,12 +1,12 @@
 """LangSmith: the rows of an experiment, as CSV, JSON or JSONL with dotted columns.
 
-Tried on 0.15.0 (``ExperimentResults.to_pandas``), whose columns the service's export
-has too. A file is an experiment and one task. It names no model, no prompt and no
-experiment: the file's name is the title. A case is an example, by ``example_id``; runs
-of the same example are its rounds, in their order in the file.
+Tried on 0.15.0 (``ExperimentResults.to_pandas``), whose columns are also
+those of the service's export. A file is an experiment and one task. Model, prompt and
+experiment are not in the file: its name is the title. A case is an example, by
+``example_id``; runs of the same example are its rounds, in file order.
 
-There is no pass rule. Feedback is a score; a text is kept and has no value. Where the
-run broke nobody gave feedback; where an evaluator broke its cell is empty.
+The tool has no pass rule. Feedback is a score; a text is kept and has no value. A run
+that failed has no feedback; the cell of an evaluator that failed is empty.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Row = Mapping[str, Any]
 
 
 def recognise(head: Head) -> str | None:
-    """Examples and runs by id, with inputs and with feedback or a time."""
+    """Recognise examples and runs by id, with inputs and with feedback or a time."""
     for names, form in ((head.keys, "json"), (head.columns, "csv")):
         if {"example_id", "id"} <= names:
             has_inputs = any(name.startswith("inputs.") for name in names)
@@ -54,7 +54,7 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The experiment as records; it is known by the id of its first row."""
+    """Yield the experiment as records; its id is that of its first row."""
     task: TaskWriter | None = None
     run = ""
     ids = OwnIds("run id")
@@ -106,7 +106,7 @@ def _write(row: Row, task: TaskWriter) -> None:
     )
     for name, given in _below(row, "feedback", keep_empty=True).items():
         value = _value(given)
-        if given is None and error:  # there was nothing to judge
+        if given is None and error:  # no answer to judge
             task.dimensions.see(name, None)
             continue
         is_label = value is None and given is not None
@@ -125,14 +125,14 @@ def _below(row: Row, prefix: str, *, keep_empty: bool = False) -> dict[str, Any]
 
 
 def _one_of(values: dict[str, Any]) -> Any:
-    """The value of a single key, or all of them; null for none."""
+    """Return the value of a single key, or all values; null without keys."""
     if len(values) == 1:
         return next(iter(values.values()))
     return values or None
 
 
 def _value(given: Any) -> float | None:
-    """A number or a truth value, also as a cell of a CSV file writes it."""
+    """Return a number or a boolean, also from the text of a CSV cell."""
     if not isinstance(given, str):
         return number(given)
     word = _WORDS.get(given.lower())

@@ -1,13 +1,12 @@
 """lm-evaluation-harness: ``results_<time>.json``, ``samples_<task>_<time>.jsonl``.
 
-Tried on 0.4.13, and on totals of 0.3. A run is a folder: the time in the names ties its
-files, and the results lead. Each harness task is a task; results without any samples
-are one task, which has totals and no cases.
+Tried on 0.4.13, and on totals of 0.3. A run is a folder: the time in the names groups
+its files, and the results lead. Each harness task is a task; results without samples
+are one task with totals and no cases.
 
-Rows come one per document and filter. A case is a document, by ``doc_hash`` and how
-often that was seen; a round is one of its responses. What a metric says of all
-responses together is at each of them: none of them lacks a score, and the mean of
-a case is the metric.
+There is one row per document and filter. A case is a document, identified by
+``doc_hash`` and a number for duplicates; a round is one of its responses. A metric over
+all responses is repeated for each of them, so the mean of the case is the metric.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class Results(msgspec.Struct, rename={"n_samples": "n-samples", "n_shot": "n-sho
 
 
 class Row(msgspec.Struct):
-    """One document under one filter; metrics are next to these by their names."""
+    """One document under one filter; metrics are further fields."""
 
     doc_id: Any = None
     doc: Any = None
@@ -91,7 +90,7 @@ _GRADED = frozenset(
         "prompt_level_loose_acc",
     }
 )
-"""Metrics of a document that are on the scale 0 to 1 by their definition."""
+"""Metrics of a document defined on the scale 0 to 1."""
 _STDERR = "_stderr"
 _NO_METRICS = frozenset({"name", "alias", "sample_len", "sample_count", " "})
 
@@ -100,9 +99,9 @@ class HarnessTask:
     """One harness task.
 
     Args:
-        task: The task that it becomes.
-        name: As the harness knows it.
-        results: The results of its run, where they are there.
+        task: The task to write.
+        name: Its name in the harness.
+        results: The results of its run, if available.
     """
 
     def __init__(self, task: TaskWriter, name: str, results: Results | None) -> None:
@@ -114,7 +113,7 @@ class HarnessTask:
         self._rounds: dict[str, list[RoundWriter]] = {}  # of each case
 
     def rows(self, source: Source, path: Path) -> Iterator[Record | Problem]:
-        """Cases, rounds and scores of a samples file."""
+        """Write the cases, rounds and scores of a samples file."""
         for line, written in lines(source, path):
             try:
                 members = decode(written, dict[str, Any])
@@ -153,7 +152,7 @@ class HarnessTask:
                 answer.score(name, value, score, payload=payload)
 
     def close(self, run_id: str, model: str) -> None:
-        """The task, its dimensions, and what the results claim of them."""
+        """Write the task, its dimensions and its totals."""
         results, name = self._results, self._name
         version, shots = results.versions.get(name), results.n_shot.get(name)
         named = [
@@ -185,7 +184,7 @@ class HarnessTask:
         self._write_totals(samples if isinstance(samples, int) else None)
 
     def _prompt(self, results: Results) -> Any:
-        """The template of a document after its description, and the system's words."""
+        """Return the prompt: system message, description and template of a document."""
         config = results.configs.get(self._name)
         config = config if isinstance(config, dict) else {}
         asked = [config.get("description"), config.get("doc_to_text")]
@@ -217,7 +216,7 @@ class HarnessTask:
 
 
 def _responses(row: Row) -> list[str | None]:
-    """One text per response; log-likelihoods, one pair per choice, are one answer."""
+    """Return one text per response; log-likelihoods of all choices are one answer."""
     resps = row.resps
     if not isinstance(resps, list) or not resps:
         return [None]
@@ -271,11 +270,11 @@ _NAME = re.compile(r"samples_(?P<task>.+?)_(?P<time>\d{4}-\d\d-\d\dT[\d.:-]+)\.j
 _TIME = re.compile(r"_(\d{4}-\d\d-\d\dT[\d.:-]+)\.json")
 
 _LAST = 10_000
-"""Place of the first total of the run: after those of any task."""
+"""Position of the first total of the run, after those of tasks."""
 
 
 def recognise(head: Head) -> str | None:
-    """Results with ``versions`` and ``configs`` or ``config``; rows with ``resps``."""
+    """Recognise results with ``versions`` and ``config(s)``, or rows with ``resps``."""
     if {"doc_id", "doc", "resps"} <= head.keys and head.has(b'"filtered_resps"'):
         return "samples"
     if "results" not in head.keys:
@@ -287,7 +286,7 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
-    """The results lead the samples of their folder and time; others stand alone."""
+    """Group results with the samples of the same folder and time."""
     samples: dict[tuple[Path, str], list[Part]] = defaultdict(list)
     for part in parts:
         named = _NAME.fullmatch(part.path.name)
@@ -306,7 +305,7 @@ def gather(parts: Sequence[Part]) -> Iterator[Run]:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Every harness task of the run: its documents, then what the results claim."""
+    """Yield every harness task of the run: its documents, then its totals."""
     if source.form == "samples":
         yield from _samples_alone(source)
         return
@@ -325,7 +324,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
     if first is None:
         yield from _totals_alone(source, results, run_id, model)
         return
-    # groups repeat their subtasks; tasks without samples have no rows to go by
+    # groups repeat their subtasks; tasks without samples have no rows
     rest = [
         claim
         for name, metrics in results.results.items()
@@ -385,7 +384,7 @@ def _task_of(path: Path) -> str:
 
 
 def _model(results: Results) -> str:
-    # its name is made of the arguments; without any it is a hash
+    # its name is made of the arguments, or is a hash without arguments
     config = results.config
     arguments = config.get("model_args")
     if arguments and results.model_name:

@@ -1,13 +1,13 @@
-"""MLflow: what ``mlflow.genai.evaluate`` and ``mlflow.models.evaluate`` leave.
+"""MLflow: output of ``mlflow.genai.evaluate`` and ``mlflow.models.evaluate``.
 
-Tried on 3.17.2. What people write of an evaluation is its table (``result_df``) as
-JSONL or CSV, its traces as JSONL, the classic ``eval_results_table.json``, and metrics
+Tried on 3.17.2. An evaluation is written as its table (``result_df``) as
+JSONL or CSV, as traces in JSONL, the classic ``eval_results_table.json``, and metrics
 as JSON. A task is one run; table, CSV and traces of a run are copies. Metrics belong to
-the table whose name begins like theirs, or that alone is in their folder.
+the table with the same start of the name, or to the only table in their folder.
 
-A case is known by its request. MLflow writes all arguments of the function that
+A case is identified by its request. MLflow writes all arguments of the function that
 answers, so one that has the same value in every row of a run is a setting of the run,
-and no part of the question. There is no pass rule; scorers say numbers, truth values,
+and not part of the question. There is no pass rule; scorers return numbers, booleans,
 or ``yes`` and ``no``, of which MLflow takes means as of 1 and 0.
 """
 
@@ -60,7 +60,7 @@ class Feedback(msgspec.Struct):
 
 
 class Assessment(msgspec.Struct):
-    """A scorer's feedback on a trace, or what was expected of it."""
+    """A scorer's feedback on a trace, or an expectation."""
 
     assessment_name: str
     feedback: Feedback | None = None
@@ -73,7 +73,7 @@ class Assessment(msgspec.Struct):
 
 
 class Trace(msgspec.Struct):
-    """One question and its answer, as all forms tell it."""
+    """One question and its answer, common to all forms."""
 
     trace_id: str
     state: str | None = None
@@ -91,7 +91,7 @@ class Trace(msgspec.Struct):
 
     @property
     def run(self) -> str | None:
-        """The run that asked."""
+        """The run of the trace."""
         run = self.trace_metadata.get("mlflow.sourceRun")
         return run if isinstance(run, str) and run.strip() else None
 
@@ -102,7 +102,7 @@ class Trace(msgspec.Struct):
         return found if isinstance(found, dict) else {}
 
     def judged(self) -> Iterator[Assessment]:
-        """Return the results of scorers; of several with one name the last valid."""
+        """Return the results of scorers; the last valid one of each name."""
         said = {
             each.assessment_name: each
             for each in self.assessments
@@ -160,7 +160,7 @@ class Written(msgspec.Struct):
     data: Spans = msgspec.field(default_factory=Spans)
 
     def trace(self) -> Trace:
-        """The trace as a row of an MLflow table would hold it."""
+        """Return the trace as a row of an MLflow table."""
         info, spans = self.info, self.data.spans
         root = next((each for each in spans if each.parent_span_id is None), Span())
         about, own = info.trace_metadata, root.attributes
@@ -200,7 +200,7 @@ def _json(written: Any) -> Any:
 
 
 _WORDS = {"yes": 1.0, "no": 0.0}
-"""MLflow takes means of these as of numbers."""
+"""Words that MLflow counts as numbers in means."""
 _ANSWER = "expected_response"
 
 
@@ -212,7 +212,7 @@ def run_records(
     Args:
         run_id: MLflow's own id of it.
         traces: Its questions and answers.
-        metrics: What it claims of them.
+        metrics: Its totals.
         source: Its file.
     """
     traces = sorted(traces, key=_began)  # duplicates are numbered alike in all forms
@@ -282,7 +282,7 @@ def write_totals(metrics: Mapping[str, Any], task: TaskWriter) -> None:
 
 
 def _settings(traces: Sequence[Trace]) -> dict[str, Any]:
-    """Arguments that have one value in every row, next to others that have several."""
+    """Return arguments with one value in every row, if others have several."""
     first = traces[0].request
     if len(traces) == 1 or not isinstance(first, dict):
         return {}
@@ -308,7 +308,7 @@ def _asked(trace: Trace, settings: Mapping[str, Any]) -> Any:
 
 
 def _words(asked: Any) -> str | None:
-    """Return a part of a request that people recognise."""
+    """Return a readable part of a request."""
     if isinstance(asked, dict):
         messages = asked.get("messages")
         if isinstance(messages, list) and messages and isinstance(messages[-1], dict):
@@ -364,7 +364,7 @@ def _write_score(assessment: Assessment, answer: RoundWriter) -> None:
 
 _OUTPUTS = "outputs"
 _MEASURES = frozenset({"latency", "token_count"})
-"""Columns that MLflow's own metrics add under a plain name."""
+"""Columns that MLflow's built-in metrics add without a prefix."""
 _TARGETS = frozenset(
     {
         "answer",
@@ -379,7 +379,7 @@ _TARGETS = frozenset(
         "truth",
     }
 )
-"""Usual names of the column of expected answers, which the table does not name."""
+"""Usual names of the column of expected answers; the table does not declare it."""
 
 
 def classic_records(
@@ -389,14 +389,14 @@ def classic_records(
 
     Args:
         table: Its rows.
-        metrics: What it claims of them.
+        metrics: Its totals.
         source: Its file.
     """
     same_run = SameRun("mlflow")
     for cells in table.data:
         same_run.add(text(cells))
     name = source.path.name.split(".", 1)[0]
-    # the table has no id: a run is known by what it says
+    # the table has no id: a run is identified by its content
     task_id = content_id(same_run.hash(), name)
     task = TaskWriter("mlflow", task_id, source, same_run)
     for cells in table.data:
@@ -433,7 +433,7 @@ def _write(row: dict[str, Any], task: TaskWriter) -> None:
 def totals_alone(
     metrics: Mapping[str, Any], source: Source
 ) -> Iterable[Record | Problem]:
-    """A run of which only the metrics are there."""
+    """Write a run of which only the metrics exist."""
     name = source.path.name.split(".", 1)[0]
     task = TaskWriter("mlflow", content_id(metrics, name), source)
     task.describe()
@@ -461,7 +461,7 @@ _METRIC = re.compile(r"[^{}\[\]]+/(?:mean|variance|p90|v\d+(?:/\w+)?)")
 
 
 def recognise(head: Head) -> str | None:
-    """Traces by id with assessments; a split table with outputs; ``<name>/mean``."""
+    """Recognise traces with assessments, a split table, or ``<name>/mean``."""
     if {"trace_id", "assessments", "trace_metadata"} <= head.keys:
         return "rows"
     if {"info", "data"} <= head.keys and "trace_id" in head.keys_below("info"):
@@ -477,7 +477,7 @@ def recognise(head: Head) -> str | None:
 
 
 def gather(parts: Sequence[Part]) -> Iterator[Run]:
-    """Metrics belong to the first form of the run whose file is named like theirs."""
+    """Group metrics with the first form of the run with the same file name."""
     for files in by_folder(parts):
         leads = [part for part in files if part.form != "metrics"]
         leads.sort(key=lambda part: FORMS.index(part.form))
@@ -499,7 +499,7 @@ def gather(parts: Sequence[Part]) -> Iterator[Run]:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """Each run of the file as records."""
+    """Yield each run of the file as records."""
     if source.form == "metrics":
         yield from totals_alone(_FILES.document(source, dict[str, Any]), source)
         return
@@ -524,7 +524,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _traces(source: Source) -> Iterator[Trace | Problem]:
-    """Each trace; one of another shape is rejected alone."""
+    """Yield each trace; reject one with another shape."""
     for place, written in _written(source):
         if isinstance(written, Problem):
             yield written
@@ -536,7 +536,7 @@ def _traces(source: Source) -> Iterator[Trace | Problem]:
 
 
 def _written(source: Source) -> Iterator[tuple[int, bytes | Problem]]:
-    """Each trace as JSON, and the number of its line or row."""
+    """Yield each trace as JSON, and the number of its line or row."""
     if source.form == "csv":
         for number, row in enumerate(_FILES.csv(source), start=1):
             if isinstance(row, Problem):

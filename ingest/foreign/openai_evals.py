@@ -1,9 +1,9 @@
 """OpenAI evals: the JSONL that ``oaieval --record_path`` writes.
 
-Tried on 3.0.1.post1. The first line holds the spec, the second the final report, and
-events follow in no order. One file is one task. Sample ids are positions in one data
-set, so a case is known by its prompt. A round is a sample: where it took several calls,
-their tokens are added up and the first answer is shown.
+Tried on 3.0.1.post1. The first line contains the spec, the second the final report, and
+events follow in any order. One file is one task. Sample ids are positions in one data
+set, so a case is identified by its prompt. A round is a sample: the tokens of several
+calls are added up, and the first answer is shown.
 
 Verdicts are its ``match`` events; ``metrics`` events are scores.
 """
@@ -49,7 +49,7 @@ _TOKENS: dict[str, Rule] = {
     "usage_total_tokens": "sum_total_tokens",
 }
 _BOOTSTRAP = "boostrap_std"
-"""As it is spelt."""
+"""The spelling of the file."""
 
 
 class Spec(msgspec.Struct):
@@ -76,13 +76,13 @@ class LogLine(msgspec.Struct):
 
 
 def recognise(head: Head) -> str | None:
-    """A first line with a spec that names completion functions."""
+    """Recognise a first line with a spec that names completion functions."""
     below = head.keys_below("spec")
     return "jsonl" if {"completion_fns", "run_id", "eval_name"} <= below else None
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The run as records; a sample is complete when all lines are read."""
+    """Yield the run as records; samples are complete when all lines are read."""
     spec: Spec | None = None
     report: dict[str, Any] = {}
     samples: dict[str, _Sample] = {}
@@ -111,7 +111,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
         yield from task.written()
     _describe(spec, _opening(samples.values()), task)
     graded = [name for name in task.dimensions if name in _GRADED]
-    # accuracy says of a sample what its match says
+    # accuracy repeats the match of a sample
     task.grade(graded, weights=dict.fromkeys(graded[:1], 1.0))
     for name, value in report.items():
         rule, dimension = _rule_of(name, task.dimensions)
@@ -125,7 +125,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _same_spec(spec: Spec, before: Spec | None) -> Spec:
-    """The spec of the file's one run.
+    """Return the spec of the file's only run.
 
     Raises:
         Refused: It is another run's: samples of two runs have the same ids.
@@ -176,7 +176,7 @@ class _Sample:
 
     @property
     def status(self) -> Status | None:
-        """All of its matches are right; none: nothing is said."""
+        """Return true if all matches are right; ``None`` without matches."""
         if self.error is not None:
             return "error"
         if not self.matches:
@@ -188,7 +188,7 @@ class _Sample:
 
     @property
     def is_unjudged(self) -> bool:
-        """A match says neither right nor wrong."""
+        """Return true if a match is neither right nor wrong."""
         return any(not isinstance(e.get("correct"), bool) for e in self.matches)
 
 
@@ -255,7 +255,7 @@ def _describe(spec: Spec, opening: list[Any], task: TaskWriter) -> None:
 
 
 def _opening(samples: Collection[_Sample]) -> list[Any]:
-    """The system messages that all samples begin with."""
+    """Return the system messages at the start of all samples."""
     asked = [each.prompt for each in samples]
     if len(asked) < 2 or not all(isinstance(each, list) for each in asked):
         return []
@@ -271,7 +271,7 @@ def _is_system(message: Any) -> bool:
 
 
 def _last_words(prompt: Any) -> str | None:
-    """Return the part of a prompt that people recognise: its last message."""
+    """Return the readable part of a prompt: its last message."""
     if isinstance(prompt, list) and prompt:
         prompt = prompt[-1]
     if isinstance(prompt, dict):

@@ -1,4 +1,4 @@
-"""The prompt of a task as its tool tells it: a text, or messages with their roles."""
+"""The prompt of a task in its tool's file: a text, or messages with their roles."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _NAMED = (
     "instructions",
     "prompt",
 )
-"""Names that authors give a prompt among their settings, the plainest first."""
+"""Usual names of a prompt in settings, the most common first."""
 _NAME = re.compile(r"[\w.:/@+-]{1,60}", re.ASCII)
-"""``ask-v2``: which prompt it was, and not the prompt."""
+"""``ask-v2``: a name of a prompt, not its text."""
 
 
 def about(prompt: Any, **others: Any) -> dict[str, Any]:
-    """The extras of a task: its prompt and whatever else says something.
+    """Return the extras of a task: its prompt and other fields that are not empty.
 
     Args:
         prompt: A text, messages, or messages as JSON in a text; ``None``: not known.
-        others: More of its extras; what is empty is left out.
+        others: Further extras; empty ones are left out.
     """
     return {k: v for k, v in {"prompt": _read(prompt), **others}.items() if v}
 
 
 def in_settings(settings: Any) -> Any:
-    """The prompt that an author wrote among the settings of a run, if there is one."""
+    """Return the prompt in the settings of a run, if any."""
     if not isinstance(settings, Mapping):
         return None
     by_name = by_plain_name(settings)
@@ -45,13 +45,13 @@ def in_settings(settings: Any) -> Any:
 
 
 def messages(*parts: tuple[str, Any]) -> Any:
-    """A prompt made of parts.
+    """Return a prompt made of parts.
 
     Args:
         parts: Role and text; a part that is not a text, or blank, is left out.
 
     Returns:
-        Messages; what the user alone says is a text; ``None`` where nothing is said.
+        Messages; a text if only the user speaks; ``None`` if all parts are empty.
     """
     found = [
         {"role": role, "content": content}

@@ -1,13 +1,13 @@
 """Pydantic Evals: a report as ``EvaluationReportAdapter.dump_json`` writes it.
 
-Tried on 2.62.0. A file is an experiment and one task; no id and no time are in it, so
-it is known by what it says, and its time is the file's. A case is known by its name, or
-by what was asked where Pydantic Evals numbered it (``Case 5``); ``[2/3]`` in a name is
-a repeat, and so a round. Failures of the task are rounds too, and errors.
+Tried on 2.62.0. A file is an experiment and one task without id and time, so it is
+identified by its content, and its time is the file's. A case is identified by its name,
+or by its input if Pydantic Evals numbered it (``Case 5``); ``[2/3]`` in a name is
+a repeat, and so a round. Failures of the task are rounds with errors.
 
 Assertions are checks and scores, scores are scores of any range, labels are texts
 without a value. An evaluator that raised is missing from its row: it is a check that
-was not judged. There is no pass rule over a row.
+was not judged. Rows have no pass rule.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Broken(msgspec.Struct):
 
 
 class Row(msgspec.Struct):
-    """One case that ran, or that failed to."""
+    """One case that ran or failed."""
 
     name: str = ""
     inputs: Any = None
@@ -88,7 +88,7 @@ class Row(msgspec.Struct):
 
 
 class Report(msgspec.Struct):
-    """A file; rows stay as written until their turn comes."""
+    """A file; rows are decoded one by one."""
 
     name: str
     cases: list[msgspec.Raw]
@@ -99,7 +99,7 @@ class Report(msgspec.Struct):
 
 
 def recognise(head: Head) -> str | None:
-    """Cases with assertions, scores and labels; also where every one of them failed."""
+    """Recognise cases with assertions, scores and labels; also if all failed."""
     if not {"name", "cases"} <= head.keys:
         return None
     ran = head.has(b'"assertions"', b'"labels"', b'"task_duration"')
@@ -108,7 +108,7 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The experiment as records."""
+    """Yield the experiment as records."""
     report = _FILES.document(source, Report)
     same_run = SameRun("pydantic_evals", report.name)
     for said in _own_rows(report):
@@ -134,8 +134,8 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 def _own_rows(report: Report) -> list[str]:
     """Return the content that identifies the run: its spans, or its durations.
 
-    Both stay when a run is judged again; where no row has either, all of every row is a
-    part of the run.
+    Both stay the same when a run is judged again; without them whole rows identify the
+    run.
     """
     rows: list[Any] = [decode(each, Any) for each in (*report.cases, *report.failures)]
     rows = [row for row in rows if isinstance(row, dict)]
@@ -149,7 +149,7 @@ def _own_rows(report: Report) -> list[str]:
 
 
 def _write(row: Row, task: TaskWriter) -> None:
-    """A case that ran, or failed to, and what evaluators said of it."""
+    """Write a case that ran or failed, and the results of evaluators."""
     repeat = _REPEAT.search(row.name)
     n = int(repeat[1]) if repeat else 1
     asked = {"inputs": row.inputs, "metadata": row.metadata}
@@ -196,7 +196,7 @@ def _case_id(row: Row, repeat: re.Match[str] | None) -> str:
 
 
 def _write_checks(row: Row, answer: RoundWriter) -> None:
-    """Assertions, and evaluators that raised, which judged nothing."""
+    """Write assertions, and evaluators that raised as unjudged checks."""
     for name, result in row.assertions.items():
         answer.check(
             name,
@@ -224,7 +224,7 @@ def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None
 
 
 def _write_totals(report: Report, task: TaskWriter) -> None:
-    """Numbers that evaluators of the whole report computed by their own rules."""
+    """Write the totals of report evaluators, computed by their own rules."""
     for place, analysis in enumerate(report.analyses):
         if isinstance(analysis, dict) and analysis.get("type") == "scalar":
             title = analysis.get("title") or place

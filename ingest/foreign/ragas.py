@@ -1,9 +1,9 @@
 """Ragas: ``result.to_pandas()`` written as CSV or as JSONL.
 
-Tried on 0.4.3; columns of versions before 0.2 (``question``, ``answer``) are known by
-their names. Ragas names no run, model, time or ids: a file is a run, its name the
-version of the prompt, and a case is known by its question. There is no pass rule. A
-metric that broke is NaN, which Ragas writes as an empty cell.
+Tried on 0.4.3; columns of versions before 0.2 (``question``, ``answer``) are
+recognised by name. Files contain no run, model, time or ids: a file is a run, its name
+the version of the prompt, and a case is identified by its question. The tool has no
+pass rule. A failed metric is NaN, which Ragas writes as an empty cell.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMS = ("jsonl", "csv")
 
 _ASKED = {"user_input": {"response", "reference", "retrieved_contexts"}}
 _ASKED_ONCE = {"question": {"answer", "contexts"}}
-"""Versions before 0.2; both columns are there."""
+"""Columns of versions before 0.2; both must exist."""
 _OUTPUT = ("response", "answer")
 _EXPECTED = ("reference", "ground_truth", "ground_truths")
 _SAMPLE = frozenset(
@@ -47,7 +47,7 @@ _SAMPLE = frozenset(
         *("synthesizer_name", "rubric"),
     }
 )
-"""Columns of a sample; all others of numbers are metrics."""
+"""Columns of a sample; all other numeric columns are metrics."""
 _GRADED = frozenset(
     {
         *("faithfulness", "answer_relevancy", "response_relevancy"),
@@ -63,13 +63,13 @@ _GRADED = frozenset(
         *("topic_adherence", "multi_modal_faithfulness", "multi_modal_relevance"),
     }
 )
-"""Metrics that are on the scale 0 to 1, 1 best, by their definition."""
+"""Metrics defined on the scale 0 to 1, 1 best."""
 _LOWER = frozenset({"noise_sensitivity"})
 
 
 def recognise(head: Head) -> str | None:
-    """By the columns of a Ragas sample; metrics may have any name."""
-    # an object somewhere in a file is not a row of it
+    """Recognise the columns of a Ragas sample; metrics may have any name."""
+    # not any object in a file is a row
     is_json = head.data.lstrip().startswith(b"{")
     keys = head.keys if is_json else frozenset()
     for form, columns in (("csv", head.columns), ("jsonl", keys)):
@@ -83,7 +83,7 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The rows as a table whose columns are known."""
+    """Return the rows as a table with known columns."""
     form = source.form or "csv"
     rows = Rows(source, form)
     mapping = _mapping(rows)
@@ -93,7 +93,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _mapping(rows: Rows) -> TableMapping | None:
-    """Return the meaning of the columns; None if there is no row."""
+    """Return the meaning of the columns; ``None`` without rows."""
     from promptlab.contracts.table_mapping import TableMapping
 
     columns: dict[str, _CellsSeen] = {}
@@ -146,7 +146,7 @@ class _CellsSeen:
     """A few of its numbers."""
 
     def see(self, cell: Any) -> None:
-        """Take note of a cell."""
+        """Record a cell."""
         value = number_of(cell)
         if value is not None:
             self.numbers += 1
@@ -157,10 +157,10 @@ class _CellsSeen:
 
 
 def _is_metric(name: str, column: _CellsSeen) -> bool:
-    """By its name, or as its cells are numbers; a few texts are of rows that broke."""
+    """Return true by name, or if its cells are numbers except for a few error texts."""
     if not column.is_metric or _base(name) in _GRADED | _LOWER:
         return column.is_metric
-    # a column without any cell is a metric that always broke
+    # a column without any cell is a metric that always failed
     return is_few(column.texts, column.texts + column.numbers)
 
 
@@ -171,10 +171,10 @@ def _is_graded(name: str, values: set[float]) -> bool:
 
 
 def _base(name: str) -> str:
-    """A metric without its mode: ``rouge_score(mode=fmeasure)``."""
+    """Return a metric without its mode: ``rouge_score(mode=fmeasure)``."""
     return name.partition("(")[0].strip()
 
 
 def _title(source: Source) -> str:
-    """The folder that it is in, below what is ingested."""
+    """Return its folder below the ingested path."""
     return PurePath(source.name).parent.name or "ragas"

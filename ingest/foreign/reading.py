@@ -1,4 +1,4 @@
-"""Records of any tool into rows of the raw tables, in batches of bounded size."""
+"""Convert records of any tool to rows of the raw tables, in bounded batches."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 BATCH_RECORDS = 50_000
 
 BATCH_CHARACTERS = 64 << 20
-"""Of long texts; a batch that holds more of them is handed on before it is full."""
+"""Bytes of long texts in a batch; with more, it is yielded before it is full."""
 
 _LONG: dict[type[Any], dict[str, str | None]] = {
     Case: {"context": "{}"},
     Round: {"raw_output": None, "parsed_output": None, "metadata": "{}", "error": None},
     Score: {"summary": None, "payload": "{}"},
 }
-"""Fields that may be very long → what replaces a text that is too long."""
+"""Fields that may be very long → replacement of a text that is too long."""
 
 _UNEXPECTED = (
     ArithmeticError,
@@ -46,7 +46,7 @@ _UNEXPECTED = (
     TypeError,
     ValueError,
 )
-"""Errors that an unexpected value may raise: the file is rejected, others load."""
+"""Errors that an unexpected value may raise: only this file is rejected."""
 
 _WHOLE: dict[str, dict[str, int | None]] = {
     "cases": {"position": 0},
@@ -71,8 +71,8 @@ _SAID: dict[type[Any], tuple[str, ...]] = {
     Score: ("case_id", "round_id", "dimension_id", "value", "summary"),
     Check: ("case_id", "round_id", "position", "name", "passed", "score", "reason"),
 }
-"""What was answered and how it was judged: two versions of a run differ in it. Why an
-answer broke is left out: not all forms of a run say it."""
+"""Fields of answers and verdicts, which differ between two versions of a run. Error
+texts are left out because not all forms of a run contain them."""
 
 _Columns = dict[str, Sequence[Any]]
 _Rows = dict[str, _Columns]
@@ -82,7 +82,7 @@ def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
     """Read one run of a tool.
 
     Args:
-        name: The tool, as in the registry.
+        name: Name of the tool in the registry.
         source: The file that leads the run.
 
     Yields:
@@ -109,7 +109,7 @@ def foreign_batches(name: str, source: Source) -> Iterator[Reading]:
 
 
 class _Batch:
-    """Records that wait to be handed on."""
+    """Records of the next batch."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -123,7 +123,7 @@ class _Batch:
         self._records: dict[type[Any], list[Any]] = defaultdict(list)
 
     def fill(self, records: Iterator[Record | Problem]) -> bool:
-        """Take records until the batch is full; say whether they came to an end."""
+        """Add records until the batch is full; return true after the last record."""
         count = size = 0
         for record in islice(records, BATCH_RECORDS):
             kind = type(record)
@@ -146,14 +146,14 @@ class _Batch:
         return is_over
 
     def refuse(self, problem: Problem) -> None:
-        """Nothing of the file counts; a warning says that it is not a run at all."""
+        """Discard the file, with a warning that it is not a run."""
         self._records.clear()
         self._records[Problem].append(problem)
         self._runs = {}
         self._rejected = problem.severity == "reject"
 
     def reading(self) -> Reading:
-        """Hand on the records so far, and begin a new batch."""
+        """Return the records so far, and begin a new batch."""
         problems: list[Problem] = self._records.pop(Problem, [])
         rows = {
             TABLES[kind]: _columns(kind, records)
@@ -196,20 +196,19 @@ class _Batch:
         )
 
     def _new_tasks(self, rows: _Rows) -> list[str]:
-        """Tasks that no earlier batch had anything of."""
+        """Tasks that are not in earlier batches."""
         tasks = set[str]().union(*(columns["task_id"] for columns in rows.values()))
         new = sorted(tasks - self._seen)
         self._seen |= tasks
         return new
 
     def _cut(self, record: Any, names: Mapping[str, str | None]) -> int:
-        """Leave out texts that are longer than one may be, and say so.
+        """Leave out texts above the limit, with a warning.
 
-        A text that is not kept is let go before the next record is read, so that no
-        more is held than is kept.
+        Such a text is released before the next record is read, to save memory.
 
         Returns:
-            How many characters are left in it.
+            The number of characters left in it.
         """
         most, left = self._limits.max_string, 0
         for name, instead in names.items():
@@ -235,7 +234,7 @@ class _Batch:
 
 
 def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Problem]:
-    """Leave out whole numbers that no column holds, and say so."""
+    """Leave out whole numbers beyond 64 bits, with a warning."""
     written = columns[name]
     known = [each for each in written if each is not None]
     if not known or (max(known) < _BIGINT and min(known) >= -_BIGINT):
@@ -255,7 +254,7 @@ def _too_large(columns: _Columns, name: str, instead: int | None) -> Iterator[Pr
 
 
 def _written(value: Any) -> Any:
-    """A value as all forms of a run write it: CSV may round the last digits."""
+    """Return a value equal in all forms of a run: CSV may round the last digits."""
     return f"{value:.12g}" if type(value) is float else value
 
 

@@ -1,6 +1,6 @@
-"""Records of a translation: a struct per raw table, its fields the table's columns.
+"""Records of a translation: one struct per raw table, with the table's columns.
 
-``raw.sql`` says what each column means; ``load_id`` is the loader's. JSON is text.
+``raw.sql`` describes the columns; the loader adds ``load_id``. JSON is text.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ Rule = Literal[
     "sum_weights",
     "sum_checks",
     "mean_over_cases",
+    "mean_over_tags",
     "stderr_over_cases",
     "sd_over_cases",
     "variance_over_cases",
@@ -60,9 +61,9 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     run_id: str
     """The tool's name of the run; all tasks of one run share it."""
     run_hash: str
-    """Equal for all versions of one run and for nothing else (`identity.SameRun`)."""
+    """Equal for all versions of one run, and only for them (`identity.SameRun`)."""
     is_version: bool = False
-    """The hash tells the versions of a run apart too: scores and verdicts are in it."""
+    """If true, the hash includes scores and verdicts: versions of a run differ."""
     written_at: datetime | None = None
     """Time at which this version was written or last judged, if the tool records it."""
     tool_version: str | None = None
@@ -76,9 +77,9 @@ class Task(msgspec.Struct, gc=False, kw_only=True):
     prompt_name: str | None = None
     """The label of its prompt, without the prompt's text."""
     prompt_position: int | None = None
-    """Place of its prompt among the prompts of the run."""
+    """Position of its prompt among the prompts of the run."""
     variant: str | None = None
-    """Name of the variant, where the file gives one."""
+    """Name of the variant, if the file contains one."""
     settings: Json | None = None
     """Temperature, seed and other settings of the model."""
     judge: Json | None = None
@@ -95,11 +96,11 @@ class Dimension(msgspec.Struct, gc=False, kw_only=True):
     position: int
     name: str
     weight: float
-    """Share of the overall score; 0 where values lie on no scale."""
+    """Weight in the overall score; 0 for values without a known scale."""
     is_graded: bool
-    """Values are on the scale 0 to 1 by what the tool says, so they are scores."""
+    """True if values are from 0 to 1 according to the tool, so they are scores."""
     direction: Direction | None = None
-    """None: the tool does not say it."""
+    """None: unknown."""
     target: Json = "{}"
     parameters: Json = '{"scorer":"reported"}'
     scoring_mode: Direction = "higher_better"
@@ -152,11 +153,11 @@ class Round(msgspec.Struct, gc=False, kw_only=True):
     error: str | None = None
     """The error of the model or the task; a failed assertion is not an error."""
     reported_status: Status | None = None
-    """The tool's own verdict; ``None`` where it has no pass rule."""
+    """The tool's own verdict; ``None`` without a pass rule."""
     counted_as: Literal["pass", "fail"] | None = None
     """The status that the tool assumes for an unknown round."""
     is_cached: bool | None = None
-    """The answer came from a cache; ``None``: the tool does not say."""
+    """True if the answer came from a cache; ``None``: unknown."""
 
 
 class Check(msgspec.Struct, gc=False, kw_only=True):
@@ -189,11 +190,11 @@ class Score(msgspec.Struct, gc=False, kw_only=True):
     round_id: str
     dimension_id: str
     value: float | None
-    """The tool's own number; ``None``: it has none (NaN, a judge that broke)."""
+    """The tool's own number; ``None``: missing (NaN, an error of the judge)."""
     score: float | None
-    """0 to 1, 1 best; ``None`` where the value is on no such scale."""
+    """0 to 1, 1 best; ``None`` if the value is not on this scale."""
     weight: float | None = None
-    """In sums of the tool over this dimension; ``None``: 1."""
+    """Weight in the tool's sums over this dimension; ``None``: 1."""
     n_checks: int = 1
     """Number of assertions that it summarises."""
     summary: str | None = None
@@ -206,29 +207,29 @@ class Total(msgspec.Struct, gc=False, kw_only=True):
     task_id: str
     position: int
     name: str
-    """Its place in the file: ``prompts[0].metrics.score``."""
+    """Its path in the file: ``prompts[0].metrics.score``."""
     rule: Rule
     value: float | None
     n: int | None = None
-    """Over how many rows, where the file says it."""
+    """Number of rows, if the file contains it."""
     dimension_id: str | None = None
     scope: Literal["task", "run"] = "task"
     """``run``: over all tasks of the run."""
     parameters: Json = "{}"
-    """Of the rule: ``status`` of what is counted, ``reducer`` of a case's rounds,
+    """Parameters of the rule: ``status`` to count, ``reducer`` of a case's rounds,
     ``tag`` of the cases, ``figure`` of the rounds' metadata, ``threshold`` from which a
     value counts 1, ``digits`` that the tool rounds to."""
 
 
 class Judge(msgspec.Struct, gc=False, kw_only=True):
-    """The model that judged a dimension or an assertion, and what it was asked."""
+    """The model that judged a dimension or an assertion, and its rubric."""
 
     task_id: str
     name: str
     """Dimension or assertion that was judged."""
     model: str | None = None
     rubric: str | None = None
-    """``None``: not known, or it differs from case to case."""
+    """``None``: unknown, or different from case to case."""
 
 
 Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total | Judge

@@ -1,4 +1,4 @@
-"""The tools whose files are read: one line each, in the order they are asked."""
+"""The supported tools: one line each, in the order of recognition."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ TOOLS = (
     "every_eval_ever",
     "helm",
     "azure_ai_evaluation",
+    "memory_benchmarks",
     "table",
 )
-"""Modules of this package; also what ``--kind`` and the load log call their files."""
+"""Modules of this package; also the names in ``--kind`` and the load log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool's reader; the package's docstring says what each part does."""
+    """One tool's reader; the package's docstring describes its parts."""
 
     name: str
     forms: tuple[str, ...]
@@ -75,6 +76,6 @@ def recognise(data: bytes) -> tuple[str, str] | None:
 
 
 def order_of(name: str, form: str | None) -> int:
-    """Place of a form among those of its tool: the one that says most comes first."""
+    """Return the rank of a form among those of its tool, the most complete first."""
     forms: Sequence[str] = tool(name).forms
     return forms.index(form) if form in forms else len(forms)

@@ -1,4 +1,4 @@
-"""Files that make up one run: one leads, the others belong to it."""
+"""The files of one run: a leading file and its companions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Run = tuple[Part, tuple[Part, ...]]
 """The file that leads, and those that belong to it."""
 
 Gather = Callable[[Sequence[Part]], Iterable[Run]]
-"""Every part is in exactly one run: it leads it or belongs to it."""
+"""Every part is in exactly one run, as leader or companion."""
 
 
 def by_folder(parts: Iterable[Part]) -> Iterable[list[Part]]:
-    """Parts that are in one folder, together."""
+    """Group the parts by folder."""
     folders: dict[Path, list[Part]] = defaultdict(list)
     for part in parts:
         folders[part.path.parent].append(part)
@@ -31,7 +31,7 @@ def by_folder(parts: Iterable[Part]) -> Iterable[list[Part]]:
 
 
 def led_by(form: str, parts: Iterable[Part]) -> Iterator[Run]:
-    """The one part of *form* leads its folder; without it each stands alone."""
+    """Let the only part of *form* lead its folder; without it, each is its own run."""
     for of_folder in by_folder(parts):
         leads = [part for part in of_folder if part.form == form]
         if len(leads) == 1:

@@ -1,4 +1,4 @@
-"""Settings of a run that its author named as they liked."""
+"""Settings of a run with names chosen by its author."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from promptlab.ingest.foreign.documents import first_line, text
 
 
 def setting(settings: Mapping[str, Any], *names: str) -> str | None:
-    """The first of these settings that says something, in one line.
+    """Return the first of these settings that is not empty, in one line.
 
     Args:
-        settings: What the author wrote: ``{"Prompt version": "v7"}``.
-        names: Lower case, words apart; case, ``_`` and ``-`` do not matter.
+        settings: The author's settings: ``{"Prompt version": "v7"}``.
+        names: Lower case, words separated by spaces; ``_`` and ``-`` count as spaces.
     """
     by_name = by_plain_name(settings)
     for name in names:
@@ -26,7 +26,7 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
 
 
 def by_plain_name(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by their names in lower case, words apart."""
+    """Return settings by their names in lower case, words separated by spaces."""
     return {
         str(key).lower().replace("_", " ").replace("-", " "): value
         for key, value in settings.items()
@@ -34,10 +34,10 @@ def by_plain_name(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def env_of(settings: Any) -> str:
-    """Settings as the environment of a task: JSON of texts by name.
+    """Return settings as the environment of a task: JSON of texts by name.
 
     Args:
-        settings: What the author wrote; anything but an object says nothing.
+        settings: The author's settings; values other than objects are ignored.
     """
     if not isinstance(settings, Mapping):
         return "{}"

@@ -1,4 +1,4 @@
-"""The files of a tool's run: their bytes within the limits, decoded."""
+"""Read and decode the files of a tool's run, within the limits."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 def file_bytes(source: Source, path: Path | None = None) -> bytes:
-    """All bytes of the leading file, or of a companion, as they are written.
+    """Return all bytes of the leading file or of a companion, unchanged.
 
     Raises:
-        Refused: There are more than ``max_file_mb`` allows.
+        Refused: They exceed ``max_file_mb``.
         ChangedWhileRead: They may be of two versions.
         OSError: It cannot be read.
     """
@@ -38,11 +38,11 @@ def file_bytes(source: Source, path: Path | None = None) -> bytes:
 
 
 def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes]]:
-    """Each line with something in it, redacted, and its number from 1.
+    """Yield each line that is not blank, redacted, and its number from 1.
 
     Raises:
-        Refused: A line is longer than ``max_record_mb`` allows.
-        ChangedWhileRead: At the end; then nothing of it may be kept.
+        Refused: A line exceeds ``max_record_mb``.
+        ChangedWhileRead: At the end; discard all data then.
         OSError: It cannot be read.
     """
     number = 0
@@ -64,7 +64,7 @@ def lines(source: Source, path: Path | None = None) -> Iterator[tuple[int, bytes
 
 
 def _is_held(source: Source, path: Path | None) -> bool:
-    """Return whether the bytes of the leading file are in memory."""
+    """Return true if the bytes of the leading file are in memory."""
     return bool(source.data) and path in (None, source.path)
 
 
@@ -77,34 +77,34 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of decoding."""
 
 _ALLOWED = ("duplicate_key", "not_a_number")
-"""Of a repeated key the last value counts; NaN and Infinity are read as null."""
+"""The last value of a repeated key is used; NaN and Infinity are read as null."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolFiles:
-    """Decodes what one tool writes.
+    """Decodes the files of one tool.
 
     Args:
         tool: Its name, for people.
-        versions: Which versions the reader was tried on.
+        versions: Versions that the reader was tested with.
     """
 
     tool: str
     versions: str
 
     def document(self, source: Source, kind: type[T], path: Path | None = None) -> T:
-        """The leading file, or a companion, redacted.
+        """Decode the leading file, or a companion, redacted.
 
         Raises:
-            Refused: It cannot be read; the problem says where and why.
+            Refused: It cannot be read; the problem has the place and the error.
         """
         return self.decoded(source.redact(file_bytes(source, path)), kind)
 
     def decoded(self, data: bytes, kind: type[T]) -> T:
-        """All bytes of a file.
+        """Return all bytes of a file.
 
         Raises:
-            Refused: They cannot be read; the problem says where and why.
+            Refused: They cannot be read; the problem has the place and the error.
         """
         try:
             return decode(data.removeprefix(BOM), kind)
@@ -114,7 +114,7 @@ class ToolFiles:
     def lines(
         self, source: Source, kind: type[T], path: Path | None = None
     ) -> Iterator[T | Problem]:
-        """Each line of the leading file, or of a companion, redacted."""
+        """Yield each line of the leading file, or of a companion, redacted."""
         pointer = None if path is None else path.name
         for line, written in lines(source, path):
             yield self.record(written, kind, line=line, pointer=pointer)
@@ -126,7 +126,7 @@ class ToolFiles:
         pointer: str,
         redact: Callable[[bytes], bytes] = bytes,
     ) -> Iterator[T | Problem]:
-        """Each item of the list at *pointer*, decoded when its turn comes."""
+        """Yield each item of the list at *pointer*, decoded one by one."""
         for place, raw in enumerate(written):
             yield self.record(redact(bytes(raw)), kind, pointer=f"{pointer}/{place}")
 
@@ -138,7 +138,7 @@ class ToolFiles:
         line: int | None = None,
         pointer: str | None = None,
     ) -> T | Problem:
-        """One record; one of another shape is rejected alone."""
+        """Decode one record, or reject it if it has another shape."""
         try:
             return decode(written, kind)
         except UNREADABLE as error:
@@ -156,11 +156,11 @@ class ToolFiles:
         """Return the reject of a file, or of one record, that its reader cannot read.
 
         Args:
-            error: What decoding raised.
+            error: The exception of decoding.
             line: Line of the record.
-            pointer: Place of the record in its file.
-            raw: The text of the record, which is kept.
-            document: The text of a whole file, which is not.
+            pointer: JSON Pointer of the record in its file.
+            raw: The text of the record, which is stored.
+            document: The text of a whole file, which is not stored.
         """
         why, column = str(error), None
         written = document if raw is None else raw
@@ -183,12 +183,12 @@ class ToolFiles:
         )
 
     def csv(self, source: Source) -> Iterator[CsvRow | Problem]:
-        """Each row of a CSV file, redacted; all cells are texts, an empty one is null.
+        """Yield each row of a CSV file, redacted; cells are texts, or null if empty.
 
-        The header once more is no row, and is told of.
+        A repeated header is not a row, and is reported.
 
         Raises:
-            Refused: It is larger than ``max_file_mb``, or no CSV in UTF-8.
+            Refused: It is larger than ``max_file_mb``, or not CSV in UTF-8.
         """
         import polars as pl
 

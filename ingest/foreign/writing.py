@@ -1,6 +1,6 @@
-"""Write the records of a task from what a reader found.
+"""Write the records of a task.
 
-A reader says which case a row is of, what was answered, and how it was judged::
+A reader passes the case of a row, the answer and the judgements::
 
     task = TaskWriter("quizmaster", run_id, source)
     for row in rows:
@@ -12,9 +12,8 @@ A reader says which case a row is of, what was answered, and how it was judged::
     task.grade()
     yield from task.written()
 
-What repeats in all records is kept here: ids, places, which cases are known, which
-dimensions there are. Records wait until the reader hands them on, so that a large file
-is never held.
+This module keeps the common state of records: ids, positions, known cases and
+dimensions. The reader yields records as it goes, so a large file is never in memory.
 """
 
 from __future__ import annotations
@@ -62,8 +61,8 @@ class TaskWriter:
         kind: Name of the tool, as in the registry.
         task_id: The tool's own id of it, or one made of its content.
         source: The file that leads its run.
-        same_run: The hash of the run, where it is not made of the task's id.
-        is_share: What is on the scale 0 to 1 by definition (`Dimensions`).
+        same_run: The hash of the run, if it is not derived from the task's id.
+        is_share: Returns true for names defined on the scale 0 to 1 (`Dimensions`).
     """
 
     def __init__(
@@ -86,12 +85,12 @@ class TaskWriter:
         """Time of its first answer."""
         self._odd: dict[str, _OddScores] = {}
         self.n_rounds: dict[str, int] = {}
-        """Case → its rounds so far."""
+        """Case → its number of rounds so far."""
         self._seen = Occurrences()
         self._places = count()
         self._records: list[Record | Problem] = []
         self.write = self._records.append
-        """Writes any record, or a problem."""
+        """Write any record, or a problem."""
 
     def written(self) -> list[Record | Problem]:
         """Return the records written since the last call."""
@@ -100,7 +99,7 @@ class TaskWriter:
         return records
 
     def distinct(self, case_id: str, *within: str) -> str:
-        """The id of a case that is no other's: the second of an id is ``id~2``."""
+        """Return a unique id of a case: the second case of an id is ``id~2``."""
         return Occurrences.named(case_id, self._seen.next(case_id, *within))
 
     def case(
@@ -116,18 +115,18 @@ class TaskWriter:
         expectation_hash: str | None = None,
         place: int | None = None,
     ) -> CaseWriter:
-        """The case of an id, which is written when it is new.
+        """Return the case of an id; write it if it is new.
 
         Args:
-            case_id: The same in every run that asks it.
-            context: What was asked.
-            golden: The answer that was expected.
-            golden_id: What the tool calls that answer.
-            tags: Words about it.
-            cluster: What it shares with other cases: a conversation, a document.
-            categories: Its metadata, of which short texts can be tags.
-            expectation_hash: Hash of what the tool asserts of it.
-            place: Its place among all; else after those that were written.
+            case_id: Its id, which is the same in every run.
+            context: The input.
+            golden: The expected answer.
+            golden_id: The tool's name of that answer.
+            tags: Its tags.
+            cluster: Its group of related cases: a conversation, a document.
+            categories: Its metadata; short texts can become tags.
+            expectation_hash: Hash of the tool's assertions.
+            place: Its position; by default after those that were written.
         """
         if case_id not in self.n_rounds:
             place = len(self.n_rounds) if place is None else place
@@ -155,7 +154,7 @@ class TaskWriter:
         return CaseWriter(self, case_id)
 
     def known(self, case_id: str) -> CaseWriter | None:
-        """The case of an id, if it was written."""
+        """Return the case of an id, if it was written."""
         return CaseWriter(self, case_id) if case_id in self.n_rounds else None
 
     def describe(
@@ -180,10 +179,10 @@ class TaskWriter:
         branch: str | None = None,
         commit_sha: str | None = None,
     ) -> None:
-        """Write the task itself; `Task` says what each part is.
+        """Write the task itself; `Task` describes the fields.
 
-        Without a title it has that of its file, without a time that of its earliest
-        round. A *run_hash* is made of all that the file says of the run.
+        The default title is that of its file, the default time that of its earliest
+        round. A *run_hash* covers the whole content of the run.
         """
         self.write(
             Task(
@@ -221,8 +220,8 @@ class TaskWriter:
     ) -> None:
         """Write the dimensions, when all values are known (`Dimensions.records`).
 
-        A text among the numbers of a dimension is told of; texts alone are labels, but
-        for those of *numbers*, which should hold nothing else.
+        A text among the numbers of a dimension is reported; texts alone are labels, but
+        for those of *numbers*, which should be numeric.
         """
         self._records += self.dimensions.records(graded, directions, weights)
         for name, odd in self._odd.items():
@@ -230,7 +229,7 @@ class TaskWriter:
                 self.write(odd.problem(name))
 
     def see_odd(self, dimension: str, given: str, case_id: str) -> None:
-        """Take note of a text where a number should be."""
+        """Record a text where a number is expected."""
         if not says_nothing(given):
             odd = self._odd.get(dimension)
             if odd is None:
@@ -249,9 +248,9 @@ class TaskWriter:
         parameters: Mapping[str, Any] | None = None,
         place: int | None = None,
     ) -> None:
-        """Write what the file claims of its rows; `Total` says what each part is.
+        """Write a total of the file; `Total` describes the fields.
 
-        Its place is after those that were written, where none is given.
+        Its default position is after those that were written.
         """
         self.write(
             Total(
@@ -270,7 +269,7 @@ class TaskWriter:
     def judge(
         self, name: str, model: str | None = None, rubric: str | None = None
     ) -> None:
-        """Write what judged a dimension or an assertion, where anything is known."""
+        """Write the judge of a dimension or an assertion, if known."""
         if model or rubric:
             self.write(
                 Judge(
@@ -282,7 +281,7 @@ class TaskWriter:
             )
 
     def warn(self, code: str, message: str, case_id: str | None = None) -> None:
-        """Say something of the task as a whole, or of a case."""
+        """Report a problem of the whole task, or of a case."""
         line = None if case_id is None else self.line
         self.write(
             Problem(
@@ -296,7 +295,7 @@ class TaskWriter:
 
 
 _LONGEST_CATEGORY = 60
-"""Characters of a text that can be a tag."""
+"""Maximum length of a text that can be a tag."""
 
 
 def category_tag(category: tuple[str, object]) -> str:
@@ -324,7 +323,7 @@ class _OddScores(msgspec.Struct):
     n: int = 0
 
     def problem(self, dimension: str) -> Problem:
-        """One warning for all of them."""
+        """Return one warning for all of them."""
         where = "1 row" if self.n == 1 else f"{self.n} rows, the first of them"
         return Problem(
             "odd_score",
@@ -336,7 +335,7 @@ class _OddScores(msgspec.Struct):
         )
 
 
-class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
+class CaseWriter(msgspec.Struct, gc=False):  # no reference cycles
     """Writes the rounds of one case."""
 
     task: TaskWriter
@@ -358,10 +357,10 @@ class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
         counted_as: Literal["pass", "fail"] | None = None,
         is_cached: bool | None = None,
     ) -> RoundWriter:
-        """Write an answer; `Round` says what each part is.
+        """Write an answer; `Round` describes the fields.
 
-        Rounds are numbered as they come, where *n* is not given; a *name* tells two of
-        one number apart. A round that broke has the status ``error``.
+        Rounds are numbered in order, unless *n* is given; a *name* distinguishes two of
+        one number. A round with an error has the status ``error``.
         """
         task, case_id = self.task, self.id
         task.n_rounds[case_id] = so_far = task.n_rounds[case_id] + 1
@@ -394,7 +393,7 @@ class CaseWriter(msgspec.Struct, gc=False):  # nothing that it holds holds it
 
 
 class RoundWriter(msgspec.Struct, gc=False):  # as above
-    """Writes what was said of one answer."""
+    """Writes the judgements of one answer."""
 
     task: TaskWriter
     case_id: str
@@ -410,7 +409,7 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the tool's own number, and the same where it is from 0 to 1."""
+        """Write the tool's own number, and its score from 0 to 1."""
         task = self.task
         task.dimensions.see(dimension, value)
         if value is None and payload:
@@ -443,9 +442,9 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         reason: str | None = None,
         error: str | None = None,
     ) -> None:
-        """Write an assertion; `Check` says what each part is.
+        """Write an assertion; `Check` describes the fields.
 
-        Its place is after those that were written, where none is given.
+        Its default position is after those that were written.
         """
         self.task.write(
             Check(

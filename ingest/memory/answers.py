@@ -1,4 +1,4 @@
-"""One question of one round of the memory benchmark, as a row."""
+"""Rows of questions of the memory benchmark, one per round."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class AnswerRow(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What is the same whenever a question is asked."""
+    """The part of a question that is the same in every round."""
 
     question_text: str
     reference_answer: str | None
@@ -72,8 +72,8 @@ def answer_row(
         test_index: Its round.
         position: Its place in the round, from 0.
         question: The question, or a struct with its fields.
-        unknown: What the format does not know of it.
-        twins: Questions of the round so far; gets this one.
+        unknown: Its unknown fields.
+        twins: Questions of the round so far; this one is added.
     """
     written = json_bytes(
         (
@@ -104,7 +104,7 @@ def answer_row(
 
 
 def _prepared(task_id: str, written: bytes) -> tuple[_Asked, Identity, str]:
-    """Return what rows of a question have in common, and its key without a twin.
+    """Return the common part of a question's rows, and its key.
 
     Args:
         task_id: The conversation.
@@ -115,21 +115,21 @@ def _prepared(task_id: str, written: bytes) -> tuple[_Asked, Identity, str]:
 
 
 _remembered = lru_cache(maxsize=10_000)(_prepared)
-"""Rounds and runs ask the same again; long references would fill memory."""
+"""Number of cached questions; rounds repeat them, but long references need memory."""
 
 
 def _key(task_id: str, identity: Identity, number: int) -> str:
     """Return a question's key: the same in every round, run and machine."""
     digest = blake2b(digest_size=10)
     for part in (task_id, *identity, str(number)):
-        # Lengths keep apart what would read the same when joined.
+        # Lengths make the joined text unambiguous.
         data = part.encode()
         digest.update(b"%d:%b" % (len(data), data))
     return digest.hexdigest()
 
 
 def as_text(value: Any) -> str | None:
-    """Return a JSON value as text: a text itself, anything else as JSON, null none."""
+    """Return a JSON value as text: a text itself, ``None`` for null, else JSON."""
     if value is None or isinstance(value, str):
         return value
     return json_text(value)
@@ -140,7 +140,7 @@ def _asked(question: str, reference: Any, evidence: Any, category: Any) -> _Aske
     name = as_text(category)
     alternatives = reference if isinstance(reference, list) else [reference]
     texts = [text for each in alternatives if (text := as_text(each)) is not None]
-    # Category 5 is scored by what the answer says, not by its reference.
+    # Category 5 is scored by the answer, not by its reference.
     compared = [] if name == ADVERSARIAL else texts
     return _Asked(
         question,

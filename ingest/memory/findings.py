@@ -1,4 +1,4 @@
-"""What is wrong with a memory-benchmark file, with the place of each thing."""
+"""The problems of a memory-benchmark file, each with its place."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def json_text(value: Any) -> str:
 
 @dataclass
 class Findings:
-    """Collects the problems of one file, in the order in which they are found.
+    """Collects the problems of one file in order.
 
-    What is the same in very many records (a key that no version of the format knows)
-    becomes one warning that counts them.
+    A problem of very many records (such as an unknown key) becomes one warning with a
+    count.
     """
 
     data: bytes
@@ -47,7 +47,7 @@ class Findings:
         record_id: str | None = None,
         record: Any = _WHOLE_FILE,
     ) -> None:
-        """Note why a record, or the whole file where none is given, is left out."""
+        """Reject a record, or the whole file without a record."""
         raw_text = None if record is _WHOLE_FILE else json_text(record)
         fault = Fault(keys, code, message)
         self.problems.append(
@@ -57,17 +57,16 @@ class Findings:
     def warn(
         self, code: str, message: str, keys: Keys = (), *, record_id: str | None = None
     ) -> None:
-        """Note what the file's writer should know; everything is loaded."""
+        """Add a warning; everything is loaded."""
         fault = Fault(keys, code, message)
         self.problems.append(
             problem_at(self._place, fault, "warning", record_id=record_id)
         )
 
     def count(self, code: str, message: str, keys: Keys) -> None:
-        """Note something that may be in many records; `close` warns of it once.
+        """Count a problem that may be in many records; `close` adds one warning.
 
-        Two are the same when only their places in lists differ; the first one's
-        message is given.
+        Problems are the same if only list positions differ; the first message is used.
         """
         where = tuple("*" if isinstance(key, int) else key for key in keys)
         fault = Fault(keys, code, message)
@@ -75,7 +74,7 @@ class Findings:
         self._counted.add((code, where), first)
 
     def unknown(self, keys: Keys) -> None:
-        """Note a key that the format does not know."""
+        """Add a warning about an unknown key."""
         message = (
             f'the key "{keys[-1]}" is not in the format; it is kept in extras.'
             " Correct it if it is a slip of the pen."

@@ -1,4 +1,4 @@
-"""What a memory-benchmark file says before its rounds: whose result, how large."""
+"""The head of a memory-benchmark file: the tested system and the sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from promptlab.json_text.writing import shown
 
 @dataclass
 class MemoryHead:
-    """What the file says before its rounds."""
+    """The part of the file before its rounds."""
 
     dataset: str
     task_id: str
@@ -37,15 +37,15 @@ class MemoryHead:
 def read_head(
     document: dict[str, Any], path: PurePath, findings: Findings
 ) -> MemoryHead | None:
-    """Read all but the rounds.
+    """Read everything except the rounds.
 
     Args:
         document: The file's JSON object.
-        path: Where the file lies.
-        findings: Gets the problems.
+        path: Path of the file.
+        findings: Receives the problems.
 
     Returns:
-        ``None``, with a reject, where nothing names the data set.
+        ``None``, with a reject, if the data set is unknown.
     """
     extras: dict[str, Any] = {}
     info, extras["experiment_info"] = tolerant(
@@ -119,7 +119,7 @@ def _tell_what_was_guessed(
 def _read_statistics(
     value: Any, findings: Findings
 ) -> tuple[DatasetStatistics, list[InvalidQuestion], Any]:
-    """Read ``dataset_statistics``; a malformed question costs only itself."""
+    """Read ``dataset_statistics``; leave out malformed questions."""
     here: Keys = ("dataset_statistics",)
     listed = value.get("invalid_questions") if isinstance(value, dict) else None
     if not isinstance(listed, list):

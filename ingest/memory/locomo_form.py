@@ -1,9 +1,9 @@
-"""Answers and references in the form in which LoCoMo's published F1 compares them.
+"""Normalise answers and references like LoCoMo's published F1.
 
-Published: commas out, lower-case, ASCII punctuation out, a / an / the / and out, Porter
-stems. Category 1 (multi-hop) compares comma parts, category 3 (open-domain) cuts the
-reference at its first semicolon. The score itself is SQL's: here texts are only
-prepared, once, since no stemmer runs inside the warehouse.
+The published rules: remove commas, lower-case, remove ASCII punctuation and a / an /
+the / and, apply the Porter stemmer. Category 1 (multi-hop) compares the parts between
+commas, category 3 (open-domain) cuts the reference at its first semicolon. SQL computes
+the score; texts are prepared here because DuckDB has no such stemmer.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def answer_parts(answer: str, category: str | None) -> list[str]:
-    """Return what is compared of an answer: its comma parts, or all of it.
+    """Return the compared parts of an answer: between commas, or all of it.
 
-    Each part is its stems joined by blanks; equal parts are given once, since only the
-    best one counts.
+    Each part is its stems joined by spaces; equal parts are returned once, since only
+    the best one counts.
     """
     if category != MULTI_HOP:
         return [stems(answer)]
@@ -32,9 +32,9 @@ def answer_parts(answer: str, category: str | None) -> list[str]:
 
 
 def reference_parts(reference: str, category: str | None) -> list[str]:
-    """Return what is compared of one reference, in stems joined by blanks.
+    """Return the compared parts of one reference, as stems joined by spaces.
 
-    The published score is the mean over these parts, so equal ones stay.
+    The published score is the mean over these parts, so equal parts are kept.
     """
     if category == MULTI_HOP:
         return [stems(part) for part in reference.split(",")]
@@ -44,14 +44,14 @@ def reference_parts(reference: str, category: str | None) -> list[str]:
 
 
 def stems(text: str) -> str:
-    """Return the stems of a text's words, joined by blanks.
+    """Return the stems of a text's words, joined by spaces.
 
-    Nothing in the form looks beyond a blank, so each word is brought into it once.
+    Words are independent of each other, so each word is normalised once.
     """
     return " ".join(filter(None, map(_stems_of_word, text.split())))
 
 
-@lru_cache(maxsize=30_000)  # in languages without blanks each may be a sentence
+@lru_cache(maxsize=30_000)  # in languages without spaces a word may be a sentence
 def _stems_of_word(word: str) -> str:
     """Return the stems of a word: one, of "the" none, of "here—and—there" two."""
     bare = word.replace(",", "").lower().translate(_PUNCTUATION)

@@ -1,14 +1,14 @@
-"""Which run of the memory benchmark a file belongs to, read from its path.
+"""Read the run of a memory-benchmark file from its path.
 
-A run is `<dataset>/<timestamp>[/<memory system>]`. Writers of the format have used
+A run is `<dataset>/<timestamp>[/<memory system>]`. Known layouts are
 
     {dataset}/{stamp}/{task}.json
     {dataset}/{stamp}/{memory system}/{task}_{HHMM}.json
     {dataset}/{memory system}/{task}_{stamp}.json
 
 with stamps YYMMDD or YYMMDD_HHMM, in UTC; the last one also with HHMM alone, which
-names no day: such a run is called `undated`. Any other path: the folder's name stands
-in for the timestamp, so that files of one folder are one run.
+names no day: such a run is called `undated`. On any other path the name of the
+folder replaces the timestamp, so that files of one folder are one run.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _CLOCK = re.compile(r"\d{4}")
 
 @dataclass(frozen=True)
 class RunName:
-    """What a path tells; *stamp* and *memory_system* as written there."""
+    """The values of a path; *stamp* and *memory_system* as written there."""
 
     stamp: str
     memory_system: str | None
     started_at: datetime | None
-    """The stamp as a time in UTC, to the minute where the file's name has one."""
+    """The stamp as a time in UTC, to the minute if the file's name contains it."""
     task: str
     """The file's name without its stamp."""
     folder_of_dataset: str | None
-    """The folder in the data set's place; ``None`` where the layout is unknown."""
+    """The folder at the position of the data set; ``None`` if the layout is unknown."""
     is_guessed: bool
     """The path has no stamp: *stamp* is `UNDATED` or the folder's name."""
 
@@ -50,9 +50,9 @@ def run_name(path: PurePath, *, dataset: str | None, task_id: str | None) -> Run
     """Read the run from a path.
 
     Args:
-        path: The file's path, as long as it is known.
+        path: The file's path, as far as known.
         dataset: The data set as the file itself names it.
-        task_id: The task as the file itself names it: tells a stamp in the file's
+        task_id: The task as named in the file: distinguishes a stamp in the file's
             name from a task whose own name ends like one.
     """
     folders = ["", "", "", *path.parent.parts]
@@ -87,7 +87,7 @@ def _split_stem(stem: str, task_id: str | None) -> tuple[str, str | None]:
 
 
 def _moment(stamp: str, clock: str | None = None) -> datetime | None:
-    """Return a stamp as a time; ``None`` where it is no day that exists."""
+    """Return a stamp as a time; ``None`` if the day does not exist."""
     if not _STAMP.fullmatch(stamp):
         return None
     day, _, own_clock = stamp.partition("_")

@@ -1,4 +1,4 @@
-"""The stemmer of the published LoCoMo score; the only place that knows the library."""
+"""The stemmer of the published LoCoMo score; the only module that uses nltk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from importlib.util import find_spec, module_from_spec
 from typing import Any
 
 _LONGEST = 200
-# No word of a language is longer; the stemmer's time and recursion grow with it.
+# Real words are shorter; the stemmer's time and recursion grow with the length.
 
 
 def stem(word: str) -> str:
-    """Return the Porter stem of a lower-case word; very long ones stay as they are."""
+    """Return the Porter stem of a lower-case word; very long words are unchanged."""
     return word if len(word) > _LONGEST else _stemmer()(word)
 
 
@@ -31,10 +31,10 @@ def _stemmer() -> Callable[[str], str]:
 
 @contextmanager
 def _nltk_as_folders() -> Iterator[None]:
-    """Import a module of nltk without what its packages import by themselves.
+    """Import a module of nltk without running its package's imports.
 
-    That is all of nltk, and numpy and scipy where they are there: half a second to a
-    whole one, for a module that needs none of it. Who imports nltk later gets all.
+    Those import all of nltk, and numpy and scipy if installed, which takes up to a
+    second. A later import of nltk is complete.
     """
     if "nltk" in sys.modules:
         yield

@@ -1,8 +1,8 @@
-"""The memory benchmark: one JSON file, the run of one conversation, into raw rows.
+"""Read the memory benchmark: one JSON file is the run of one conversation.
 
-A fault in one answer rejects that answer, a fault in what identifies a round that
-round; a file that is no result at all is rejected whole. Whatever the format does not
-know, or has another type than it should, is kept in `extras` and named in a warning.
+An error in an answer rejects that answer, an error in the identity of a round that
+round; a file that is not a result is rejected whole. Unknown fields and values of
+the wrong type are stored in `extras` and named in a warning.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Rea
 
     Args:
         data: The file.
-        path: Where it lies, as long as it is known: it names the run (``paths``).
-        limits: How large what is in it may be; one excess rejects the file.
+        path: Its path, if known: it names the run (``paths``).
+        limits: Limits of its parts; a violation rejects the file.
 
     Returns:
         Rows of ``memory_runs``, ``memory_tests``, ``memory_answers``,
@@ -51,7 +51,7 @@ def read_memory(data: bytes, path: PurePath, *, limits: Limits = DEFAULT) -> Rea
 def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
     findings = Findings(data)
     document = _decode(data, findings)
-    # Counting levels of the value is quicker than looking through the text.
+    # Counting levels of the value is faster than scanning the text.
     if len(data) > limits.max_string or depth(document, limits.max_depth) is None:
         text = data.decode("utf-8-sig", "surrogateescape")
         fault = limits.fault(text)
@@ -78,12 +78,12 @@ def _read(data: bytes, path: PurePath, limits: Limits) -> Reading:
 
 
 def _decode(data: bytes, findings: Findings) -> Any:
-    """Return the JSON value; ``None``, with its faults, where the text is no JSON."""
+    """Return the JSON value; ``None`` and the errors if the text is not JSON."""
     try:
         return msgspec.json.decode(data.removeprefix(BOM))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
-    # Of a repeated key the last value counts, as in good files.
+    # The last value of a repeated key is used, like in good files.
     for fault in errors_of(decode(data), allow=["duplicate_key"]):
         findings.problems.append(problem_at(lambda _: (1, 1), fault))
     findings.problems += [] if findings.problems else [_NOT_JSON]

@@ -31,7 +31,7 @@ class Rounds:
     task_id: str
     findings: Findings
     heads: list[tuple[RoundHead, int, Any]] = field(default_factory=list)
-    """Frame, number of answers, and what is not understood of the frame."""
+    """Frame, number of answers, and the unknown fields of the frame."""
     answers: list[AnswerRow] = field(default_factory=list)
     rejected: int = 0
 
@@ -84,9 +84,9 @@ class Rounds:
     def _asked(
         self, questions: Sequence[Any], test_index: int, keys: Keys
     ) -> Iterator[Question | None]:
-        """Yield structs with the fields of the questions, none where one is bad.
+        """Yield structs with the fields of the questions, ``None`` for invalid ones.
 
-        The contract has the last word.
+        The contract decides about those.
         """
         try:
             yield from msgspec.convert(questions, _STRUCTS)
@@ -143,17 +143,17 @@ class Rounds:
 
 
 def _unknown(raw: dict[str, Any]) -> dict[str, Any]:
-    """Return what the format does not know of a question."""
+    """Return the unknown fields of a question."""
     return {name: raw[name] for name in raw if name not in _KNOWN}
 
 
 def _as_id(question_index: Any) -> str:
-    """Return a question's number for a message, whatever the file has there."""
+    """Return a question's number for a message, of any type."""
     return "?" if question_index is None else shown(question_index)
 
 
 def _fault_of_round(one: Any, seen: set[int]) -> tuple[str, str, Keys] | None:
-    """Say why a round cannot be read at all: code, message, and where in it."""
+    """Return the error of an unreadable round: code, message and path."""
     if not isinstance(one, dict):
         return "bad_round", f"expected a round, an object, found {shown(one)}.", ()
     try:
@@ -178,6 +178,6 @@ def _fault_of_round(one: Any, seen: set[int]) -> tuple[str, str, Keys] | None:
 
 
 def _answers_in(one: Any) -> int:
-    """Return how many answers go with a rejected round; at least the round itself."""
+    """Return the number of answers in a rejected round, at least 1."""
     questions = one.get("questions") if isinstance(one, dict) else None
     return max(1, len(questions)) if isinstance(questions, list) else 1

@@ -1,4 +1,4 @@
-"""Times and memory snapshots that later writers of the memory benchmark add."""
+"""Times and memory snapshots of newer memory-benchmark files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptlab.ingest.memory.tolerance import tolerant
 from promptlab.json_text.places import Keys
 from promptlab.json_text.writing import shown
 
-# pre_insert_ms, memory_retrieval_ms, … name their operation and unit again.
+# pre_insert_ms, memory_retrieval_ms, … repeat their operation and unit.
 _STAGE = re.compile(r"(?P<stage>.+?)(_insert|_retrieval)?_ms")
 _OPERATIONS = {"insert_timings": "insert", "retrieval_timings": "retrieval"}
 
@@ -37,7 +37,7 @@ TIMING_COLUMNS = (*TimingRow._fields[:-1], "count")
 def timing_rows(
     value: Any, keys: Keys, findings: Findings
 ) -> tuple[list[TimingRow], dict[str, Any]]:
-    """Read ``timing_summary``: its rows, and what is not understood of it."""
+    """Read ``timing_summary``: its rows and its unknown fields."""
     rows: list[TimingRow] = []
     rest: dict[str, Any] = {}
     for name, timings in _members(value, keys, findings, rest):
@@ -63,7 +63,7 @@ def timing_rows(
 def snapshots_by_round(
     value: Any, rounds: set[int], keys: Keys, findings: Findings
 ) -> tuple[dict[int, dict[str, Any]], list[Any]]:
-    """Read ``memory_snapshots``: one per round, and those that belong to none."""
+    """Read ``memory_snapshots``: one per round, and those without a round."""
     found: dict[int, dict[str, Any]] = {}
     rest: list[Any] = []
     if value is not None and not isinstance(value, list):
@@ -159,7 +159,7 @@ def _details(
 def _members(
     value: Any, keys: Keys, findings: Findings, rest: dict[str, Any]
 ) -> list[tuple[str, Any]]:
-    """Return an object's members; anything else has none and goes to *rest*."""
+    """Return an object's members; add any other value to *rest*."""
     if isinstance(value, dict):
         return list(value.items())
     if value is not None:

@@ -1,8 +1,8 @@
-"""Tolerant reading of a memory-benchmark file: values that do not fit are put aside.
+"""Tolerant reading of a memory-benchmark file: invalid values are set aside.
 
-A conversation's answers are worth keeping even where its statistics are odd; so a value
-of the wrong type becomes an extra with a warning, and only what identifies a record is
-required.
+The answers of a conversation are useful even if its statistics are invalid, so a value
+of the wrong type becomes an extra with a warning, and only fields that identify a
+record are required.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ Model = TypeVar("Model", bound=BaseModel)
 def tolerant(
     model: type[Model], value: Any, keys: Keys, findings: Findings
 ) -> tuple[Model, Any]:
-    """Read an object by its contract and put aside what the contract refuses.
+    """Read an object by its contract and set invalid values aside.
 
     Args:
-        model: A contract without required fields, or whose required fields are there.
-        value: The object; null and missing are an empty one.
-        keys: The way to it in the file.
-        findings: Gets a warning for everything that is put aside.
+        model: A contract whose required fields, if any, exist in the object.
+        value: The object; null and missing count as an empty object.
+        keys: Its path in the file.
+        findings: Receives a warning for every value that is set aside.
 
     Returns:
-        What was understood, and the rest as JSON: an object, empty if there is none.
+        The known fields, and the rest as a JSON object, which may be empty.
     """
     if value is None:
         return model(), {}
@@ -53,7 +53,7 @@ def tolerant(
 
 
 def unknown_keys(read: BaseModel, keys: Keys, findings: Findings) -> dict[str, Any]:
-    """Return what the contract does not know, inside too, with a warning for each."""
+    """Return unknown fields at all depths, with a warning for each."""
     rest: dict[str, Any] = dict(read.model_extra or {})
     for name in rest:
         findings.unknown((*keys, name))

@@ -1,4 +1,4 @@
-"""The raw layer as Parquet files, for engines that do not read DuckDB's."""
+"""The raw layer as Parquet files, for engines that cannot read DuckDB files."""
 
 from promptlab.ingest.parquet.layer import ParquetLayer
 from promptlab.ingest.parquet.sink import ingest_parquet

@@ -1,7 +1,7 @@
-"""Files into Parquet parts: a pure function of a shard, wherever it runs.
+"""Convert files to Parquet parts: a pure function of a shard.
 
-The same shard gives the same files at the same places, so a task that is lost or run
-twice changes nothing; nothing of it counts before the layer's manifest names it.
+The same shard produces the same files at the same paths, so a task that is lost or run
+twice changes nothing; its files are ignored until the layer's manifest names them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ShardFile:
 
 @dataclass(frozen=True)
 class Shard:
-    """Files to be read by one worker, and everything that decides what is read."""
+    """Files for one worker, and all options of reading."""
 
     layer: ParquetLayer
     files: Sequence[ShardFile]
@@ -54,20 +54,20 @@ class Shard:
     limits: Limits
     redact: Mode
     began: datetime
-    """When the ingest began. Each load begins its id in microseconds later, because
+    """Start of the ingest. Each load begins its id in microseconds later, because
     workers have separate clocks."""
 
 
 @dataclass(frozen=True)
 class Flattened:
-    """A shard after it was read: its loads, and what was written of them."""
+    """A shard after it was read: its loads and the written files."""
 
     loads: list[FileLoad]
     """One load per file."""
     written: list[tuple[int, ReadBatch]]
     """Load id and file, without its rows and problems, of each that was written."""
     pipelines: list[Pipeline]
-    """Pipelines known before the shard, then those that were read in it."""
+    """Pipelines known before the shard, then those read in it."""
     references: References
     """Names that its files use and define."""
 
@@ -75,9 +75,9 @@ class Flattened:
 def shards_of(
     files: Sequence[ShardFile], *, most_bytes: int = SHARD_BYTES
 ) -> Iterator[list[ShardFile]]:
-    """Shards of bounded size, in order; pipelines first and by themselves.
+    """Yield shards of bounded size, in order; pipelines first, in separate shards.
 
-    Testsets are checked against pipelines, so these must have been read before.
+    Testsets are checked against pipelines, which must be read before.
     """
     shard: list[ShardFile] = []
     size = 0
@@ -96,7 +96,7 @@ def shards_of(
 
 
 def flatten(shard: Shard) -> Flattened:
-    """Read every file of a shard that is not known and write its rows."""
+    """Read every unknown file of a shard and write its rows."""
     reader = FileReader(
         shard.known, list(shard.pipelines), shard.testset, shard.limits, shard.redact
     )

@@ -1,15 +1,15 @@
-"""The folder that holds the raw layer as Parquet, and what of it counts.
+"""The folder of the raw layer as Parquet, and its snapshots.
 
 ::
 
-    manifest.json                     which snapshot counts, and the tables' columns
+    manifest.json                     the current snapshot, and the tables' columns
     snapshots/000007/loads.parquet    the load log
-    snapshots/000007/live.parquet     which load holds the live rows of each object
+    snapshots/000007/live.parquet     the load with the live rows of each object
     tables/rounds/load_id=12/*.parquet  rows of one load, never changed
 
-A load counts once the manifest's snapshot names it; the manifest is replaced in one
-step, so a reader sees whole loads only, and a killed ingest has changed nothing. An
-object that is loaded again is live in its newest load; no row is rewritten.
+A load is visible when the manifest's snapshot names it; the manifest is replaced
+atomically, so a reader only sees whole loads, and a killed ingest has changed nothing.
+An object that is loaded again is live in its newest load; no row is rewritten.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ FORMAT_VERSION = "1.0"
 SCHEME = "parquet://"
 SNAPSHOTS_KEPT = 10
 KEPT_FOR_S = 24 * 60 * 60
-"""An older snapshot stays for its readers this long, and until this many newer ones.
+"""Age, and number of newer snapshots, after which an old snapshot is deleted.
 
 A large ingest makes many.
 """
 
 _ODD = frozenset("*?[]{}'`\\\n")
-"""Characters that some engine reads as a pattern or an option inside a path."""
+"""Characters in paths that some engine interprets as a pattern or an option."""
 
 _LIVE_COLUMNS = ("kind", "id_1", "id_2", "load_id")
 
@@ -58,7 +58,7 @@ class ParquetLayer:
     """A folder with the raw layer as Parquet.
 
     Args:
-        folder: where it is; ``open`` makes it.
+        folder: its path; ``open`` creates it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -66,10 +66,10 @@ class ParquetLayer:
 
     @classmethod
     def of(cls, address: str) -> ParquetLayer:
-        """The layer that ``parquet://DIR`` names.
+        """Return the layer of ``parquet://DIR``.
 
         Raises:
-            SettingsError: it is no such address.
+            SettingsError: it is not such an address.
         """
         folder = address.removeprefix(SCHEME)
         if folder == address or not folder:
@@ -88,7 +88,7 @@ class ParquetLayer:
 
     @property
     def address(self) -> str:
-        """``parquet://DIR``, from the root."""
+        """Return ``parquet://DIR`` with an absolute path."""
         return f"{SCHEME}{self.folder}"
 
     @property
@@ -100,7 +100,7 @@ class ParquetLayer:
         """Read the manifest.
 
         Raises:
-            SettingsError: there is none.
+            SettingsError: it is missing.
             WarehouseError: another version of promptlab wrote it, or it is damaged.
         """
         try:
@@ -124,11 +124,11 @@ class ParquetLayer:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Write alone; what an unfinished ingest left is removed.
+        """Lock the layer for writing; delete files of unfinished ingests.
 
         Raises:
             DatabaseLocked: another process writes.
-            SettingsError: the folder cannot be made, or holds something else.
+            SettingsError: the folder cannot be created, or contains other files.
         """
         self._check()
         with (self.folder / ".lock").open("w") as lock:
@@ -157,21 +157,21 @@ class ParquetLayer:
     def write(
         self, table: str, load_id: int, part: int | str, frame: pl.DataFrame
     ) -> None:
-        """Write a part of a load's rows, whole or not at all.
+        """Write a part of a load's rows atomically.
 
-        Written again, it replaces the same file.
+        Writing it again replaces the same file.
         """
         _write(frame.drop("load_id", strict=False), self.path(table, load_id, part))
 
     def discard(self, load_id: int) -> None:
-        """Remove the rows of a load that was given up."""
+        """Delete the rows of an abandoned load."""
         for folder in (self.folder / "tables").glob(f"*/load_id={load_id}"):
             shutil.rmtree(folder)
 
     def give_out(self, n_loads: int) -> int:
         """Reserve *n_loads* load ids and return the first.
 
-        No id is given out twice, not even after a killed ingest: one of its workers may
+        No id is reserved twice, even after a killed ingest: one of its workers may
         still be writing.
         """
         file = self.folder / ".given_out"
@@ -183,18 +183,18 @@ class ParquetLayer:
         return last + 1
 
     def loads(self) -> pl.DataFrame:
-        """The load log of the snapshot that counts."""
+        """Return the load log of the current snapshot."""
         return self._snapshot("loads")
 
     def live(self) -> dict[Key, int]:
-        """Object → the load that holds its live rows."""
+        """Return object → the load with its live rows."""
         return {
             (row[0], *(part for part in row[1:3] if part is not None)): row[3]
             for row in self._snapshot("live").select(_LIVE_COLUMNS).iter_rows()
         }
 
     def commit(self, loads: pl.DataFrame, live: Mapping[Key, int]) -> None:
-        """Make these loads and these live objects the ones that count."""
+        """Commit these loads and live objects as a new snapshot."""
         import polars as pl
 
         before = self.manifest_file.exists() and self.manifest()["snapshot"]
@@ -228,7 +228,7 @@ class ParquetLayer:
 
     @contextmanager
     def connect(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection that sees what an ingest asks of earlier ones, as ``raw.*``."""
+        """Open a connection with earlier loads as ``raw.*``, for an ingest."""
         name = self.manifest()["snapshot"]
         with open_duckdb() as con:
             con.execute("create schema raw")
@@ -252,7 +252,7 @@ class ParquetLayer:
 
     @contextmanager
     def connect_to_names(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection that sees what is there for files to name, as ``raw.*``."""
+        """Open a connection with the existing names as ``raw.*``."""
         live = _quoted(self._snapshot_file("live", self.manifest()["snapshot"]))
         with open_duckdb() as con:
             con.execute("create schema raw")
@@ -287,14 +287,14 @@ class ParquetLayer:
             ) from None
 
     def _make(self) -> None:
-        """Every table with no row, so that whoever reads finds its columns."""
+        """Write every table without rows, so that readers find its columns."""
         for table in _tables():
             if table != "loads":
                 self.write(table, 0, 0, frame_of(table, {}))
         self.commit(frame_of("loads", {}), {})
 
     def _remove_unfinished(self) -> None:
-        """Find rows that a killed ingest left: their loads are not listed."""
+        """Find rows of killed ingests: their loads are not listed."""
         counting = {0, *self.loads()["load_id"].to_list()}
         for folder in (self.folder / "tables").glob("*/load_id=*"):
             if int(folder.name.removeprefix("load_id=")) not in counting:
@@ -320,7 +320,7 @@ class ParquetLayer:
 
 
 def frame_of(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """Columns of a raw table as a frame of its types; missing ones are null."""
+    """Return columns of a raw table as a typed frame; missing ones are null."""
     import polars as pl
 
     types = {name: polars_types()[kind] for name, kind in _columns()[table].items()}
@@ -337,7 +337,7 @@ def frame_of(table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 @cache
 def _columns() -> dict[str, dict[str, str]]:
-    """Raw table → column → type, as ``raw.sql`` says; those of builds left out."""
+    """Return raw table → column → type from ``raw.sql``, without tables of builds."""
     with open_duckdb() as con:
         con.execute(
             resources.files("promptlab.ingest.raw")
@@ -357,7 +357,7 @@ def _columns() -> dict[str, dict[str, str]]:
 
 @cache
 def _tables() -> dict[str, dict[str, Any]]:
-    """Return the columns of each table, and which rows are live."""
+    """Return the columns of each table, and the condition on live rows."""
     return {
         table: {
             "columns": columns,

@@ -1,7 +1,7 @@
-"""An ingest into the Parquet layer: files known before are passed over.
+"""Load files into the Parquet layer; known files are skipped.
 
-Shards are flattened wherever the caller's ``map`` runs them: here, in a pool of
-processes, or as tasks of Spark. Committing is done here, in the order of the files.
+The caller's ``map`` decides where shards are flattened: here, in a pool of processes,
+or as tasks of Spark. Commits are made here, in the order of the files.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from promptlab.ingest.reading.problems import Problem
 
 COMMIT_EVERY_S = 60
-"""Every commit writes the list of live objects again; a killed ingest reads again what
-it read since the last one. Spark gives its results all at once, at the end."""
+"""Every commit rewrites the list of live objects; after a kill, files since the last
+commit are read again. Spark returns all results at the end."""
 
 MapShards = Callable[
     [Callable[[Shard], Flattened], Sequence[Shard]], Iterable[Flattened]
 ]
-"""Calls a function for each shard and gives the results in order, like ``map``."""
+"""Calls a function for each shard and returns the results in order, like ``map``."""
 
 
 def ingest_parquet(
@@ -62,14 +62,14 @@ def ingest_parquet(
     """Load the planned files into the Parquet layer.
 
     Args:
-        layer: where to; made when it is not there.
-        planned: what ``promptlab.ingest.plan`` found.
-        ingest_version: of promptlab, kept with every load.
+        layer: the target; created if missing.
+        planned: the files from ``promptlab.ingest.plan``.
+        ingest_version: version of promptlab, stored with every load.
         testset: testset of every task loaded here, whatever the files say.
         purged_too: load files again that were purged.
-        limits: how large an input may be.
-        redact: which values are replaced before anything is stored.
-        map_shards: where shards are flattened.
+        limits: limits of an input.
+        redact: values to replace before anything is stored.
+        map_shards: runs the flattening of shards.
         on_progress: called after each file.
 
     Returns:
@@ -105,7 +105,7 @@ def ingest_parquet(
                 on_progress(load.path, _size(load))
 
         def commit() -> float:
-            # taken first: what a commit fails at is read again, never named twice
+            # reset first: after a failed commit files are read again, not listed twice
             taken = waiting[:]
             waiting.clear()
             _commit(layer, taken, ingest_version)
@@ -113,7 +113,7 @@ def ingest_parquet(
 
         committed = time.monotonic()
         try:
-            # pipelines are read here: the shards of testsets have to know them
+            # pipelines are read here: shards of testsets need them
             while groups and groups[0][0].kind == "pipeline":
                 result = flatten(shard(groups.pop(0)))
                 pipelines = result.pipelines
@@ -128,7 +128,7 @@ def ingest_parquet(
             found = told_at_the_end(done, references, merges=False)
             _add_problems(layer, [(*load_ids[path], each) for path, each in found])
         finally:
-            # what was read before a failure counts
+            # keep loads read before a failure
             commit()
     return done
 
@@ -161,7 +161,7 @@ def _commit(
 def _add_problems(
     layer: ParquetLayer, found: Sequence[tuple[int, str, Problem]]
 ) -> None:
-    """Write what shows only when all files are read, next to the parts of its load."""
+    """Write problems that need all files, next to the parts of their load."""
     of_loads: dict[int, list[tuple[int, str, Problem]]] = {}
     for one in found:
         of_loads.setdefault(one[0], []).append(one)
@@ -171,7 +171,7 @@ def _add_problems(
 
 
 def _log(loads: Sequence[pl.DataFrame], live: dict[Key, int]) -> pl.DataFrame:
-    """The load log; a load that no longer owns any object is marked as replaced."""
+    """Return the load log, with loads that own no object marked as replaced."""
     import polars as pl
 
     owns_nothing = ~pl.col("load_id").is_in(sorted(set(live.values())))

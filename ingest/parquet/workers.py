@@ -1,4 +1,4 @@
-"""Workers that read for the Parquet layer: this process, several, or Spark."""
+"""Workers of the Parquet layer: this process, several processes, or Spark."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Map = Callable[..., Any]
 
 @contextmanager
 def mapping(workers: str) -> Iterator[Map]:
-    """A ``map`` for the length of a ``with`` block.
+    """Provide a ``map`` for the length of a ``with`` block.
 
     Args:
-        workers: how many processes, ``1`` for this one alone; or ``spark``.
+        workers: the number of processes, ``1`` for only this one; or ``spark``.
 
     Raises:
         UsageError: it is neither.
-        SettingsError: there is no Spark.
+        SettingsError: Spark is not installed.
         WarehouseError: a process was killed.
     """
     if workers == "spark":
@@ -55,7 +55,7 @@ def mapping(workers: str) -> Iterator[Map]:
 
 
 def _end_with_parent() -> None:
-    """End this worker when its parent ends, killed or not."""
+    """End this worker when its parent ends, even if killed."""
 
     def watch() -> None:
         parent = parent_process()

@@ -1,4 +1,4 @@
-"""The raw layer: its tables (``raw.sql``), and the one way rows get into them."""
+"""The raw layer: its tables (``raw.sql``), and writing rows to them."""
 
 from promptlab.ingest.raw.catalogue import SCHEMA_VERSION
 from promptlab.ingest.raw.tables import (

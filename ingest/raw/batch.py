@@ -1,6 +1,6 @@
-"""One batch of a file that was read, and the rows that its load adds to the raw layer.
+"""One batch of a file, and its rows in the raw layer.
 
-The same rows go into DuckDB's tables and into Parquet files.
+The same rows are written to DuckDB tables and to Parquet files.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class ReadBatch:
     reading: Reading
     sha256: str
     testset: str | None
-    """The testset named on the command line, where the kind takes one."""
+    """The testset named on the command line, if the kind supports it."""
     read_with: str
-    """The settings that decided what was read of the file."""
+    """The settings that affect the reading of the file."""
     redacted: Mapping[str, int]
     """Rule → redacted values in the whole file; only its last batch has it."""
     started_at: datetime
@@ -42,7 +42,7 @@ class ReadBatch:
     more: bool = False
     """More batches of this file follow."""
     abandoned: bool = False
-    """The file was given up: its earlier batches must not be kept."""
+    """The file was abandoned: its earlier batches must be deleted."""
 
 
 def added(before: Reading | None, reading: Reading) -> Reading:
@@ -57,14 +57,14 @@ def added(before: Reading | None, reading: Reading) -> Reading:
 
 
 def with_load(table: str, columns: Columns, load_id: int, uri: str) -> Columns:
-    """Rows of a raw table with ``load_id``, and ``file_uri`` where the table has it."""
+    """Return rows of a raw table with ``load_id``, and ``file_uri`` if it has one."""
     n = len(next(iter(columns.values())))
     file_uri = {"file_uri": [uri] * n} if BY_NAME[table].has_file else {}
     return {"load_id": [load_id] * n, **file_uri, **columns}
 
 
 def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
-    """Rows of ``raw.rejects``: every problem of these files, by load."""
+    """Return rows of ``raw.rejects``: every problem of these files, by load."""
     return problem_columns(
         [
             (load_id, one.source.uri, problem)
@@ -75,7 +75,7 @@ def reject_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
 
 
 def problem_columns(rows: Sequence[tuple[int, str, Problem]]) -> Columns:
-    """Rows of ``raw.rejects``: each a load id, the URI of its file, and a problem."""
+    """Return rows of ``raw.rejects`` from load ids, file URIs and problems."""
     return {
         "load_id": [load_id for load_id, _, _ in rows],
         "file_uri": [uri for _, uri, _ in rows],
@@ -96,7 +96,7 @@ def problem_columns(rows: Sequence[tuple[int, str, Problem]]) -> Columns:
 
 
 def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
-    """Rows of ``raw.redactions``: how many values each rule replaced, by load."""
+    """Return rows of ``raw.redactions``: replaced values per rule and load."""
     rows = [
         (load_id, rule, count)
         for load_id, one in numbered
@@ -120,13 +120,13 @@ def load_columns(
     ingest_version: str,
     ingest_id: int,
 ) -> Columns:
-    """Rows of ``raw.loads``, one per file.
+    """Return rows of ``raw.loads``, one per file.
 
     Args:
         numbered: load id and file.
         readings: keys and counts of each whole file.
-        replaced: objects that had live rows before.
-        ingest_version: of promptlab.
+        replaced: objects with earlier live rows.
+        ingest_version: version of promptlab.
         ingest_id: first load of this call.
     """
 

@@ -1,8 +1,8 @@
 """The raw tables, one line each; all other code derives from it.
 
-Columns are in ``raw.sql``; what becomes of rows is here. From this it is derived what a
-load replaces, what a build writes, what counts as a record, what a purge takes and what
-the doctor checks.
+Columns are in ``raw.sql``; the life cycle of rows is here. From this is derived what a
+load replaces, what a build writes, what counts as a record, what a purge deletes and
+what the doctor checks.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ SCHEMA_VERSION = 1
 UPGRADES: dict[int, tuple[str, ...]] = {}
 """Schema version → the statements that lead to it from the one before.
 
-``raw.sql`` runs after them and creates the tables that are new, so a statement changes
-only tables that may exist: ``alter table if exists``."""
+``raw.sql`` runs after them and creates new tables, so statements must only change
+tables that may exist: ``alter table if exists``."""
 
 Ids = tuple[str, str]
-"""A column, and the temporary table of a purge with the ids looked for in it."""
+"""A column, and the temporary table of a purge with the ids for it."""
 
 EVERY_ROW = "every row"
 
@@ -30,9 +30,9 @@ class RawObject:
     kind: str
     """First part of a reader's key."""
     key: tuple[str, ...] = ()
-    """Columns with the other parts; none where the object is a file."""
+    """Columns with the other parts; empty if the object is a file."""
     on_purge: tuple[Ids, ...] = ()
-    """Its rows go where one of these is purged; none: they stay."""
+    """Its rows are deleted if one of these is purged; empty: they stay."""
 
 
 @dataclass(frozen=True)
@@ -41,25 +41,25 @@ class RawTable:
 
     name: str
     owner: RawObject | None = None
-    """Object that its rows belong to; None: no load replaces them."""
+    """Object that owns its rows; None: no load replaces them."""
     key: tuple[str, ...] = ()
-    """Columns that name a row within its owner, where other tables name it."""
+    """Key of a row within its owner, if other tables refer to it."""
     parent: str | None = None
-    """Table that has to have the row that each of its rows names."""
+    """Parent table: each row must have its row there."""
     records: str | None = None
-    """Which rows are records of their load: ``EVERY_ROW``, or those of some tasks."""
+    """Rows that count as records of a load: ``EVERY_ROW``, or those of some tasks."""
     on_purge: tuple[Ids, ...] = ()
-    """Its rows go where one of these is purged; none: as those of its owner."""
+    """Its rows are deleted if one of these is purged; empty: like its owner's."""
     mentions: tuple[Ids, ...] = ()
-    """Ids of others: in a row that stays they are cleared where they are purged."""
+    """References to other objects, which a purge clears in rows that stay."""
     has_file: bool = False
-    """Its rows hold the path of their file."""
+    """True if its rows contain the path of their file."""
     by_build: bool = False
-    """Builds write it: it is in the warehouse wherever the others are."""
+    """True if builds write it: it is always in the warehouse file."""
 
     @property
     def row_key(self) -> tuple[str, ...]:
-        """Columns that name a row."""
+        """Return the key columns of a row."""
         return (*self.owner.key, *self.key) if self.owner else self.key
 
     @property
@@ -81,10 +81,10 @@ _LABELS = RawObject("labels", on_purge=_BY_TASK)
 _OF_ANALYSES = "source_kind = 'analysis'"
 _OF_OTHERS = "source_kind <> 'analysis'"
 
-# Of the tables of an object the first has a row of each, or is all there is.
+# The first table of an object has one row per object, or is the only table.
 RAW_TABLES = (
     RawTable("schema_versions", by_build=True),
-    # of these two a purge says more
+    # a purge needs more about these two
     RawTable("loads"),
     RawTable("rejects"),
     RawTable("redactions", on_purge=(("load_id", "purged_loads"),)),
@@ -106,7 +106,7 @@ RAW_TABLES = (
     RawTable("reported_totals", _TASK),
     RawTable("scores", _SCORES, records=EVERY_ROW),
     RawTable("labels", _LABELS, records=EVERY_ROW),
-    # a baseline that is gone is cleared; an earlier one must not come back
+    # a purged baseline is cleared; an earlier one must not be restored
     RawTable(
         "named_baselines", on_purge=(("title", "emptied_titles"),), mentions=_BY_TASK
     ),
@@ -140,16 +140,16 @@ OF_BUILDS = frozenset(table.name for table in RAW_TABLES if table.by_build)
 
 
 def tables_of(kind: str) -> list[RawTable]:
-    """The tables of a kind of object, the first of them first."""
+    """Return the tables of a kind of object, the main table first."""
     return [each for each in RAW_TABLES if each.owner and each.owner.kind == kind]
 
 
 def owning_tables() -> list[RawTable]:
-    """Tables whose rows keep a load live: of a task several files may bring rounds."""
+    """Return the tables whose rows keep a load live; tasks may be in several files."""
     return [*first_tables(), BY_NAME["rounds"]]
 
 
 def first_tables() -> list[RawTable]:
-    """The first table of each kind of object."""
+    """The main table of each kind of object."""
     kinds = dict.fromkeys(each.owner.kind for each in RAW_TABLES if each.owner)
     return [tables_of(kind)[0] for kind in kinds]

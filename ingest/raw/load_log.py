@@ -1,4 +1,4 @@
-"""The load log: which versions of files were read before, and what came of each.
+"""The load log: the versions of files that were read, and their outcomes.
 
 A file that is ingested again with the same bytes changes nothing.
 """
@@ -25,19 +25,18 @@ if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
 
 MOST_PROBLEMS = 1000
-"""How many problems of one load are held in memory, and shown again when the same
-file is ingested again."""
+"""Maximum number of problems of one load in memory, shown when the file is ingested
+again."""
 
-# Kinds of files that mean something else under another name, or at another place; all
-# other files mean the same wherever they lie.
+# Kinds of files whose meaning depends on their name or path.
 _MEANT_BY_NAME = {"testset", "results"}
-_MEANT_BY_PATH = {"memory", "unknown"}  # the folders above a memory file name its run
+_MEANT_BY_PATH = {"memory", "unknown"}  # the folders of a memory file name its run
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WITHOUT_TASKS = {"testset", "pipeline", "scores", "labels", "memory", "unknown"}
 
 
 class Version(NamedTuple):
-    """Everything that decides what would be loaded of a file."""
+    """Everything that determines what is loaded from a file."""
 
     kind: str
     place: str
@@ -57,46 +56,46 @@ class Outcome:
     uri: str = ""
     """The file that was read."""
     objects: str | None = None
-    """Ids of the objects that it brought, as JSON; ``None``: not known."""
+    """Ids of its objects, as JSON; ``None``: unknown."""
     runs: Mapping[str, str] = field(default_factory=dict)
-    """Task → hash of its run, of a file of another tool; also where it was left out."""
+    """Task → hash of its run, for files of other tools; also if it was left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownRun:
-    """A run of another tool that is loaded."""
+    """A loaded run of another tool."""
 
     run_hash: str
     uri: str
-    """The file that brought it."""
+    """Its file."""
     written_at: datetime | None = None
-    """Time at which the tool wrote it, for files of this call."""
+    """Time at which the tool wrote it, if loaded by this call."""
 
 
 @dataclass
 class Known:
-    """Versions that need not be read again, and what came of each.
+    """Versions that need not be read again, and their outcomes.
 
-    A version is known while its rows are live or its rejects are kept. It is also known
-    while it is the last one read from its path: of two files that describe one task
-    the later one wins, and reading the same folder again must not undo that.
-    Of a purged file only the hash is left; that file is known wherever it lies.
+    A version is known while its rows are live or its rejects are stored, or while it is
+    the last one read from its path: the later of two files with the same task is used,
+    and reading the same folder again must not undo that.
+    Only the hash of a purged file is left; that file is recognised at every path.
     """
 
     versions: dict[Version, Outcome] = field(default_factory=dict)
     purged: set[str] = field(default_factory=set)
     """SHA-256 of purged files, which are not loaded again."""
     runs: dict[str, KnownRun] = field(default_factory=dict)
-    """Task → the run of another tool that it was loaded from."""
+    """Task → its loaded run of another tool."""
     undated: dict[str, datetime] = field(default_factory=dict)
-    """SHA-256 of files whose runs have no time → when they were first loaded."""
+    """SHA-256 of files whose runs have no time → time of their first load."""
     last_start: datetime | None = None
     """Start of the last load."""
     _tasks: dict[str, list[str]] = field(default_factory=dict)
-    """Hash of a run → tasks that were loaded from it; some may have been replaced."""
+    """Hash of a run → tasks loaded from it; some may have been replaced."""
 
     def find(self, *versions: Version) -> Outcome | None:
-        """The outcome of the first known one of these versions, if any is known."""
+        """Return the outcome of the first known version, if any."""
         for version in versions:
             if version in self.versions:
                 return self.versions[version]
@@ -105,7 +104,7 @@ class Known:
         return None
 
     def add(self, versions: tuple[Version, ...], outcome: Outcome) -> None:
-        """Note the outcome of versions that were just read."""
+        """Record the outcome of versions that were just read."""
         self.versions.update(dict.fromkeys(versions, outcome))
 
     def add_runs(
@@ -114,14 +113,14 @@ class Known:
         uri: str,
         written: Mapping[str, datetime] | None = None,
     ) -> None:
-        """Note the runs (task → hash) that a file has just brought."""
+        """Record the runs (task → hash) of a file that was just loaded."""
         for task_id, run_hash in runs.items():
             moment = (written or {}).get(task_id)
             self.runs[task_id] = KnownRun(run_hash, uri, moment)
             self._tasks.setdefault(run_hash, []).append(task_id)
 
     def copy_of(self, runs: Mapping[str, str], uri: str) -> str | None:
-        """The other file that brought all these runs, if one did."""
+        """Return another file that contains all these runs, if any."""
         files = [self._file_with(run_hash, uri) for run_hash in runs.values()]
         return files[0] if files and all(files) else None
 
@@ -131,15 +130,15 @@ class Known:
         return next((run.uri for run in there if run.uri != other_than), None)
 
     def are_live(self, runs: Mapping[str, str]) -> bool:
-        """Return whether exactly these versions of runs are loaded, from any file."""
+        """Return true if exactly these versions of runs are loaded, from any file."""
         return all(self._file_with(run_hash, "") for run_hash in runs.values())
 
     def newer_of(self, runs: Mapping[str, str], written: Mapping[str, datetime]) -> str:
-        """The file of this call that holds newer versions of all these runs, or ``""``.
+        """Return the file of this call with newer versions of these runs, or ``""``.
 
         Args:
             runs: task → hash.
-            written: task → when the tool wrote it; a run without a time is not older.
+            written: task → time at which the tool wrote it; without a time, not older.
         """
         newer = ""
         for task_id in runs:
@@ -152,7 +151,7 @@ class Known:
         return newer
 
     def replaced_by(self, runs: Mapping[str, str], uri: str) -> dict[str, str]:
-        """Task → the other file that had brought it, with other content."""
+        """Return task → the other file that contained it, with other content."""
         return {
             task_id: before.uri
             for task_id in runs
@@ -163,7 +162,7 @@ class Known:
 def versions_of(
     kind: str, source: Source, sha256: str, testset: str | None, read_with: str
 ) -> tuple[Version, Version]:
-    """A file's version by its content, and its version by its path."""
+    """Return a file's version by its content, and its version by its path."""
     testset = None if kind in _WITHOUT_TASKS else testset
     place = _place(kind, source.name, source.uri)
     return (
@@ -178,17 +177,17 @@ def read_with(
     mapping: str | None = None,
     given: str | None = None,
 ) -> str:
-    """The settings that decide what of a file is read, as the load log keeps them.
+    """Return the settings that affect the reading of a file, for the load log.
 
-    Limits count only where one was exceeded: a file within all limits is the same
-    version under other limits, one that exceeds a limit is read again when they change.
+    Limits only matter if one was exceeded: then the file is read again when they
+    change. A file within all limits stays the same version.
     A table is read again when its mapping changes.
 
     Args:
-        mode: which values are redacted.
+        mode: mode of redaction.
         limits: those of the ingest, for a file that exceeds one.
         mapping: name and hash of the mapping, for a table.
-        given: what the call says of title, variant and time.
+        given: title, variant and time of the call.
     """
     words = [f"redact={mode}"]
     if mapping is not None:
@@ -206,20 +205,20 @@ def _told(limits: Limits) -> str:
 
 
 def keys_of(kind: str, outcome: Outcome) -> list[Key]:
-    """The objects of a file that was read before, each id as one part."""
+    """Return the objects of a file that was read before, with joined ids."""
     of_kind = kind if kind in _WITHOUT_TASKS else "task"
     return [(of_kind, each) for each in json.loads(outcome.objects or "[]")]
 
 
 def _place(kind: str, name: str, uri: str) -> str:
-    """The part of a file's path that decides what its bytes mean."""
+    """Return the part of a file's path that affects the meaning of its content."""
     if kind in _MEANT_BY_PATH:
         return f"path:{uri}"
     return f"name:{name}" if kind in _MEANT_BY_NAME else "anywhere"
 
 
 def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> Known:
-    """Read the load log; with ``purged_too`` purged files do not count as known."""
+    """Read the load log; with ``purged_too`` purged files are not known."""
     problems = _first_problems(con)
     known = Known()
     for (
@@ -263,7 +262,7 @@ def known_files(con: duckdb.DuckDBPyConnection, *, purged_too: bool = False) -> 
 
 
 def _know_starts(con: duckdb.DuckDBPyConnection, known: Known) -> None:
-    """Read when loads began: the order of runs that have no time of their own."""
+    """Read the start of loads: the order of runs without a time."""
     for sha256, is_undated, first, last in con.execute(
         "select sha256, bool_or(load_id in"
         " (select load_id from raw.rejects where code = 'time_missing')),"
@@ -277,7 +276,7 @@ def _know_starts(con: duckdb.DuckDBPyConnection, known: Known) -> None:
 
 
 def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:
-    """The first ``MOST_PROBLEMS`` problems of each load, by load id."""
+    """Return the first ``MOST_PROBLEMS`` problems of each load, by load id."""
     problems: dict[int, list[Problem]] = {}
     rows = con.execute(
         'select load_id, code, message, severity, "line", "column", record_id, pointer'
@@ -292,7 +291,7 @@ def _first_problems(con: duckdb.DuckDBPyConnection) -> dict[int, list[Problem]]:
 
 
 def known_pipelines(con: duckdb.DuckDBPyConnection) -> list[Pipeline]:
-    """The pipelines that testsets are checked against."""
+    """Return the pipelines for checking testsets."""
     rows = con.execute(
         "select raw_data from raw.pipelines order by pipeline_id"
     ).fetchall()

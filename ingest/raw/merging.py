@@ -1,8 +1,8 @@
-"""A run of results in several files: their rounds are put together, by case and round.
+"""Merge a run of results in several files, by case and round.
 
-Each file keeps its own rows. What it brings once more replaces what it brought before;
-a round that another file brings again is the newer one's, as are the fields of a case
-and of the task. So the order of the calls does not matter, only that of the files.
+Each file owns its rows. Loading it again replaces its earlier rows; a round that is
+also in another file belongs to the newer file, like the fields of a case and of the
+task. So the order of the calls does not matter, only that of the files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptlab.ingest.raw.rows import Columns
 
 KIND = "results"
-"""Kind of the files of which several may bring one task."""
+"""Kind of files that may contain parts of one task."""
 
 _FILES_NAMED = 3
 
@@ -35,7 +35,7 @@ class Merge:
 
     task_id: str
     n_replaced: int = 0
-    """Rounds of other files that the file brings again."""
+    """Rounds of other files that are also in this file."""
     n_kept: int = 0
     """Rounds of other files that stay."""
     files: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Merge:
 
 
 def merged_problem(uri: str, merges: Sequence[Merge]) -> Problem:
-    """Say what a file was put to, and what it replaced."""
+    """Return a warning about the merged files and replaced rounds."""
     files = sorted({file for each in merges for file in each.files})
     named = ", ".join(files[:_FILES_NAMED])
     named += f" and {len(files) - _FILES_NAMED} more" if files[_FILES_NAMED:] else ""
@@ -63,13 +63,13 @@ def merged_problem(uri: str, merges: Sequence[Merge]) -> Problem:
 
 
 class Merging:
-    """Makes room for one file of results, batch by batch.
+    """Replace the rows of one file of results, batch by batch.
 
     Args:
         con: a connection in a transaction.
-        load_id: of the file.
-        uri: of the file.
-        sha256: of its bytes.
+        load_id: load of the file.
+        uri: URI of the file.
+        sha256: hash of its bytes.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Merging:
         self._uri = uri
         self._merges: dict[str, Merge] = {}
         self.merges: list[Merge] = []
-        """Of the whole file, once its last batch was written."""
+        """Return the outcome of the whole file, after its last batch."""
 
     def make_room(self, one: ReadBatch) -> set[str]:
         """Delete what a batch replaces; return which of its tasks had live rows."""
@@ -100,7 +100,7 @@ class Merging:
         return had
 
     def close(self) -> None:
-        """After all rows are written: a run began when the first of its files did."""
+        """Set the start of runs to that of their first file, after writing all rows."""
         if self.merges:
             self._con.execute(
                 "update raw.tasks set created_at = least(tasks.created_at,"
@@ -111,7 +111,7 @@ class Merging:
         self._con.execute("drop table if exists began")
 
     def _drop_own(self, tasks: Sequence[str]) -> set[str]:
-        """Drop the rounds that the file brought before; say which tasks were there."""
+        """Delete the earlier rounds of the file; return the existing tasks."""
         if not tasks:
             return set()
         with self._given({"task_id": tasks}, "task_id"):
@@ -127,7 +127,7 @@ class Merging:
         return {task_id for (task_id,) in found}
 
     def _drop_again(self) -> None:
-        """Drop the rounds of other files that the given ones replace."""
+        """Delete the rounds of other files that these rounds replace."""
         self._con.execute(
             "create or replace temp table again as"
             " select load_id, task_id, count(*) as n from raw.rounds"
@@ -154,7 +154,7 @@ class Merging:
         self._con.execute("drop table again")
 
     def _settle_tasks(self) -> None:
-        """Give cases to the files that have rounds of them, and tasks to this one."""
+        """Assign cases to the files with their rounds, and tasks to this file."""
         con = self._con
         con.execute(
             "delete from raw.cases where task_id in (from given) and not exists ("
@@ -187,7 +187,7 @@ class Merging:
         con.execute("delete from raw.tasks where task_id in (from given)")
 
     def _all_replaced(self) -> list[Merge]:
-        """Tasks of which another file brought rows, and none of them is left."""
+        """Return tasks with rows of another file of which no row is left."""
         gone = [each for each in self._merges.values() if not each.n_kept]
         for each in gone:
             found = self._con.execute(
@@ -196,7 +196,7 @@ class Merging:
                 [each.task_id, self._sha256],
             ).fetchall()
             each.files = [uri for (uri,) in found]
-        return [each for each in gone if each.files]  # a copy says nothing
+        return [each for each in gone if each.files]  # a copy causes no warning
 
     def _merge(self, task_id: str) -> Merge:
         return self._merges.setdefault(task_id, Merge(task_id))
@@ -205,7 +205,7 @@ class Merging:
     def _given(
         self, columns: Columns | Mapping[str, Any], *names: str
     ) -> Iterator[None]:
-        """A temporary table ``given`` of ids, while it is asked."""
+        """Create a temporary table ``given`` of ids for a ``with`` block."""
         import polars as pl
 
         from promptlab.ingest.raw.tables import as_relation

@@ -2,7 +2,7 @@
 --
 -- This file is the only definition of these tables. Every row carries the load
 -- that wrote it and its place in that load's file (`line`, or `position` counted
--- from 0 in the file's order). Times are UTC. JSON is kept as JSON text beside the
+-- from 0 in the file's order). Times are UTC. JSON is kept as JSON text next to the
 -- flattened columns. Only live rows stay: a task, testset, pipeline or memory file
 -- that is loaded again replaces its own rows, and `loads` keeps the history.
 --

@@ -1,7 +1,7 @@
-"""Rows of ``raw`` that come from no file: requests, reported runs, the config.
+"""Rows of ``raw`` that are not from files: requests, reported runs, the config.
 
-A request bears the time of its transaction, and so does a build: one that is made in
-the transaction of its request has answered it.
+Requests and builds have the time of their transaction: a build in the transaction of a
+request has processed it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SettingRow = tuple[str, str, str | None, float | None, float | None]
 def request_comparison(
     con: duckdb.DuckDBPyConnection, baseline: str, candidate: str
 ) -> None:
-    """Ask that two tasks be compared, by this build and every later one."""
+    """Request a comparison of two tasks, in this and every later build."""
     con.execute(
         "insert into raw.requested_comparisons values (?, ?, current_timestamp)",
         [baseline, candidate],
@@ -38,9 +38,11 @@ def name_baseline(
     testset_id: str | None,
     task_id: str | None,
 ) -> None:
-    """Name the baseline of one title and testset; ``None`` takes it back."""
+    """Set the baseline of one title and testset; ``None`` removes it."""
     con.execute(
-        "insert into raw.named_baselines values (?, ?, ?, current_timestamp)",
+        # the newest counts, also where the clock was put back
+        "insert into raw.named_baselines select ?, ?, ?, greatest(current_timestamp,"
+        " (select max(set_at) from raw.named_baselines) + interval 1 microsecond)",
         [title, testset_id, task_id],
     )
 
@@ -55,21 +57,27 @@ def record_decisions(
     Args:
         con: A connection that may write.
         decisions: Task and decision.
-        policy_hash: Hash of the policy that was in force.
+        policy_hash: Hash of the policy.
 
     Returns:
-        How many rows were added.
+        The number of added rows.
     """
     rows = con.execute(
         """
         insert into raw.decisions
-        select decided.task_id, $policy_hash, decided.decision, current_timestamp
+        select
+            decided.task_id,
+            $policy_hash,
+            decided.decision,
+            -- after the newest one, also where the clock was put back
+            greatest(current_timestamp, newest.decided_at + interval 1 microsecond)
         from (
             select unnest($tasks) as task_id, unnest($decisions) as decision
         ) as decided
         left join (
             select
                 task_id,
+                max(decided_at) as decided_at,
                 max_by(decision, decided_at) as decision,
                 max_by(policy_hash, decided_at) as policy_hash
             from raw.decisions
@@ -90,15 +98,15 @@ def record_decisions(
 
 
 def note_reported(con: duckdb.DuckDBPyConnection, began_at: datetime) -> None:
-    """Note that everything that was built before *began_at* has its report."""
+    """Record that everything built before *began_at* has its report."""
     con.execute("insert into raw.reported_runs values (?)", [began_at])
 
 
 def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    """Keep what the config says of titles, variants and prices for builds.
+    """Store the config's titles, variants and prices for builds.
 
-    A table that the config does not have stays as it was, so that a command in another
-    folder changes nothing; an empty one removes what was kept.
+    A table that is not in the config is unchanged, so that a command in another folder
+    changes nothing; an empty table deletes the stored rows.
     """
     for kinds, rows in _settings_by_kind(settings):
         con.execute(
@@ -110,7 +118,7 @@ def keep_settings(con: duckdb.DuckDBPyConnection, settings: Settings) -> None:
 
 
 def are_settings_kept(con: duckdb.DuckDBPyConnection, settings: Settings) -> bool:
-    """Return whether ``raw.settings`` has what the config says."""
+    """Return true if ``raw.settings`` is equal to the config."""
     found = con.execute("from raw.settings").fetchall()
     return all(
         {row for row in found if row[0] in kinds} == set(rows)
@@ -154,6 +162,6 @@ def _settings_by_kind(
 
 
 def _like(pattern: str) -> str:
-    """Return a pattern with ``*`` as one of SQL, with ``!`` as its escape."""
+    """Convert a pattern with ``*`` to SQL ``like``, with ``!`` as escape."""
     plain = re.sub(r"([!%_])", r"!\1", pattern.lower())
     return plain.replace("*", "%")

@@ -27,19 +27,19 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A name in a file that another file has to bring."""
+    """A name in a file that another file must define."""
 
     kind: Literal["testset", "dimension"]
     name: str
     task_id: str
     """The task that uses the name."""
     place: Problem
-    """The warning where nothing brings it, still without its message."""
+    """The warning if it is not defined, without its message."""
 
 
 @dataclass
 class Reading:
-    """The content of one file: rows of its good records, problems of its bad ones.
+    """The content of one file: rows of its valid records, problems of the others.
 
     The loader adds ``load_id`` (and ``file_uri`` where a table has it) to the rows.
     """
@@ -66,15 +66,15 @@ class Reading:
     """
 
     references: list[Reference] = field(default_factory=list)
-    """Ids that the file names and other files define."""
+    """Ids that the file uses and other files define."""
 
     runs: dict[str, str] = field(default_factory=dict)
-    """Task → hash of its run and of what is said of it, of a file of another tool:
-    equal for copies of one version of a run.
+    """Task → hash of its run and of its answers, for files of other tools: equal for
+    copies of one version of a run.
     """
 
     written: dict[str, datetime] = field(default_factory=dict)
-    """Task → when the tool wrote this version of its run, where it says it."""
+    """Task → time at which the tool wrote this version of its run, if known."""
 
 
 def columns_of(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Columns:

@@ -1,4 +1,4 @@
-"""The raw layer in the database: its tables, and the one way rows get into them."""
+"""The raw layer in the database: its tables, and writing rows to them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
     A file of an older version is copied, and then upgraded in one transaction.
 
     Raises:
-        WarehouseError: A newer version of promptlab wrote the file, or there is no room
-            for the copy.
+        WarehouseError: A newer version of promptlab wrote the file, or the disk has no
+            space for the copy.
     """
     found = schema_version(con)
     if found == SCHEMA_VERSION:
@@ -79,7 +79,7 @@ def ensure_schema(con: duckdb.DuckDBPyConnection, *, ingest_version: str) -> Non
 
 
 def roll_back(con: duckdb.DuckDBPyConnection) -> None:
-    """Undo what is not committed; a commit that failed has undone it already."""
+    """Roll back the transaction; a failed commit has already done so."""
     import duckdb
 
     with contextlib.suppress(duckdb.Error):
@@ -100,10 +100,10 @@ def check_not_newer(found: int) -> None:
 
 
 def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
-    """Check that a file without our tables has no others either.
+    """Check that a file without raw tables has no other tables.
 
     Raises:
-        SettingsError: it is somebody else's database.
+        SettingsError: it is another program's database.
     """
     row = con.execute(
         "select schema_name || '.' || table_name from duckdb_tables()"
@@ -117,10 +117,10 @@ def check_not_foreign(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def check_current(con: duckdb.DuckDBPyConnection) -> None:
-    """Check that a file can be read as it is; one without raw tables can.
+    """Check that a file can be read without an upgrade.
 
     Raises:
-        WarehouseError: its schema version is older or newer than ours.
+        WarehouseError: its schema version is older or newer than this version's.
     """
     found = schema_version(con)
     if found == SCHEMA_VERSION:
@@ -144,10 +144,10 @@ def check_not_views(
 
     Args:
         con: a connection.
-        instead: what to do where they are not.
+        instead: the fix if they are not.
 
     Raises:
-        UsageError: they are Parquet files, which it only reads.
+        UsageError: they are Parquet files, which are read-only.
     """
     there = con.execute(
         "select 1 from duckdb_tables()"
@@ -161,10 +161,10 @@ def check_not_views(
 
 
 def give_way(con: duckdb.DuckDBPyConnection) -> None:
-    """Drop the empty raw tables, so that views on Parquet files can take their names.
+    """Drop the empty raw tables, so that views on Parquet files can use their names.
 
     Raises:
-        UsageError: a raw table of the warehouse holds rows.
+        UsageError: a raw table of the warehouse has rows.
     """
     tables = [
         name
@@ -192,7 +192,7 @@ def backups(file: Path) -> list[Path]:
 
 
 def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
-    """Version of the raw tables in this file; ``None`` where there are none."""
+    """Version of the raw tables in this file; ``None`` without raw tables."""
     if not has_relation(con, "raw.schema_versions"):
         return None
     row = con.execute("select max(version) from raw.schema_versions").fetchone()
@@ -200,7 +200,7 @@ def schema_version(con: duckdb.DuckDBPyConnection) -> int | None:
 
 
 class _ArrowStream:
-    """Only what DuckDB needs of a frame; a polars frame makes it ask for pyarrow."""
+    """The part of a frame that DuckDB needs; polars frames would require pyarrow."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self._frame = frame
@@ -212,12 +212,12 @@ class _ArrowStream:
 def as_relation(
     con: duckdb.DuckDBPyConnection, frame: pl.DataFrame
 ) -> duckdb.DuckDBPyRelation:
-    """Rows of a frame, to be asked or written."""
+    """Provide the rows of a frame for queries."""
     return con.from_arrow(_ArrowStream(frame))
 
 
 def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns]) -> int:
-    """Append column-wise rows to ``raw.<table>`` in one statement; returns how many."""
+    """Append columns to ``raw.<table>`` in one statement; return the number of rows."""
     import polars as pl
 
     schema = _polars_schema(con, table)
@@ -233,15 +233,15 @@ def append(con: duckdb.DuckDBPyConnection, table: str, parts: Iterable[Columns])
     columns = ", ".join(
         f'"{name}"' if name in frame.columns else f'null as "{name}"' for name in schema
     )
-    # Not registered: that makes a view, which an open transaction keeps alive, rows
-    # and all, until it ends.
+    # Not registered: that creates a view, which an open transaction keeps alive with
+    # its rows until it ends.
     rows = as_relation(con, frame).project(columns)
     rows.insert_into(f"raw.{table}")
     return frame.height
 
 
 def _joined(parts: Iterable[Columns]) -> Iterator[Columns]:
-    """Neighbours of the same columns as one: a frame costs as much as many rows."""
+    """Join adjacent frames of the same columns: a frame costs as much as many rows."""
     for names, neighbours in groupby(parts, _listed):
         alike = list(neighbours)
         if names is None or len(alike) == 1:
@@ -254,7 +254,7 @@ def _joined(parts: Iterable[Columns]) -> Iterator[Columns]:
 
 
 def _listed(part: Columns) -> tuple[str, ...] | None:
-    """Names of the columns; ``None`` where some are columns of polars already."""
+    """Return the names of the columns; ``None`` if some are polars columns already."""
     are_plain = all(isinstance(values, list | tuple) for values in part.values())
     return tuple(part) if are_plain else None
 
@@ -262,7 +262,7 @@ def _listed(part: Columns) -> tuple[str, ...] | None:
 def delete_owned(
     con: duckdb.DuckDBPyConnection, kind: str, ids: Sequence[tuple[str, ...]]
 ) -> list[tuple[str, ...]]:
-    """Delete the live rows of these objects; returns the ids that had any."""
+    """Delete the live rows of these objects; return the ids that had rows."""
     if not ids:
         return []
     tables = [table.name for table in tables_of(kind)]

@@ -1,4 +1,4 @@
-"""Batches of readings into the raw tables, each in one transaction."""
+"""Write batches of readings to the raw tables, each in one transaction."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 class Writer:
     """Writes batches of files; a batch is one transaction.
 
-    A file that is read in batches of its own keeps its transaction open until the last,
+    A file that is read in its own batches keeps its transaction open until the last,
     so that it is written whole or not at all.
 
     Args:
         con: a connection that may write; used by one thread at a time.
-        ingest_version: of promptlab, kept with every load.
+        ingest_version: version of promptlab, stored with every load.
     """
 
     def __init__(self, con: duckdb.DuckDBPyConnection, ingest_version: str) -> None:
@@ -51,12 +51,12 @@ class Writer:
         self._merging: merging.Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
         self.found: list[tuple[Path, Problem]] = []
-        """Problems that only the tables show, such as runs of several files."""
+        """Problems that are found in the tables, such as merged runs."""
 
     def write(self, batch: Sequence[ReadBatch]) -> None:
         """Write all files of a batch, or none.
 
-        Rows of an object that was there before are replaced, and the load log says so.
+        Rows of an existing object are replaced, which the load log records.
         """
         if batch[-1].abandoned:
             self.give_up()
@@ -71,7 +71,7 @@ class Writer:
             raise
 
     def give_up(self) -> None:
-        """Drop what was written of a file whose last batch did not come."""
+        """Roll back a file without its last batch."""
         if self._before is not None:
             raw.roll_back(self._con)
             self._before = self._merging = None
@@ -108,7 +108,7 @@ class Writer:
             self._written[one.source.path] = load_id, one.source.uri
 
     def _make_room(self, numbered: Sequence[tuple[int, ReadBatch]]) -> set[Key]:
-        """Delete what files of results replace; return the keys that had live rows."""
+        """Delete rows that files of results replace; return the keys with live rows."""
         self._mergings = []
         replaced: set[Key] = set()
         for load_id, one in numbered:
@@ -125,7 +125,7 @@ class Writer:
         return replaced
 
     def _close_merging(self) -> None:
-        """After the rows of files of results: say which runs were merged."""
+        """Report merged runs, after the rows of files of results."""
         for one, each in self._mergings:
             each.close()
             if each.merges and not one.more:
@@ -133,7 +133,7 @@ class Writer:
                 self.found.append((one.source.path, problem))
 
     def add_problems(self, found: Iterable[tuple[Path, Problem]]) -> None:
-        """Write what shows only when all files are read.
+        """Write problems that need all files.
 
         Args:
             found: path of a file that was written, and its problem.
@@ -158,9 +158,9 @@ def _write_rows(
 def _replace(
     con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
 ) -> set[Key]:
-    """Delete what the batch replaces; return the keys that had live rows."""
+    """Delete the rows that the batch replaces; return the keys with live rows."""
     ids: dict[str, list[Key]] = {}
-    theirs: list[Key] = []  # tasks of results, of which several files may bring rounds
+    theirs: list[Key] = []  # tasks of results, which may have rounds in several files
     replaced: set[Key] = set()
     for _, one in numbered:
         for kind, *parts in one.reading.keys:
@@ -205,7 +205,7 @@ def _expected_before(
 def _changed_cases(
     con: duckdb.DuckDBPyConnection, expected: dict[Key, str]
 ) -> set[Key]:
-    """Return the cases of replaced testsets that are gone or expect something else."""
+    """Return the cases of replaced testsets that were removed or changed."""
     if not expected:
         return set()
     found = con.execute(
@@ -220,7 +220,7 @@ def _changed_cases(
 
 
 def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> list[Key]:
-    """Those tasks that no file of results brought: they are replaced as a whole."""
+    """Return the tasks of other kinds of files, which are replaced completely."""
     found = con.execute(
         "select task_id from raw.tasks where source_kind <> ?"
         " and list_contains(cast(? as varchar[]), task_id)",
@@ -230,11 +230,11 @@ def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> lis
 
 
 _LIVE_BY_FILE = ("scores", "labels")
-"""Kinds whose rows have no id of their own: the newest version of a file counts."""
+"""Kinds whose rows have no ids: the newest version of a file counts."""
 
 
 def _replace_file(con: duckdb.DuckDBPyConnection, kind: str, uri: str) -> bool:
-    """Delete the live rows of a file of this kind; return whether it had any."""
+    """Delete the live rows of a file of this kind; return true if there were any."""
     deleted = con.execute(
         f"delete from raw.{kind} where load_id in"
         " (select load_id from raw.loads where kind = ? and file_uri = ?)",

@@ -1,4 +1,4 @@
-"""Bytes to records: limits, JSON, JSONL and YAML, the place of every value, problems.
+"""Convert bytes to records: limits, JSON, JSONL, YAML, places of values, problems.
 
-Nothing here knows a format; the formats read what they need with these.
+These modules are independent of the formats, which use them.
 """

@@ -1,7 +1,7 @@
-"""Whole columns at once: JSON slices, times, numbers, checked as they are built.
+"""Build and check whole columns: JSON slices, times, numbers.
 
-A column with anything unusual in it raises `Doubtful` with the rows in question; the
-reader then asks the contract about the records they belong to.
+A column with an unusual value raises `Doubtful` with its rows; the reader then checks
+their records with the contract.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import polars as pl
 
 from promptlab.contracts.times import in_utc, read_time
 
-# Times that polars and the contract read alike, the quickest and commonest first; any
-# other is read one by one.
+# Times that polars and the contract read alike, the fastest and most common first;
+# others are read one by one.
 _SECONDS = r"^[12][0-9]{3}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]"
 _NO_ZONE = "%Y-%m-%dT%H:%M:%S%.f"
 _TIMES = (
@@ -26,7 +26,7 @@ _UTC = pl.Datetime("us", "UTC")
 
 
 class Doubtful(Exception):
-    """Some rows of a column need a closer look."""
+    """Some rows of a column must be checked by the contract."""
 
     def __init__(
         self, rows: Sequence[int], reason: str = "a value that cannot be stored"
@@ -43,7 +43,7 @@ def texts(values: Sequence[str | None]) -> pl.Series:
 
 
 def names(values: Sequence[str | None]) -> pl.Series:
-    """Return a column of texts that are not blank, where they are there.
+    """Return a column of texts that are null or not blank.
 
     Raises:
         Doubtful: A blank one.
@@ -67,7 +67,7 @@ def doubles(values: Sequence[float | None]) -> pl.Series:
 
 
 def booleans(values: Sequence[bool | None]) -> pl.Series:
-    """Return a column of truth values."""
+    """Return a column of booleans."""
     return pl.Series(values, dtype=pl.Boolean)
 
 
@@ -89,7 +89,7 @@ def json_objects(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON objects as text.
 
     Raises:
-        Doubtful: As `json_values`, or something that is not an object.
+        Doubtful: Like `json_values`, or a value that is not an object.
     """
     column = json_values(raws)
     objects = column.str.starts_with("{")
@@ -102,7 +102,7 @@ def json_values_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON as text, null for JSON null.
 
     Raises:
-        Doubtful: As `json_values`.
+        Doubtful: Like `json_values`.
     """
     column = json_values(raws)
     return column.set(column == "null", None)
@@ -112,7 +112,7 @@ def json_objects_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
     """Return JSON objects as text, null for JSON null.
 
     Raises:
-        Doubtful: As `json_objects`.
+        Doubtful: Like `json_objects`.
     """
     column = json_values_or_null(raws)
     objects = column.str.starts_with("{")
@@ -122,10 +122,10 @@ def json_objects_or_null(raws: Sequence[msgspec.Raw]) -> pl.Series:
 
 
 def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
-    """Return a column of times in UTC, and the rows whose time names no zone.
+    """Return a column of times in UTC, and the rows whose time has no zone.
 
     Raises:
-        Doubtful: A text that is no time.
+        Doubtful: A text that is not a time.
     """
     written = texts(values)
     column = pl.Series([None], dtype=_UTC).new_from_index(0, len(written))
@@ -142,7 +142,7 @@ def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
         if form == _NO_ZONE:
             zoneless += (rest & read.is_not_null()).arg_true().to_list()
         rest = column.is_null() & written.is_not_null()
-    # No plain time, or a day that does not exist.
+    # Not a plain time, or a day that does not exist.
     moments, wrong = {}, []
     for row in rest.arg_true():
         try:
@@ -162,7 +162,7 @@ def times(values: Sequence[str | None]) -> tuple[pl.Series, list[int]]:
 
 
 def zone_message(count: int) -> str:
-    """Warn of *count* times without a zone; the place is that of the first."""
+    """Return a warning about *count* times without a zone, at the first of them."""
     what = "a time" if count == 1 else f"{count} times, this one first,"
     return f"{what} without a zone, read as UTC: write 2024-10-24T12:30:00Z"
 

@@ -1,6 +1,6 @@
-"""Errors that a contract finds, in sentences: what was found and what was expected.
+"""Convert errors of a contract to sentences: the found and the expected value.
 
-A fault knows its path inside a record; with the record's place it becomes a problem.
+An error has a path inside a record; with the record's place it becomes a problem.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _BOUNDS = {
 def faults(
     error: ValidationError, value: Any, model: type[BaseModel] | None = None
 ) -> list[Fault]:
-    """Return every fault once, in the order of the contract's fields.
+    """Return every error once, in the order of the contract's fields.
 
     Args:
-        error: What the contract raised.
-        value: What it was given; tells real keys from pydantic's names of branches.
-        model: The contract, to say of what is missing what belongs there.
+        error: The exception of the contract.
+        value: The input; distinguishes real keys from pydantic's names of branches.
+        model: The contract, which describes missing values.
     """
     found: dict[tuple[tuple[Key, ...], str], list[str]] = {}
     for details in error.errors(include_url=False):
@@ -64,7 +64,7 @@ def faults(
 
 
 def judge(model: type[BaseModel], text: str) -> list[Fault]:
-    """Return everything that is wrong with a record; an empty list if it is good.
+    """Return all errors of a record; an empty list if it is valid.
 
     Args:
         model: The contract.
@@ -96,7 +96,7 @@ def _real_keys(details: ErrorDetails, value: Any) -> tuple[Key, ...]:
 
 
 def _unknown_keys(details: ErrorDetails, model: type[BaseModel] | None) -> list[str]:
-    """Keys next to a missing one that its contract does not know: one may be meant."""
+    """Return unknown keys next to a missing one: one may be misspelled."""
     if not isinstance(details["input"], dict):
         return []
     above = [key for key in details["loc"] if isinstance(key, str | int)][:-1]
@@ -113,7 +113,7 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str,
     if kind == "missing":
         name = str(details["loc"][-1])
         keys = _unknown_keys(details, model)
-        if name.endswith("_id") and "id" in keys:  # what others call it
+        if name.endswith("_id") and "id" in keys:  # names in other tools
             return "missing", 'required, but missing; did you mean "id"?'
         return "missing", f"required, but missing{nearest(name, keys)}"
     if kind in _EXPECTED:
@@ -134,7 +134,7 @@ def _message(details: ErrorDetails, model: type[BaseModel] | None) -> tuple[str,
 
 
 def _joined(messages: list[str]) -> str:
-    """Join what the branches of a union say: ``expected text or null, found 5``."""
+    """Join the errors of a union's branches: ``expected text or null, found 5``."""
     first = messages[0]
     head, middle, tail = first.partition(", found ")
     others = [each.partition(", found ")[0] for each in messages[1:]]
@@ -160,11 +160,11 @@ def expected_at(model: type[BaseModel], way: Sequence[Key]) -> str:
 
     Args:
         model: The contract of the whole value.
-        way: Keys and list positions down to the field.
+        way: Keys and list positions of the field.
 
     Returns:
-        Such as ``text: How the run was started, e.g. manual, ci``; nothing where the
-        way leads out of the contract.
+        Such as ``text: Trigger of the run, e.g. manual, ci``; nothing for a path
+        outside of the contract.
     """
     annotation: Any = model
     description = ""
@@ -185,7 +185,7 @@ def expected_at(model: type[BaseModel], way: Sequence[Key]) -> str:
 
 
 def _plain(annotation: Any) -> Any:
-    """The type without what narrows it, and without null next to it."""
+    """Return the type without constraints and without null."""
     while get_origin(annotation) is Annotated:
         annotation = get_args(annotation)[0]
     if get_origin(annotation) in (Union, types.UnionType):

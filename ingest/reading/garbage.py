@@ -1,4 +1,4 @@
-"""Pauses Python's garbage collector while very many objects are made."""
+"""Pause Python's garbage collector while very many objects are created."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from contextlib import contextmanager
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Pause the collector while objects are made that hold no cycles.
+    """Pause the collector while objects without cycles are created.
 
-    It would walk all of them again and again: reading a testset takes twice as long.
+    It would scan all of them repeatedly, which doubles the time to read a testset.
     """
     was_on = gc.isenabled()
     gc.disable()

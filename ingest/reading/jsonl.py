@@ -1,12 +1,12 @@
-"""JSONL: a file's bytes cut into records, exactly as docs/formats.md says.
+"""Split the bytes of a JSONL file into records, as described in docs/formats.md.
 
 - Only LF ends a line; a CR before it is white space. A byte-order mark is skipped.
 - Blank lines, and lines whose first non-blank is ``//``, are skipped, also inside a
   record that spans lines.
-- A line is a separate record, or opens one that goes on in the next lines: only if
-  its text ran out outside a string. Any other fault rejects the line.
+- A line is a separate record, or opens one that continues in the next lines: only if
+  its text ends outside of a string. Any other error rejects the line.
 - An open record is rejected at its first line when a later line alone is an object
-  with an ``id``, when the file ends, or when its text goes wrong further down. Reading
+  with an ``id``, when the file ends, or at a later error. Reading
   resumes after that first line. Lines that cannot begin a record belong to the
   rejected one; a record can begin with an object that has an ``id`` in one line, or
   with ``{`` that is indented no deeper than the rejected record was.
@@ -15,10 +15,10 @@ is
   one JSON list stays one record, for the reader to reject with one sentence.
 
 Linear time: each open record is read once, line by line, by a reader that keeps its
-state. When it fails, that reader has noted which whole objects on their own lines it
-passed; only those are read again, each once. All other candidates before the failure
-would run into the same failure, and reading goes on behind it. So no line is read more
-than four times, whatever the file holds.
+state. If it fails, the reader has recorded the whole objects on their own lines that it
+passed; only those are read again, each once. All other candidates before the error
+would fail in the same way, and reading continues after it. So no line is read more than
+four times, whatever the content of the file.
 
 Memory is bounded by a block of the file and by one record, which has a limit.
 """
@@ -44,8 +44,8 @@ from promptlab.json_text.reading import (
 )
 
 Parse = Callable[[str], Any]
-"""Reads the text of one line fast; ``ValueError`` or ``RecursionError`` where it will
-not, and the exact reader takes over."""
+"""Reads the text of one line fast; after ``ValueError`` or ``RecursionError`` the exact
+reader is used."""
 
 
 class Record(NamedTuple):
@@ -58,7 +58,7 @@ class Record(NamedTuple):
     """As written, without skipped lines and outer white space."""
 
     value: Any
-    """The decoded value; a line may hold any JSON value."""
+    """The decoded value; a line may contain any JSON value."""
 
     lines: Sequence[int] = ()
     """Numbers of its lines; skipped ones (comments) are not among them."""
@@ -83,14 +83,14 @@ class Rejected(NamedTuple):
     """Its first line, from 1."""
 
     problems: list[Problem]
-    """All its faults, each with line, column (in characters), pointer and its text."""
+    """All its errors, each with line, column (in characters), pointer and its text."""
 
 
 class _Line(NamedTuple):
     number: int
     text: str
     too_long: int = 0
-    """Its bytes, where it is longer than a record may be; then it has no text."""
+    """Its bytes, if it is longer than the limit; then it has no text."""
 
 
 def read_records(
@@ -105,15 +105,15 @@ def read_records(
 
     Args:
         data: The file's bytes, or blocks of whole lines.
-        parse: How to read a line that is a whole record; it must refuse what
-            *strict* forbids.
-        strict: Whether a key twice in one object and a number beyond a double reject
-            the record too; if not, the first of two equal keys counts.
-        limits: How large a record may be.
+        parse: Reads a line that is a whole record; must reject what *strict*
+            forbids.
+        strict: If true, a repeated key and a number beyond a double also reject the
+            record; if not, the first of two equal keys is used.
+        limits: Limits of a record.
         first_line: Number of the first line of *data*.
 
     Yields:
-        A ``Record`` for each good record, a ``Rejected`` for each bad one.
+        A ``Record`` for each valid record, a ``Rejected`` for each other one.
     """
     blocks = iter([data] if isinstance(data, bytes) else data)
     first = next(blocks, b"")
@@ -168,7 +168,7 @@ class _Splitter:
         return JsonReader(line, self.strict, max_depth=self.limits.max_depth)
 
     def _checked(self, record: Record) -> Record | Rejected:
-        """Return the record, or the reject where it breaks a limit."""
+        """Return the record, or the reject if it exceeds a limit."""
         fault = self.limits.fault(record.text)
         if fault is None:
             return record
@@ -184,7 +184,7 @@ class _Splitter:
         return Rejected(record.line, [problem])
 
     def _result(self, reader: JsonReader, block: list[_Line]) -> Record | Rejected:
-        """Return what a reader that is at an end has read, or what it found wrong."""
+        """Return the record or the errors of a finished reader."""
         if reader.faults:
             return _rejected(reader, block, "")
         text = _text(block)
@@ -195,7 +195,7 @@ class _Splitter:
     def _open_record(
         self, reader: JsonReader, first: _Line, lines: _RecordLines
     ) -> Iterator[Record | Rejected]:
-        """Read on until the record that opens in line *first* is whole, or fails."""
+        """Read until the record that opens in line *first* is complete, or fails."""
         block = [first]
         is_list = first.text.lstrip().startswith("[")
         stopped_by = ""
@@ -229,7 +229,7 @@ class _Splitter:
         stopped_by: str,
         lines: _RecordLines,
     ) -> Iterator[Record | Rejected]:
-        """Reject an open record and go on with the next one inside or behind it."""
+        """Reject an open record and continue with the next one inside or after it."""
         column = len(block[0].text) - len(block[0].text.lstrip())
         if reader.broken and len(block) > 1 and _may_begin(block[-1], column):
             lines.push_back(block.pop())
@@ -352,13 +352,13 @@ def _id_of(value: Any) -> str | None:
 
 
 def _may_begin(line: _Line, column: int) -> bool:
-    """Say whether a line begins with ``{``, indented by no more than *column*."""
+    """Return true if a line begins with ``{``, indented by at most *column*."""
     content = line.text.lstrip()
     return content.startswith("{") and len(line.text) - len(content) <= column
 
 
 def _is_object_with_id(line: _Line) -> bool:
-    """Say whether a line alone is a JSON object that has the key ``id``."""
+    """Return true if a line is a JSON object with the key ``id``."""
     content = line.text.strip()
     if not (content.startswith("{") and content.endswith("}") and '"id"' in content):
         return False

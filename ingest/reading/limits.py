@@ -1,4 +1,4 @@
-"""The size limits of inputs: each is a setting, and what exceeds one is rejected.
+"""The size limits of inputs: each is a setting; larger inputs are rejected.
 
 Sizes are in UTF-8 bytes, with MB of 1,000,000.
 """
@@ -25,20 +25,20 @@ class Limits:
     """The limits of one ingest."""
 
     max_file: int = 512 * MB
-    """Bytes of a file that is one JSON document; JSONL has no such limit."""
+    """Maximum bytes of a file that is one JSON document; JSONL has no such limit."""
 
     max_record: int = 64 * MB
-    """Bytes of one record of a JSONL file."""
+    """Maximum bytes of one record of a JSONL file."""
 
     max_string: int = 16 * MB
-    """Bytes of one text inside a record."""
+    """Maximum bytes of one text inside a record."""
 
     max_depth: int = 500
-    """Objects and lists inside each other."""
+    """Maximum nesting depth of objects and lists."""
 
     @classmethod
     def of(cls, settings: Settings) -> Limits:
-        """The limits that the settings name."""
+        """Return the limits of the settings."""
         return cls(
             max_file=settings.max_file_mb * MB,
             max_record=settings.max_record_mb * MB,
@@ -48,14 +48,14 @@ class Limits:
 
     @property
     def harmless(self) -> int:
-        """Characters of a text that cannot break a limit, whatever it holds."""
+        """Return the length up to which a text cannot exceed a limit."""
         return min(2 * self.max_depth, self.max_string // 4)
 
     def fault(self, text: str) -> Fault | None:
         """Return the error of a JSON text that is too deep or has too long a string.
 
-        Text is looked through only if its length makes an error possible, so ordinary
-        records cost one comparison.
+        Text is only scanned if its length makes an error possible, so normal records
+        cost one comparison.
         """
         if len(text) <= self.harmless:
             return None
@@ -86,18 +86,18 @@ class Limits:
         return Fault((), "too_deep", message, *line_column(text, first))
 
     def too_long(self, size: int) -> str:
-        """Message for a string of *size* bytes."""
+        """Return the message for a string of *size* bytes."""
         return (
             f"a text of {in_mb(size)}; the limit is {in_mb(self.max_string)} (setting"
             " max_string_mb). Shorten it, or raise the setting."
         )
 
     def too_much(self) -> str:
-        """Message for a record that is still open at the limit."""
+        """Return the message for a record that is still open at the limit."""
         return f"beyond {in_mb(self.max_record)} (setting max_record_mb)"
 
     def record_too_large(self, size: int, line: int) -> Problem:
-        """The reject of a JSONL record of *size* bytes or more that opens in *line*."""
+        """Return the reject of a JSONL record of at least *size* bytes at *line*."""
         message = (
             f"the record that opens here has {in_mb(size)}; the limit is"
             f" {in_mb(self.max_record)} (setting max_record_mb). Split it, or raise the"
@@ -106,7 +106,7 @@ class Limits:
         return Problem("record_too_large", message, line=line, column=1)
 
     def file_too_large(self, size: int) -> Problem:
-        """The reject of a file of *size* bytes that would have to be read whole."""
+        """Return the reject of a file of *size* bytes that must be read whole."""
         message = (
             f"the file is one JSON document of {in_mb(size)}; the limit is"
             f" {in_mb(self.max_file)} (setting max_file_mb). Split it, write JSONL, or"
@@ -115,7 +115,7 @@ class Limits:
         return Problem("file_too_large", message)
 
     def unpacks_to(self, size: int) -> Problem:
-        """The reject of a packed file that holds *size* bytes or more."""
+        """Return the reject of a compressed file with at least *size* bytes."""
         message = (
             f"the file unpacks to {in_mb(size)} or more; the limit is"
             f" {in_mb(self.max_file)} (setting max_file_mb). Split it, or raise the"
@@ -129,16 +129,16 @@ DEFAULT = Limits()
 LIMIT_CODES = frozenset(
     {"file_too_large", "record_too_large", "string_too_long", "too_deep"}
 )
-"""Codes of problems that may go away under other settings."""
+"""Codes of problems that depend on settings."""
 
 
 def in_mb(size: int) -> str:
-    """Write a size for a message."""
+    """Format a size for a message."""
     return f"{size / MB:,.1f} MB".replace(".0 MB", " MB")
 
 
 def _size(token: str) -> int:
     """UTF-8 bytes of a string, given as it is written."""
-    with contextlib.suppress(ValueError):  # broken: as long as it is written
+    with contextlib.suppress(ValueError):  # invalid: use its length as written
         token = json.loads(token, strict=False)
     return len(token.encode("utf-8", "surrogatepass"))

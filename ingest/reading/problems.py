@@ -1,4 +1,4 @@
-"""Problems of a file: what `validate` prints and `raw.rejects` keeps."""
+"""Problems of a file, which `validate` prints and `raw.rejects` stores."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Place = Callable[[Keys], tuple[int, int]]
 """Line and column of the value at a path, or of its deepest existing parent."""
 
 LONGEST_RAW_TEXT = 1 << 20
-"""Characters that are kept of a rejected record."""
+"""Maximum stored length of a rejected record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One error or warning about one record of a file.
 
-    A record with a ``reject`` is left out and kept as ``raw_text``; a ``warning``
-    leaves it in. ``line`` and ``column`` count from 1 (column in characters);
+    A record with a ``reject`` is left out and stored as ``raw_text``; a record with a
+    ``warning`` is loaded. ``line`` and ``column`` count from 1 (column in characters);
     ``pointer`` is a JSON Pointer (RFC 6901) inside the record of a JSONL file, or
     inside a JSON file.
     """
@@ -47,15 +47,15 @@ def problem_at(
     way: Keys = (),
     raw_text: str | None = None,
 ) -> Problem:
-    """Return a fault of a text as a problem, with its place in the file.
+    """Return an error of a text as a problem, with its place in the file.
 
     Args:
-        place: Finds a value of the text in the file; asked if the fault has no line.
+        place: Finds a value of the text in the file, for an error without a line.
         fault: Its keys start at the top of the text; its line is that of the file.
-        severity: Whether the record is left out.
+        severity: ``reject`` or ``warning``.
         record_id: The record that it belongs to.
-        way: The path to the text, where it is a part of a JSON document.
-        raw_text: What is kept of a record that is left out.
+        way: The path to the text, if it is a part of a JSON document.
+        raw_text: The stored text of a rejected record.
     """
     line, column = fault.line, fault.column
     if line is None:
@@ -73,7 +73,7 @@ def problem_at(
 
 
 def kept(text: str) -> str:
-    """Return what is kept of a rejected record: a long one is cut, and says so."""
+    """Return the stored text of a rejected record; a long one is shortened."""
     text = printable(text)
     if len(text) <= LONGEST_RAW_TEXT:
         return text
@@ -84,7 +84,7 @@ class CountedProblems:
     """Problems that many records share: reported once, at the first, with their number.
 
     Args:
-        message: Given the kind, the first problem of it, and how many there are.
+        message: Called with the kind, its first problem, and their number.
     """
 
     def __init__(self, message: Callable[[Any, Problem, int], str]) -> None:
@@ -93,7 +93,7 @@ class CountedProblems:
         self._counts: dict[Hashable, int] = {}
 
     def add(self, kind: Hashable, first: Callable[[], Problem], count: int = 1) -> None:
-        """Count some of a kind; *first* is called only for the first of them."""
+        """Count problems of a kind; *first* is only called for the first of them."""
         if kind not in self._first:
             self._first[kind] = first()
         self._counts[kind] = self._counts.get(kind, 0) + count

@@ -1,4 +1,4 @@
-"""Records of a file: decoded fast into structs, and judged by their contract if not.
+"""Records of a file: decoded fast into structs, or else checked by their contract.
 
 Records come from JSONL, from a JSON list, or from a list inside a document. The place
 of a record is found only when there is a problem to report.
@@ -59,7 +59,7 @@ class RecordPlace(NamedTuple):
     column: int
     """Its first column in that line, from 1, in characters."""
     document: str
-    """The text that contains it; of JSONL the record alone."""
+    """The text that contains it; for JSONL only the record."""
     start: int = 0
     end: int | None = None
     way: tuple[Key, ...] = ()
@@ -113,13 +113,13 @@ def record_batches(
 
     Args:
         model: The contract of every record.
-        id_field: The field that names the record in a problem.
+        id_field: The field with the id of the record for problems.
         data: The file in blocks of whole lines.
-        limits: How large a record may be.
+        limits: Limits of a record.
 
     Yields:
         Batches of records, at least one; a file of one block, or a JSON list, is one
-        batch. The last one says so.
+        batch. The last one is marked.
     """
     blocks = iter(data)
     block: Block | None = next(blocks, b"")
@@ -160,12 +160,12 @@ def record_batches(
 
 
 class StructRecords:
-    """A batch of a file's records; any that turn out to be bad can still be rejected.
+    """A batch of a file's records, which can still be rejected.
 
     Args:
         model: The contract of every record.
-        id_field: The field that names the record in a problem.
-        limits: How large a record may be.
+        id_field: The field with the id of the record for problems.
+        limits: Limits of a record.
     """
 
     def __init__(
@@ -176,21 +176,21 @@ class StructRecords:
         self._limits = limits
         self._closed = msgspec.json.Decoder(struct_of(model, closed=True))
         self._open = msgspec.json.Decoder(struct_of(model))
-        # Of each struct: its place, or the number from which it is found.
+        # For each struct: its place, or the number to find it.
         self._places: list[RecordPlace | int] = []
         self._find: Callable[[int], RecordPlace]
         self.structs: list[Any] = []
-        """The good records."""
-        self._is_open: list[bool] = []  # of each struct: it has unknown keys
+        """The valid records."""
+        self._is_open: list[bool] = []  # for each struct: true with unknown keys
         self.problems: list[Problem] = []
         self.refused = 0
         self.broken = False
-        """The file as a whole is not JSON."""
+        """True if the whole file is not JSON."""
         self.is_last = True
-        """This is the last batch of the file."""
+        """True for the last batch of the file."""
 
     def add(self, record: Record | Rejected) -> int:
-        """Add one record of `read_records`; return how many characters it has."""
+        """Add one record of `read_records`; return its length."""
         if isinstance(record, Rejected):
             self.problems += record.problems
             self.refused += 1
@@ -203,7 +203,7 @@ class StructRecords:
         return len(record.text)
 
     def read_at_once(self, data: bytes, line: int) -> bool:
-        """Decode a block of one good record per line; return False if it is not one."""
+        """Decode a block of one valid record per line; return False if it is not."""
         data = data.rstrip(b"\n")
         lines = data.count(b"\n") + 1
         # Inside a record a line that ends with } is never followed by one with {.
@@ -240,13 +240,13 @@ class StructRecords:
         *,
         is_open: bool = False,
     ) -> None:
-        """Add records that were decoded in one go.
+        """Add records that were decoded in one call.
 
         Args:
-            structs: All good.
-            numbers: One for each: its line in JSONL, its position in a list.
-            find: Given a number, returns the place of its record.
-            is_open: Some may have keys that their contract does not know.
+            structs: The records.
+            numbers: For each record its line in JSONL, or its position in a list.
+            find: Returns the place of the record with a number.
+            is_open: True if records may have unknown keys.
         """
         self.structs = structs
         self._is_open = [is_open] * len(structs)
@@ -298,7 +298,7 @@ class StructRecords:
         """Decode one record.
 
         Raises:
-            ValueError: It is not valid JSON, or not what the contract accepts.
+            ValueError: It is not valid JSON, or violates the contract.
         """
         try:
             return _Parsed(self._closed.decode(text), is_open=False)
@@ -312,7 +312,7 @@ class StructRecords:
             raise ValueError(str(error)) from error
 
     def unknown(self) -> Iterator[tuple[int, list[UnknownKey]]]:
-        """Yield the good records that have keys their contract does not know."""
+        """Yield the valid records with unknown keys."""
         for row, is_open in enumerate(self._is_open):
             if is_open:
                 members = _MEMBERS.decode(self._place(row).text)
@@ -321,7 +321,7 @@ class StructRecords:
                     yield row, found
 
     def _refuse(self, place: RecordPlace, reason: str) -> None:
-        """Report every error of a record; *reason* is used if none is found."""
+        """Report every error of a record; by default *reason*."""
         self.refused += 1
         too_large = self._limits.fault(place.text)
         found = [too_large] if too_large else judge(self._model, place.text)
@@ -329,7 +329,7 @@ class StructRecords:
         self.problems += self._problems(place, found, "reject")
 
     def judge_all(self) -> None:
-        """Check every good record against the contract; reject those that fail."""
+        """Check every record against the contract; reject those that fail."""
         refused = [
             row
             for row in range(len(self.structs))
@@ -343,27 +343,27 @@ class StructRecords:
         self.drop(rows)
 
     def line(self, row: int) -> int:
-        """Return the first line of a good record."""
+        """Return the first line of a valid record."""
         place = self._places[row]
         return place if isinstance(place, int) else place.line
 
     def position(self, row: int) -> int:
-        """Return the position of a good record in its list, from 0."""
+        """Return the position of a valid record in its list, from 0."""
         place = self._places[row]
         return place if isinstance(place, int) else int(place.way[-1])
 
     def note(self, row: int, fault: Fault, severity: Severity = "warning") -> None:
-        """Add a problem of a good record."""
+        """Add a problem of a valid record."""
         self.problems.append(self.problem(row, fault, severity))
 
     def problem(
         self, row: int, fault: Fault, severity: Severity = "warning"
     ) -> Problem:
-        """Return a problem of a good record, with its place."""
+        """Return a problem of a valid record, with its place."""
         return self._problems(self._place(row), [fault], severity)[0]
 
     def leave_out(self, faults: Mapping[int, Fault]) -> None:
-        """Reject good records because of the rest of the file."""
+        """Reject valid records because of the rest of the file."""
         for row, fault in faults.items():
             self.note(row, fault, "reject")
         self.refused += len(faults)
@@ -400,7 +400,7 @@ class StructRecords:
         return problems
 
     def drop(self, rows: Iterable[int]) -> None:
-        """Leave out good records; the caller reports why."""
+        """Leave out valid records; the caller reports the reason."""
         left_out = set(rows)
         kept = [row for row in range(len(self.structs)) if row not in left_out]
         self._places = [self._places[row] for row in kept]
@@ -408,7 +408,7 @@ class StructRecords:
         self._is_open = [self._is_open[row] for row in kept]
 
     def build(self, columns: Callable[[StructRecords], T]) -> T:
-        """Build columns of the good records; reject records that do not fit.
+        """Build columns of the valid records; reject records that do not fit.
 
         Args:
             columns: Raises `Doubtful` with the rows of records in question.
@@ -420,7 +420,7 @@ class StructRecords:
                 self._refuse_rows(error.rows, error.reason)
 
     def each(self, name: str) -> list[Any]:
-        """Return one field of all good records."""
+        """Return one field of all valid records."""
         return list(map(attrgetter(name), self.structs))
 
     def sorted_problems(self) -> list[Problem]:
@@ -431,25 +431,25 @@ class StructRecords:
 class _Parsed(NamedTuple):
     struct: Any
     is_open: bool
-    """It has keys that its contract does not know."""
+    """True if it has unknown keys."""
 
 
 Advice = Callable[[type[BaseModel], str, Any], str]
-"""Given the contract that does not know a key, the key and its record, returns where
-the key belongs or which one was meant; empty: not worth a warning."""
+"""Returns a hint about an unknown key (its right place or spelling), from the contract,
+the key and its record; empty: no warning."""
 
 
 class UnknownKeys:
-    """Counts keys that the contracts of a file do not know; one warning for each."""
+    """Counts unknown keys of a file; one warning for each."""
 
     def __init__(self, advice: Advice) -> None:
         self._advice = advice
         self._found = CountedProblems(_unknown_key)
         self.problems = self._found.problems
-        """A warning for each key, at its first place, with how often it is used."""
+        """A warning for each key, at its first place, with the number of uses."""
 
     def count(self, records: StructRecords) -> None:
-        """Count those of a batch of records."""
+        """Count the unknown keys of a batch of records."""
         for row, unknown in records.unknown():
             for way, model, _ in unknown:
                 place = partial(records.problem, row, Fault(way, "unknown_key", ""))
@@ -480,7 +480,7 @@ Id = tuple[str, ...]
 
 
 class SeenIds:
-    """Ids of a file so far, at about 80 bytes each, to find records that repeat one."""
+    """Ids of a file so far, at about 80 bytes each, to find duplicates."""
 
     def __init__(self) -> None:
         self._digests: set[bytes] = set()

@@ -1,4 +1,4 @@
-"""A file on its way to its reader: its bytes, and what its place says of it."""
+"""The input of a reader: the bytes of a file, its path and its options."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file's bytes, and what its place says of it."""
+    """The bytes of a file, its path and its options."""
 
     data: bytes
-    """The whole file; empty where it is given in blocks, or its reader opens it."""
+    """The whole file; empty if it is passed in blocks, or opened by its reader."""
     name: str
     """Path below the ingested folder without suffix; a file named itself: its stem."""
     path: Path
     uri: str
-    """Absolute path, as it is kept in the warehouse."""
+    """Absolute path, as stored in the warehouse."""
     pipelines: Sequence[Pipeline] = ()
-    """Pipelines read before this file: testsets are checked against their steps."""
+    """Pipelines read before this file, for checking the steps of testsets."""
     blocks: Iterable[Block] | None = None
-    """The file in blocks of whole lines, to be read once; `None`: it is one block."""
+    """The file in blocks of whole lines, to be iterated once; `None`: one block."""
     size: int = 0
     """Bytes of the file."""
     limits: Limits = DEFAULT
     """Size limits of its records and values."""
     form: str | None = None
-    """The form that the file of another tool is written in."""
+    """The form of another tool's file."""
     companions: Sequence[Path] = ()
-    """More files of the same run of another tool."""
+    """Other files of the same run of another tool."""
     mapping: tuple[str, TableMapping] | None = None
-    """Name and content of the mapping that says what the columns of a table mean."""
+    """Name and content of the mapping of a table."""
     labels: LabelOptions | None = None
-    """What the call says of a file of labels."""
+    """Options of the call for a file of labels."""
     prompt_vars: tuple[str, ...] = ()
-    """Variables of promptfoo tests that are a part of the prompt."""
+    """Variables of promptfoo tests that are part of the prompt."""
     tag_keys: tuple[str, ...] | None = None
     """Keys of metadata whose values become tags; ``None``: those with few texts."""
     redact: Callable[[bytes], bytes] = bytes
-    """Redacts a part of a file; readers of other tools' files open them themselves."""
+    """Redacts a part of a file, for readers that open files themselves."""
 
     @property
     def in_blocks(self) -> Iterable[Block]:
-        """The file in blocks of whole lines."""
+        """Return the file in blocks of whole lines."""
         return [self.data] if self.blocks is None else self.blocks

@@ -1,10 +1,10 @@
 """The contracts of `promptlab.contracts` as msgspec structs, for files with many rows.
 
 msgspec decodes several times faster than pydantic and leaves free-form objects as raw
-slices of the file. The contract stays the only owner of names, types, ranges and
-defaults: the struct is derived from it. What the struct does not check (that a slice
-is an object, that a text is a time or not blank: msgspec's patterns are slow) the
-reader checks by column; whatever fails any of these is judged by the contract itself.
+slices of the file. The struct is derived from the contract, which defines names,
+types, ranges and defaults. The reader checks by column what the struct does not check
+(a slice is an object, a text is a time or not blank: msgspec's patterns are slow);
+records that fail are checked by the contract itself.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ NULL = msgspec.Raw(b"null")
 
 Structs = type[msgspec.Struct]
 Members = dict[str, msgspec.Raw]
-"""An object whose values stay as they are written."""
+"""An object whose values are not decoded."""
 
 
 class UnknownKey(NamedTuple):
-    """A key of a record that its contract does not know."""
+    """An unknown key of a record."""
 
     way: tuple[Key, ...]
-    """From the top of the record, the key itself last."""
+    """Path from the top of the record, the key itself last."""
     model: type[BaseModel]
     """The contract of the object that has it."""
     value: msgspec.Raw
@@ -45,16 +45,16 @@ class UnknownKey(NamedTuple):
 def struct_of(
     model: type[BaseModel], *, closed: bool = False, free: Any = msgspec.Raw
 ) -> Structs:
-    """Derive the struct that decodes what *model* accepts.
+    """Derive a struct that decodes records of *model*.
 
     Free-form objects (``JsonObject``, or null where the contract allows it) and ``Any``
     become `msgspec.Raw`, times become text, models become structs.
 
     Args:
         model: The contract.
-        closed: Refuse keys that the contract does not know.
-        free: What free-form fields of the model itself become. `Any` for values that
-            were decoded before (`msgspec.convert`).
+        closed: Refuse unknown keys.
+        free: Type of the model's free-form fields. `Any` for values that were already
+            decoded (`msgspec.convert`).
     """
     fields = [
         (name, _field_kind(field, closed, free), _default(field, free))
@@ -72,7 +72,7 @@ def struct_of(
 def unknown_keys(
     model: type[BaseModel], members: Members, way: tuple[Key, ...] = ()
 ) -> Iterator[UnknownKey]:
-    """Yield the keys that *model* does not know, and those of the models it lists.
+    """Yield the unknown keys of *model*, and those of the models in its lists.
 
     Args:
         model: The contract; its struct decoded the object.

@@ -1,9 +1,9 @@
-"""YAML as plain JSON data, with the place of every value.
+"""Read YAML as plain JSON data, with the place of every value.
 
-Only the data of YAML: no Python objects, no tags of one's own. The file is read as a
-graph of nodes and turned into values here, because PyYAML's own constructor lets a key
-occur twice, turns dates into objects, and says nothing of places. Aliases share nodes,
-so a small file can describe an enormous value; what they unfold to is bounded.
+Only plain data is accepted: no Python objects, no custom tags. The file is read as a
+graph of nodes and converted to values here, because PyYAML's constructor accepts
+repeated keys, converts dates to objects, and does not report places. Aliases share
+nodes, so a small file can describe an enormous value; the expanded size is limited.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from promptlab.ingest.reading.problems import Problem
 from promptlab.json_text.places import BOM, Keys, pointer
 from promptlab.json_text.reading import SURROGATE
 
-#: Bytes of a file. PyYAML needs seconds for more, and a pipeline has a few thousand.
+#: Maximum bytes of a file. PyYAML needs seconds for more; pipelines are much smaller.
 MAX_BYTES = 2 << 20
 
-#: Mappings and lists inside each other.
+#: Maximum nesting depth of mappings and lists.
 MAX_DEPTH = 100
 
-#: What aliases may unfold a file to, in characters and values: this, or ten times the
-#: file, whichever is more.
+#: Maximum expanded size of a file, in characters and values: this, or ten times the
+#: file, whichever is larger.
 LEAST_ROOM = 100_000
 
 
 @dataclass
 class YamlText:
-    """A YAML file, read."""
+    """The content of a YAML file."""
 
     value: Any = None
     """Objects, lists, texts, numbers, booleans, null; dates and times stay text."""
 
     problems: list[Problem] = field(default_factory=list)
-    """All rejects: with one of them, ``value`` is not to be used."""
+    """All rejects; with any reject, ``value`` must not be used."""
 
     places: dict[Keys, tuple[int, int]] = field(default_factory=dict)
-    """Way to a value → line and column of its place, from 1."""
+    """Path of a value → line and column of its place, from 1."""
 
     written: dict[Keys, str] = field(default_factory=dict)
-    """Way to a number, boolean or date → how it is written."""
+    """Path of a number, boolean or date → its text in the file."""
 
     def place(self, keys: Keys) -> tuple[int, int]:
         """Return line and column of a value, or of the nearest one around it."""
@@ -111,7 +111,7 @@ def _syntax_problem(error: yaml.YAMLError, text: str) -> Problem:
 
 
 class _StopUnfolding(Exception):
-    """The value is endless, too large or too deep; takes a code and a message."""
+    """The value is infinite, too large or too deep; has a code and a message."""
 
 
 def _too_large() -> _StopUnfolding:
@@ -120,12 +120,12 @@ def _too_large() -> _StopUnfolding:
 
 
 class _Unfolding:
-    """Turns nodes into values."""
+    """Converts nodes to values."""
 
     def __init__(self, result: YamlText, room: int) -> None:
         self._result = result
         self._room = room
-        self._open: set[int] = set()  # nodes on the way to the one at hand
+        self._open: set[int] = set()  # nodes on the path to the current one
         self._scalars = SafeConstructor()
 
     def run(self, root: yaml.Node | None) -> None:
@@ -160,7 +160,7 @@ class _Unfolding:
         }
 
     def _members(self, node: yaml.MappingNode, keys: Keys) -> dict[str, yaml.Node]:
-        """Return the members of a mapping; its own win over those merged by ``<<``."""
+        """Return the members of a mapping; its own override those merged by ``<<``."""
         members: dict[str, yaml.Node] = {}
         merged: list[yaml.Node] = []
         for key_node, child in node.value:
@@ -187,7 +187,7 @@ class _Unfolding:
 
     @contextmanager
     def _inside(self, node: yaml.Node) -> Iterator[None]:
-        """Keep account of a container while it is unfolded."""
+        """Track a container while it is expanded."""
         self._spend(node)
         if id(node) in self._open:
             raise _too_large()
@@ -236,7 +236,7 @@ class _Unfolding:
     def _text(self, node: yaml.ScalarNode, keys: Keys) -> str:
         text: str = node.value
         if SURROGATE.search(text):
-            # PyYAML leaves the two halves of an escaped pair apart.
+            # PyYAML does not join the two halves of an escaped pair.
             joined = text.encode("utf-16", "surrogatepass")
             try:
                 return joined.decode("utf-16")

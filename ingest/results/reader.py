@@ -1,7 +1,7 @@
 """Evaluation results (pipeline-evaluation.md): each becomes a round of a case.
 
-A file holds one or more tasks; results of one task id belong together, whatever their
-order. Their dimensions are the same for all and come from a seed, so none are here.
+A file contains one or more tasks; results of one task id belong together, in any order.
+The dimensions are the same for all tasks and are defined in a seed.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def result_batches(
             list; UTF-8.
         name: Path below the ingested folder; its last part up to the first dot is in
             the id of tasks without ``run_id``.
-        limits: How large a record may be.
+        limits: Limits of a record.
 
     Yields:
         Batch by batch, rows of ``rounds``, and with the last one those of ``tasks`` and
-        ``cases``; a result that its contract refuses, or whose round id was seen before
-        in its case, is left out by name.
+        ``cases``; a result that violates its contract, or whose round id is repeated in
+        its case, is rejected.
     """
     stem = name.rsplit("/", 1)[-1].split(".", 1)[0]
     so_far = ResultsSoFar()
@@ -103,7 +103,7 @@ _OUTPUTS = ("output", "outputs", "answer", "response", "prediction", "completion
 
 
 def _advice(model: type[BaseModel], key: str, result: Any) -> str:
-    """Say what a key was probably meant to be; most are just kept in ``metadata``."""
+    """Return a hint about a misspelled key; most unknown keys go to ``metadata``."""
     meant = _meant(model, key)
     is_given = meant == "final_output" and (
         bytes(result.final_output) != b"null" or result.raw_output is not None
@@ -120,7 +120,7 @@ def _meant(model: type[BaseModel], key: str) -> str | None:
 
 
 def _keep_unknown_keys(records: StructRecords) -> None:
-    """Put what the contract does not know into ``metadata``, so that it is kept."""
+    """Move unknown keys to ``metadata``, so that they are kept."""
     for row, unknown in records.unknown():
         one = records.structs[row]
         if bytes(one.metadata).startswith(b"{"):
@@ -156,7 +156,7 @@ def _note_zoneless(
 def _add_task(
     records: StructRecords, task: dict[str, Any], so_far: ResultsSoFar
 ) -> None:
-    """Add what a batch says of one task to what is known of it; warn of slips."""
+    """Add a batch's results of one task to its common fields; warn about errors."""
     known = so_far.tasks.get(task["task_id"])
     if known is None:
         known = so_far.tasks[task["task_id"]] = TaskSoFar(

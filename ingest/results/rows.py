@@ -1,7 +1,7 @@
-"""Rows of evaluation results, and what is kept of a file between its batches.
+"""Rows of evaluation results, and the state of a file between its batches.
 
-A file of any size is read batch by batch. Of each batch its tasks and cases are kept,
-and of a round a digest of its id.
+A file of any size is read batch by batch. Tasks and cases of earlier batches stay in
+memory, and a digest of each round id.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from promptlab.ingest.reading.records import Id, SeenIds, StructRecords, Table
 
 @dataclass
 class TaskSoFar:
-    """The common fields of one task's results, as far as the file was read."""
+    """The common fields of one task's results so far."""
 
     fields: dict[str, str | None]
     created_at: datetime | None
@@ -41,11 +41,11 @@ class TaskSoFar:
     testset: Problem | None = None
     """First place that names a testset."""
     warned: set[str] = field(default_factory=set)
-    """Fields with more than one value, which were already warned about."""
+    """Fields with several values that were already reported."""
 
 
 class ResultsSoFar:
-    """Everything kept of the batches before."""
+    """The state of all earlier batches."""
 
     def __init__(self) -> None:
         self.tasks: dict[str, TaskSoFar] = {}
@@ -59,7 +59,7 @@ class ResultsSoFar:
         """Times without a zone, by their field."""
 
     def count(self, task_id: str, case_id: str) -> int:
-        """Return how many results of a case there were."""
+        """Return the number of results of a case."""
         return self._counts.get(task_id, {}).get(case_id, 0)
 
     def add_case(self, task_id: str, case_id: str, results: int) -> None:
@@ -73,11 +73,11 @@ class ResultsSoFar:
         known.update(dict.fromkeys(tags))
 
     def add_inputs(self, task_id: str, case_id: str, inputs: str) -> None:
-        """Take what one result was asked as what its case asks, if it is the first."""
+        """Use the inputs of the first result as the inputs of its case."""
         self._inputs.setdefault((task_id, case_id), inputs)
 
     def cases(self) -> Iterator[tuple[str, str, int, str, list[str]]]:
-        """Yield task, case, the case's place in the task, its inputs and its tags."""
+        """Yield task, case, position of the case, its inputs and its tags."""
         for task_id, counts in self._counts.items():
             for position, case_id in enumerate(counts):
                 key = (task_id, case_id)
@@ -109,7 +109,7 @@ TASK_FIELDS = (
     "pipeline",
     "prompt",
 )
-"""Fields that all results of one task share; if they differ, the first value counts."""
+"""Fields that all results of one task share; if they differ, the first is used."""
 
 _STATUSES = frozenset({"pass", "fail", "error", "unevaluated"})
 
@@ -120,12 +120,12 @@ class ResultRows:
     """The columns of a batch of results, in the order of the file.
 
     Args:
-        records: Of ``EvaluationRecord``.
+        records: Records of ``EvaluationRecord``.
         stem: The file's name up to its first dot.
-        so_far: What the batches before had; not changed before ``remember``.
+        so_far: State of earlier batches; unchanged until ``remember``.
 
     Raises:
-        Doubtful: Some value is not what the contract asks for.
+        Doubtful: A value violates the contract.
     """
 
     def __init__(self, records: StructRecords, stem: str, so_far: ResultsSoFar) -> None:
@@ -170,7 +170,7 @@ class ResultRows:
         }
 
     def _count_on(self) -> None:
-        """Number the results of each case on from the batches before."""
+        """Number the results of each case, continuing from earlier batches."""
         pairs = self.ids.select("task_id", "case_id").unique()
         before = [self._so_far.count(*pair) for pair in pairs.rows()]
         self.ids = self.ids.join(
@@ -212,7 +212,7 @@ class ResultRows:
             map(self._so_far.rounds.__contains__, self._numbered(named))
         ):
             return named["round_id"]
-        # A number of ours is another round's own id: take the next free one.
+        # A generated number is another round's own id: use the next free one.
         taken = set(named.select("task_id", "case_id", "given").iter_rows())
         known = self._so_far.rounds
         ids = []
@@ -224,17 +224,17 @@ class ResultRows:
         return texts(ids)
 
     def _numbered(self, named: pl.DataFrame) -> Iterable[tuple[str, ...]]:
-        """Return the ids numbered here, where earlier batches may hold them."""
+        """Return the generated ids that may be in earlier batches."""
         if not self._so_far.tasks:
             return ()
         ours = named.filter(pl.col("given").is_null())
         return ours.select("task_id", "case_id", "round_id").rows()
 
     def remember(self, round_ids: pl.Series) -> None:
-        """Add the batch's cases to what is known of the file, and its rounds.
+        """Add the batch's cases and rounds to the state of the file.
 
         Args:
-            round_ids: Those of ``rounds``; nothing is kept of the last batch's.
+            round_ids: Ids of ``rounds``; not needed for the last batch.
         """
         so_far = self._so_far
         counts = self.ids.group_by("task_id", "case_id", maintain_order=True).len()
@@ -276,7 +276,7 @@ class ResultRows:
             f"{name}_row": pl.col("row").filter(pl.col(name).is_not_null()).first()
             for name in TASK_FIELDS
         }
-        # Very many results, but few that differ in what is their task's.
+        # Very many results, but few different values of task fields.
         common = ["task_id", *TASK_FIELDS]
         if frame.select(pl.max_horizontal(pl.col(common).n_unique()) > 1).item():
             few = frame.unique(common, keep="first", maintain_order=True)
@@ -359,7 +359,7 @@ def _milliseconds(seconds: Sequence[float | None]) -> pl.Series:
 
 
 def _error(error: Any) -> str | None:
-    """Return an error as text; ``None`` for a value that says there was no error."""
+    """Return an error as text; ``None`` for a value that means "no error"."""
     if not error:
         return None
     return error if isinstance(error, str) else _encode(error).decode()

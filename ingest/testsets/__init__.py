@@ -1,1 +1,1 @@
-"""Testsets: JSONL of test cases, and the checks of what they expect."""
+"""Testsets: JSONL of test cases, and the checks of their expectations."""

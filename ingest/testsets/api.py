@@ -1,4 +1,4 @@
-"""Testsets for people who write Python: load, validate, filter."""
+"""Python API for testsets: load, validate, filter."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def load_testset(path: str | Path) -> list[TestCase]:
         Its cases, in the order of the file.
 
     Raises:
-        InputError: The file cannot be read, or any record is at fault; the message
-            lists every fault as ``file:line:column: pointer: message``.
+        InputError: The file cannot be read, or a record has errors; the message
+            lists every error as ``file:line:column: pointer: message``.
     """
     records = _read(path)
     rejects = [
@@ -52,12 +52,12 @@ def filter_by_tags(
     include: Collection[str] | None = None,
     exclude: Collection[str] | None = None,
 ) -> list[TestCase]:
-    """Return the cases that have a tag of *include* and none of *exclude*.
+    """Return the cases with a tag of *include* and without tags of *exclude*.
 
     Args:
-        cases: The cases, in the order that is kept.
+        cases: The cases; their order is kept.
         include: One of these tags is enough; ``None``: every case.
-        exclude: None of these tags; wins over *include*.
+        exclude: Cases with any of these tags are excluded; overrides *include*.
     """
     wanted = None if include is None else frozenset(_tags(include))
     unwanted = frozenset(_tags(exclude or ()))

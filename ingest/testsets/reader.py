@@ -1,7 +1,7 @@
-"""Testset files: JSONL of test cases in, rows of the raw tables out.
+"""Convert testset files (JSONL of test cases) to rows of the raw tables.
 
-A bad record is left out alone, with every error named; the others load. The rules are
-those of docs/formats.md.
+Only invalid records are left out, with all errors reported; the others load. The rules
+are those of docs/formats.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def pipelines_of(testset_id: str, pipelines: Iterable[Pipeline]) -> list[Pipelin
     """Return the pipelines whose ``default_testset`` is this testset.
 
     A pipeline names its testset by id, by the id's last part, or by file name, with or
-    without folders above.
+    without parent folders.
     """
     return [
         pipeline
@@ -47,17 +47,17 @@ def pipelines_of(testset_id: str, pipelines: Iterable[Pipeline]) -> list[Pipelin
 
 
 class StepReferences:
-    """Knows the steps of a testset's pipelines and warns of step ids that do not exist.
+    """Checks step ids against the steps of a testset's pipelines.
 
     Args:
-        pipelines: Those of this testset (``pipelines_of``); none: nothing to check.
+        pipelines: Pipelines of this testset (``pipelines_of``); empty: no check.
     """
 
     def __init__(self, pipelines: Sequence[Pipeline]) -> None:
         steps = [step for one in pipelines for step in one.steps]
         ids = [step.id for step in steps]
         self._step_of = {step.output_key: step.id for step in steps if step.output_key}
-        # An expectation may name a step by its output key too; an input may not.
+        # Expectations may also name a step by its output key; inputs may not.
         self._known = {
             "step_inputs": ids,
             "intermediate_expectations": [*ids, *self._step_of],
@@ -65,7 +65,7 @@ class StepReferences:
         self._pipelines = ", ".join(one.id for one in pipelines)
 
     def check(self, case: TestCase, record: CaseRecord) -> None:
-        """Warn of each unknown step of a record's case."""
+        """Warn about each unknown step of a record's case."""
         if not self._pipelines:
             return
         for key, known in self._known.items():
@@ -86,7 +86,7 @@ class StepReferences:
 
 
 def _names(reference: str, testset_id: str) -> bool:
-    """Say whether what a pipeline calls its testset is this one."""
+    """Return true if a pipeline's testset is this one."""
     for suffix in _SUFFIXES:
         reference = reference.removesuffix(suffix)
     wanted = reference.replace("\\", "/").removeprefix("./").split("/")
@@ -113,7 +113,7 @@ class NameParts(NamedTuple):
 
     @classmethod
     def of(cls, testset_id: str) -> NameParts:
-        """Read the last part of a testset id; all ``None`` where it does not fit."""
+        """Parse the last part of a testset id; all ``None`` if it does not match."""
         match = _NAME.fullmatch(testset_id.rsplit("/", 1)[-1])
         return cls(*match.groups()) if match else cls(None, None, None)
 
@@ -121,7 +121,7 @@ class NameParts(NamedTuple):
 _NAME = re.compile(r"(.+)_([^_]+)_([vV][0-9]+(?:[._][0-9]+)*)")
 
 # Paths repeat the keys above them, so that flat checks of a deeply nested value are
-# many times its size. No honest testset comes near.
+# many times its size. Real testsets are far below this limit.
 _LEAST_ROOM = 64 << 20
 _ROOM_PER_BYTE = 50
 
@@ -133,7 +133,7 @@ _NOTHING_EXPECTED = (
 )
 
 BATCH_CHARACTERS = 4 << 20
-"""Of the records whose rows make a batch; flattened they take some ten times that."""
+"""Bytes of the records of a batch; their rows take about ten times that."""
 
 
 def testset_batches(
@@ -150,15 +150,15 @@ def testset_batches(
         blocks: The file in blocks of whole lines.
         name: The testset's id: the file's path below the ingested folder without
             suffix, or the stem of a file named directly.
-        size: Bytes of the file.
-        pipelines: All pipelines that are known; steps are checked against those whose
-            ``default_testset`` this is.
-        limits: How large a record may be.
+        size: Size of the file in bytes.
+        pipelines: All known pipelines; steps are checked against those with this
+            ``default_testset``.
+        limits: Limits of a record.
 
     Yields:
         Batch by batch, rows of ``test_cases`` and ``expectations``, and with the last
         one that of ``testsets``; the problems in the order of the file. A file without
-        any good record is rejected as a whole.
+        valid records is rejected as a whole.
     """
     batch = _CaseBatch(name)
     cases = rejected = 0
@@ -193,7 +193,7 @@ def testset_batches(
 
 
 class _CaseBatch:
-    """As many records as are written at a time."""
+    """The records that are written together."""
 
     def __init__(self, name: str) -> None:
         self.expects_something = False
@@ -201,7 +201,7 @@ class _CaseBatch:
         self._rows = _TestsetRows(name)
 
     def fill(self, records: Iterator[CaseRecord], references: StepReferences) -> bool:
-        """Take records until the batch is full; say whether they came to an end."""
+        """Add records until the batch is full; return true after the last record."""
         reading = self._reading
         room = BATCH_CHARACTERS
         for record in records:
@@ -219,7 +219,7 @@ class _CaseBatch:
         return True
 
     def reading(self, before: int) -> Reading:
-        """Return the records taken; *before* is the number of cases before them."""
+        """Return the records of the batch; *before* is the number of earlier cases."""
         if self._reading.records_loaded:
             self._reading.rows = self._rows.tables(before)
         return self._reading
@@ -228,15 +228,15 @@ class _CaseBatch:
 def read_cases(
     data: bytes | Iterable[Block], *, size: int | None = None, limits: Limits = DEFAULT
 ) -> Iterator[CaseRecord]:
-    """Read the records of a testset file, good and bad, in the order of the file.
+    """Read the valid and invalid records of a testset file, in file order.
 
-    Good ones have their own id and their expectations flattened; bad ones have
-    no case, and every fault among their problems.
+    Valid ones have a unique id and flattened expectations; invalid ones have no case,
+    and all errors in their problems.
 
     Args:
         data: The file's bytes, or blocks of whole lines.
-        size: Bytes of the file, where it comes in blocks.
-        limits: How large a record may be.
+        size: Size of the file in bytes, if it is read in blocks.
+        limits: Limits of a record.
     """
     size = len(data) if isinstance(data, bytes) else size or 0
     flattener = Flattener(_LEAST_ROOM + _ROOM_PER_BYTE * size)
@@ -262,10 +262,10 @@ def read_cases(
 
 
 def content_hash(case: TestCase) -> str:
-    """Return the SHA-256 of what is asked of a case and what is expected of it.
+    """Return the SHA-256 of the inputs and expectations of a case.
 
-    Two cases of one hash can be compared: inputs, expectations and the way of judging
-    are equal, whatever the order of keys. Tags and unknown fields are left out.
+    Cases with equal hashes can be compared: inputs, expectations and options of judging
+    are equal, in any order of keys. Tags and unknown fields are left out.
     """
     content = [
         case.inputs,
@@ -341,7 +341,7 @@ class _TestsetRows:
         repeated["tolerance"] += [case.options.tolerance] * count
 
     def tables(self, before: int) -> Rows:
-        """Return the rows of the cases; *before* is the number of cases before them."""
+        """Return the rows of the cases; *before* is the number of earlier cases."""
         cases = columns_of(_CASE_COLUMNS, self._cases)
         return {
             "test_cases": self._table(
@@ -388,7 +388,7 @@ _SOURCES = {
 
 
 def _place_of(remark: Remark, record: CaseRecord) -> Keys:
-    """Return the way, in the record as written, to what a remark is about."""
+    """Return the path of a warning in the record as written."""
     below = keys_of(remark.pointer)
     if remark.scope == "final" and below and below[0] in record.fields_at:
         return (record.fields_at[below[0]], *below[1:])

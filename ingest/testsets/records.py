@@ -1,8 +1,8 @@
-"""One testset record: from what is written to a checked ``TestCase``.
+"""Convert a testset record to a checked ``TestCase``.
 
-The pydantic contract owns the types; everything else that can be said of one record
-(format version, short forms, ids, likely slips) is said here. What needs the whole file
-(unique ids) or a pipeline (step ids) is in ``reader``.
+The pydantic contract defines the types; all other checks of one record (format
+version, short forms, ids, likely mistakes) are here. Checks that need the whole file
+(unique ids) or a pipeline (step ids) are in ``reader``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PIPELINE_FIELDS = (
     "intermediate_expectations",
     "evaluation_config",
 )
-"""The fields that make a record one of version 2.0."""
+"""The fields that mark a record of version 2.0."""
 
 _PIPELINE_FIELDS = frozenset(PIPELINE_FIELDS)
 _KNOWN = _PIPELINE_FIELDS | {"id", "tags", "expected_output"}
@@ -65,17 +65,17 @@ class CaseRecord:
     """``1.0`` or ``2.0``."""
 
     checks: list[ExpectationCheck] = field(default_factory=list)
-    """The flattened expectations; empty if they were not asked for."""
+    """The flattened expectations; empty if not requested."""
 
     problems: list[Problem] = field(default_factory=list)
-    """Rejects if there is no case, else warnings."""
+    """Rejects for a file without cases, else warnings."""
 
     fields_at: dict[str, str] = field(default_factory=dict)
-    """Field of ``expected_outputs`` → the record's own key, where a short form or
-    version 1.0 gave it."""
+    """Field of ``expected_outputs`` → the record's own key, from a short form or
+    version 1.0."""
 
     source: Record | None = None
-    """The record as it was read; ``None`` where it could not be."""
+    """The decoded record; ``None`` if it is not JSON."""
 
     @property
     def record_id(self) -> str | None:
@@ -93,7 +93,7 @@ class CaseRecord:
         self._add(Fault(at, code, message), "warning", self.record_id)
 
     def refuse(self, faults: Iterable[Fault], record_id: str | None) -> None:
-        """Note what the contract does not accept."""
+        """Record the errors of the contract."""
         for fault in faults:
             self._add(fault, "reject", record_id)
 
@@ -111,7 +111,7 @@ class CaseRecord:
 
 
 def read_case(record: Record) -> CaseRecord:
-    """Convert one record to version 2.0 and check it; every fault is named at once."""
+    """Convert one record to version 2.0 and check it; report all errors."""
     result = CaseRecord(record.line, record.text, source=record)
     value = record.value
     if not isinstance(value, dict):
@@ -135,7 +135,7 @@ def read_case(record: Record) -> CaseRecord:
 
 
 def _from_version_1(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]:
-    """Read a simple record: expectations by their prefix, all else is input."""
+    """Read a simple record: expectations by their prefix, other keys are inputs."""
     result.format_version = "1.0"
     inputs: dict[str, Any] = {}
     expected: dict[str, Any] = {}
@@ -154,7 +154,7 @@ def _from_version_1(value: dict[str, Any], result: CaseRecord) -> dict[str, Any]
 
 
 def _expected_output(key: str, value: dict[str, Any]) -> str:
-    """Return the output of which a key of a simple record says what is expected."""
+    """Return the output to which an expectation key of a simple record applies."""
     if key == "expected":
         return "" if "expected_output" in value else "output"
     return key.removeprefix("expected_") if key.startswith("expected_") else ""
@@ -184,7 +184,7 @@ def _reject_faults(
 
 
 def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
-    """Warn of what is allowed but probably a slip."""
+    """Warn about values that are allowed but probably mistakes."""
     if type(value["id"]) is int:
         result.warn(
             "integer_id", ("id",), f'the id is a number; read as "{case.id}". Quote it.'
@@ -236,7 +236,7 @@ def _warn(value: dict[str, Any], case: TestCase, result: CaseRecord) -> None:
 
 @lru_cache(maxsize=1024)
 def _slip(key: str) -> str | None:
-    """Return the field that an unknown key is likely to mean."""
+    """Return the field that an unknown key is probably meant to be."""
     if key.startswith("expect") or key in ("output", "outputs"):
         return "expected_outputs"
     known = ("tags", *PIPELINE_FIELDS)

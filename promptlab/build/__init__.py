@@ -1,4 +1,4 @@
-"""Computing the marts: by the compiled plan in one transaction, or by dbt itself."""
+"""Build the marts: run the compiled plan in one transaction, or dbt itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptlab.warehouse_file import WarehouseFile
 
 Request = Callable[["duckdb.DuckDBPyConnection"], None]
-"""Writes down what a person asks for, which the build then answers."""
+"""A function that records a user's request, which the build then processes."""
 
 _WITH_RAW = "build with --raw parquet://DIR"
 _NO_REQUESTS = (
@@ -33,15 +33,15 @@ def build(
     request: Request | None = None,
     on_node: OnNode = lambda _name, _place, _of: None,
 ) -> None:
-    """Compute what is new; ``Warehouse.build`` says what each argument means.
+    """Build what is new; ``Warehouse.build`` describes the arguments.
 
     Args:
         warehouse: the warehouse.
         args: for dbt; with any, dbt builds.
         full_refresh: compute everything again from the raw tables.
         verbose: let dbt's log through to stderr.
-        request: done first, in the same transaction.
-        on_node: told of the progress of a plan.
+        request: called first, in the same transaction.
+        on_node: called with the progress of a plan.
     """
     settings = warehouse.settings
     if (args or warehouse.builds_by_dbt) and request is None:
@@ -58,7 +58,7 @@ def build(
     from promptlab.ingest import raw
     from promptlab.ingest.raw.requests import keep_settings
 
-    # what is there decides before dbt might have to compile: no file, held, too new
+    # check the file before compiling: it may be missing, locked or too new
     with warehouse.examining():
         pass
     compiled = plan.load()
@@ -87,7 +87,7 @@ def build(
 
 
 def _prepare_for_dbt(warehouse: WarehouseFile) -> None:
-    """Say in words what dbt would say in a traceback."""
+    """Return a message for an error that dbt reports as a traceback."""
     from promptlab.ingest import raw
     from promptlab.ingest.parquet import ParquetLayer
     from promptlab.ingest.raw.requests import keep_settings

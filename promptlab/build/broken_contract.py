@@ -1,7 +1,7 @@
-"""Which rows broke the contract of a model: DuckDB names the rule and no row.
+"""Find the rows that violate the contract of a model: DuckDB only names the rule.
 
-It ends the transaction there, so what the model is made of is computed once more, and
-each rule of its contract asked as a data test that names the rows.
+DuckDB aborts the transaction, so the parents of the model are computed again, and each
+rule of its contract is run as a data test that returns the rows.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _OF_A_COLUMN = re.compile(
 
 
 class BrokenContract(BuildError):
-    """A row of a model broke a rule of its contract."""
+    """A row of a model violates a rule of its contract."""
 
     def __init__(self, node: Node, message: str) -> None:
-        """Say which model, and what DuckDB says."""
+        """Store the model and DuckDB's message."""
         super().__init__(f"{node.kind} {node.name}: {message}")
         self.node = node
 
 
 def plan_that_names_rows(plan: Plan, node: Node) -> Plan:
-    """The plan up to a model, and each rule of its contract as a data test."""
+    """Return the plan up to a model, with each rule of its contract as a data test."""
     before = plan.nodes[: plan.nodes.index(node)]
     return msgspec.structs.replace(plan, nodes=[*before, *_rules_as_tests(node)])
 
@@ -49,7 +49,7 @@ def _rules_as_tests(node: Node) -> Iterator[Node]:
 
 
 def _rules(contract: list[str]) -> Iterator[tuple[str, str]]:
-    """Name and condition of each rule; one without a name is called as it reads."""
+    """Return name and condition of each rule; the default name is the condition."""
     for line in contract:
         if found := _OF_A_ROW.fullmatch(line):
             yield found["name"] or f"`{found['rule']}`", found["rule"]

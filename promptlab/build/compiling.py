@@ -1,7 +1,7 @@
-"""Compiling the dbt project into a plan: the only step of a build that needs dbt.
+"""Compile the dbt project into a plan: the only step of a build that needs dbt.
 
-dbt resolves names, renders templates, orders nodes and writes constraints; what stands
-here picks that up and takes the name of the database out of it.
+dbt resolves names, renders templates, orders nodes and writes constraints. This module
+reads its output and removes the name of the database from it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from promptlab.build.plan import Node, Plan, sources_hash
 from promptlab.database.connection import open_duckdb
 from promptlab.settings import Settings
 
-# No text of the project holds this name, so that it can be taken out of every relation.
+# A name that occurs nowhere in the project, so it can be removed from every relation.
 _DATABASE = "promptlab_compiles_its_plan"
 
 _RUN = {"seed", "model", "test"}
@@ -28,10 +28,10 @@ _TABLES = {"table", "incremental"}
 
 
 def compile_plan(project: Path) -> Plan:
-    """Have dbt compile the project, on an empty database.
+    """Let dbt compile the project, with an empty database.
 
     Raises:
-        BuildError: dbt does not take the project.
+        BuildError: dbt rejects the project.
     """
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(db=Path(folder) / f"{_DATABASE}.duckdb")
@@ -59,7 +59,7 @@ def compile_plan(project: Path) -> Plan:
 
 
 class _Graph:
-    """The nodes by id, and what each is made of."""
+    """The nodes by id, and their parents."""
 
     def __init__(self, nodes: dict[str, Any], batches: dict[str, str]) -> None:
         self.nodes = nodes
@@ -71,18 +71,18 @@ class _Graph:
         self._ancestors: dict[str, set[str]] = {}
 
     def parents(self, key: str) -> list[str]:
-        """The nodes that it reads, in the order of their names."""
+        """Return the nodes that it reads, in order of name."""
         return sorted(p for p in self.nodes[key].depends_on_nodes if p in self.nodes)
 
     def ancestors(self, key: str) -> set[str]:
-        """Everything that it is made of, itself too."""
+        """Return all ancestors of a node, and the node itself."""
         if key not in self._ancestors:
             found = {key}.union(*map(self.ancestors, self.parents(key)))
             self._ancestors[key] = found
         return self._ancestors[key]
 
     def ordered(self) -> list[str]:
-        """Parents before children; batches first, each test as soon as it can run."""
+        """Return the nodes in order: parents first, batches early, tests at once."""
         first = set().union(*map(self.ancestors, self._tables))
         models = [k for k, n in sorted(self.nodes.items()) if n.resource_type != "test"]
         tests = [k for k, n in sorted(self.nodes.items()) if n.resource_type == "test"]
@@ -104,10 +104,9 @@ class _Graph:
         return list(placed)
 
     def batches(self, key: str) -> list[str]:
-        """The tables of keys that have to be empty for a node to be left out.
+        """Return the key tables that must be empty to skip a node.
 
-        Its own, and those of all that is made of it, which would read what it left
-        before.
+        Its own, and those of its descendants, which would read its earlier rows.
         """
         if not self._own_batches(key):
             return []
@@ -115,7 +114,7 @@ class _Graph:
         return sorted(set().union(*map(self._own_batches, made_of_it)))
 
     def is_of_a_batch(self, key: str) -> bool:
-        """Whether it holds no more than what one build computes."""
+        """Return true for a table that one build fills and no later build reads."""
         return key in self._tables or bool(self._own_batches(key))
 
     def _own_batches(self, key: str) -> set[str]:
@@ -125,7 +124,7 @@ class _Graph:
         return {table for k, table in self._tables.items() if k in before}
 
     def _runs_always(self, key: str) -> bool:
-        """Return whether a model reads raw rows that belong to no batch."""
+        """Return true if a model reads raw rows outside of any batch."""
         return bool((getattr(self.nodes[key], "meta", None) or {}).get("every_build"))
 
 
@@ -159,7 +158,7 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
 
 
 def _contract(node: Any) -> list[str]:
-    """The definition of its columns, as dbt's adapter writes it."""
+    """Return the definition of its columns, as dbt's adapter writes it."""
     if not node.config.contract.enforced:
         return []
     from dbt.adapters.duckdb.impl import DuckDBAdapter
@@ -173,14 +172,14 @@ def _contract(node: Any) -> list[str]:
 
 
 def _check_plain(test: Any) -> None:
-    """A plan knows one kind of test: no row may come back."""
+    """Check that a test expects no rows, the only kind of test in a plan."""
     plain = {"severity": "ERROR", "fail_calc": "count(*)", "error_if": "!= 0"}
     found = {name: getattr(test.config, name) for name in plain}
     assert found == plain and test.config.limit is None, f"{test.name}: {found}"
 
 
 def _rows_of_seed(con: duckdb.DuckDBPyConnection, node: Any) -> str:
-    """A query that gives the rows of a seed as dbt loaded them, types too."""
+    """Return a query for the rows of a seed with the types that dbt loaded."""
     table = con.table(f'"{node.schema}"."{node.alias}"')
     columns = [
         f'cast("{name}" as {data_type}) as "{name}"'

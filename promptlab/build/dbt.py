@@ -1,6 +1,6 @@
-"""Running the bundled dbt project in this process.
+"""Run the bundled dbt project in this process.
 
-Importing dbt takes more than a second, so it is imported when it is called.
+Importing dbt takes more than a second, so it is imported on first use.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def run_dbt(
     """Run a dbt command on the warehouse.
 
     Args:
-        settings: says which database, and how much of the machine it may take.
-        args: passed on to dbt as they are.
+        settings: the database, and limits of memory and threads.
+        args: passed to dbt unchanged.
         command: ``build``, or another one such as ``test``.
         verbose: let dbt's own log through, to stderr.
 
@@ -50,7 +50,7 @@ def run_dbt(
         tidy_targets(target, db)
     call = [*command.split(), *([] if verbose else ["--quiet"])]
     if command == "build":
-        call.append("--no-write-json")  # a second's work, for nobody; `args` may ask
+        call.append("--no-write-json")  # takes a second and is unused; `args` may ask
     call += args
     invoke(settings, call, target=target)
 
@@ -58,13 +58,13 @@ def run_dbt(
 def invoke(
     settings: Settings, call: Sequence[str], *, target: Path, manifest: Any = None
 ) -> Any:
-    """What dbt answers to a command.
+    """Run a dbt command and return its result.
 
     Args:
         settings: see ``run_dbt``.
-        call: the command and its arguments, without those that say where things lie.
+        call: the command and its arguments, without those for paths.
         target: folder for dbt's parse cache and logs.
-        manifest: the project, where it was parsed before.
+        manifest: the project, if already parsed.
 
     Raises:
         BuildError: names every node that failed.
@@ -82,7 +82,7 @@ def invoke(
         try:
             result = dbtRunner(manifest=manifest).invoke([*call, *places])
         finally:
-            # dbt keeps the file open, and so locked, for the life of the process
+            # dbt keeps the file open and locked until the process ends
             DuckDBConnectionManager.close_all_connections()
     if not result.success:
         raise _failure(result, target)
@@ -90,7 +90,7 @@ def invoke(
 
 
 def environment_of(settings: Settings) -> dict[str, str]:
-    """What profiles.yml and the models read of the settings: environment variables."""
+    """Return the settings for profiles.yml and the models, as environment variables."""
     environment = {
         "PROMPTLAB_DB": str(settings.db.resolve()),
         "PROMPTLAB_VERSION": __version__,

@@ -1,6 +1,6 @@
-"""What the dbt project says of its tables, as dbt has rendered it.
+"""The descriptions of the dbt project's tables, as rendered by dbt.
 
-A text is Markdown of one line: words with code between backticks.
+A text is one line of Markdown: words and code between backticks.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 
 class DescribedColumn(msgspec.Struct, frozen=True):
-    """A column: its name, its type, and what it holds."""
+    """A column: its name, its type and its description."""
 
     name: str
     type: str
@@ -27,11 +27,11 @@ class DescribedTable(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str
     columns: list[DescribedColumn]
     folder: str = ""
-    """Folder of its model; a seed's and a raw table's says nothing."""
+    """Folder of its model; empty for seeds and raw tables."""
     keys: list[str] = []
-    """Columns whose values name one row."""
+    """Columns that form the key of a row."""
     rules: list[str] = []
-    """What else holds of its rows, each as a few words."""
+    """Other constraints on its rows, a few words each."""
 
     @property
     def relation(self) -> str:
@@ -40,12 +40,12 @@ class DescribedTable(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def first_sentence(self) -> str:
-        """What it is, in short."""
+        """A short description."""
         return sentence(self.text.split(". ")[0])
 
 
 class Exposure(msgspec.Struct, frozen=True):
-    """What reads marts: a dbt exposure."""
+    """A reader of marts: a dbt exposure."""
 
     label: str
     text: str
@@ -53,25 +53,25 @@ class Exposure(msgspec.Struct, frozen=True):
 
 
 class Descriptions(msgspec.Struct, frozen=True):
-    """What is said of the tables that builds make and read."""
+    """The descriptions of the tables that builds create and read."""
 
     marts: list[DescribedTable] = []
     policy: list[DescribedTable] = []
-    """The seeds: what is decided, not measured."""
+    """The seeds: decisions, not measurements."""
     raw: dict[str, str] = {}
-    """Raw table → what a row of it is."""
+    """Raw table → description of a row."""
     readers: list[Exposure] = []
-    """What reads the marts: reports, commands, the gate."""
+    """The readers of the marts: reports, commands, the gate."""
 
 
 def sentence(text: str) -> str:
-    """A description on one line, with a full stop."""
+    """Return a description on one line, with a full stop."""
     text = " ".join(text.split()).replace("`None`", "null")
     return text if text.endswith((".", ":", "…")) or not text else text + "."
 
 
 def read_descriptions(manifest: Any) -> Descriptions:
-    """Pick the descriptions out of dbt's manifest, in the order of the YAML files."""
+    """Read the descriptions from dbt's manifest, in the order of the YAML files."""
     keys = {
         test.attached_node: test.test_metadata.kwargs
         for test in manifest.nodes.values()
@@ -95,7 +95,7 @@ def read_descriptions(manifest: Any) -> Descriptions:
 
 
 def _is_of_keys(test: Any) -> bool:
-    """Whether a data test is that of a table's key and its parents."""
+    """Return true for a data test of a table's key and its parents."""
     made_of = getattr(test, "test_metadata", None)
     return made_of is not None and made_of.name == "keys"
 

@@ -1,7 +1,7 @@
-"""Running a plan: one connection, one transaction, data tests before the commit.
+"""Run a plan: one connection, one transaction, data tests before the commit.
 
-Readers see the marts of before or those of after. A test that fails, a kill or a full
-disk leaves the warehouse as it was.
+Readers see either the old or the new marts. A failed test, a kill or a full disk leaves
+the warehouse unchanged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from promptlab.build.plan import Node, Plan
 
 OnNode = Callable[[str, int, int], None]
-"""Told of each node before it runs: its name, its place from 1, how many there are."""
+"""Called before each node with its name, its position from 1, and their number."""
 
 _ROWS_SHOWN = 3
 
@@ -39,16 +39,16 @@ def execute(
     """Run a plan inside the transaction that *con* is in, and record the build.
 
     Args:
-        con: a connection that may write; who began its transaction ends it.
-        plan: what to run.
+        con: a connection that may write; the caller ends its transaction.
+        plan: the plan to run.
         full_refresh: compute everything again from the raw tables.
-        on_node: told of the progress.
+        on_node: called with the progress.
 
     Raises:
-        BuildError: names the model or test that failed, with its first rows; or what
-            is stored was computed by other logic.
-        BrokenContract: a row broke a rule of a model's contract; nothing more can be
-            asked in this transaction.
+        BuildError: names the model or test that failed, with its first rows; or the
+            stored tables were built by a different version of the models.
+        BrokenContract: a row violates a model's contract; the transaction accepts no
+            more statements.
     """
     there = _relations(con)
     anew = full_refresh or _is_first(con, plan, there)
@@ -90,7 +90,7 @@ def execute(
             filled.add(node.relation)
     _comment(con, plan)
     _remember(con, plan, full_refresh=full_refresh)
-    # never written to disk: half of the file, and a tenth of the time of a first build
+    # not written to disk: saves half of the file and a tenth of a first build
     for node in plan.nodes:
         if node.is_of_one_build:
             con.execute(f"truncate table {node.relation}")
@@ -98,7 +98,7 @@ def execute(
 
 
 def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
-    """What is there: quoted name → ``table`` or ``view``."""
+    """Return the existing relations: quoted name → ``table`` or ``view``."""
     rows = con.execute(
         "select schema_name, table_name, 'table' from duckdb_tables()"
         " where database_name = current_database() union all"
@@ -111,9 +111,9 @@ def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
 def _is_first(
     con: duckdb.DuckDBPyConnection, plan: Plan, there: dict[str, str]
 ) -> bool:
-    """Whether nothing was built; else what is stored has to be of the same logic."""
+    """Return true if nothing was built; otherwise require tables of the same logic."""
     last = con.execute(
-        "select project_hash from raw.builds order by built_at desc limit 1"
+        "select project_hash from raw.builds order by rowid desc limit 1"
     ).fetchone()
     if last is None:
         return True
@@ -143,7 +143,7 @@ def _write(
     anew: bool,
     is_empty: bool,
 ) -> None:
-    """Put the rows of a model where they belong."""
+    """Write the rows of a model to its table."""
     kind = "view" if node.kind == "view" else "table"
     stays = node.kind in {"seed", "view"}
     if there == kind and not anew:
@@ -163,7 +163,7 @@ def _write(
         if not is_empty:
             con.execute(f"insert into {node.relation} by name {node.query}")
     elif is_empty and kind == "table":
-        # what optimizes and runs a query takes longer than what finds its columns
+        # optimizing and running a query takes longer than binding its columns
         con.execute(
             f"create or replace table {node.relation} as from ({node.query}) limit 0"
         )
@@ -183,7 +183,7 @@ def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:
 
 
 def _comment(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Describe marts and their columns in the file; a table made anew has lost it."""
+    """Add comments to marts and columns; a table that was replaced has none."""
     said = con.execute(
         "select table_name, comment, 'table' from duckdb_tables()"
         " where schema_name = 'marts' union all"

@@ -1,4 +1,4 @@
-"""The plan: everything that a build runs, compiled by dbt for DuckDB.
+"""The plan: all statements of a build, compiled by dbt for DuckDB.
 
 dbt has resolved the names, rendered the templates and ordered the nodes; running a plan
 does none of that.
@@ -23,7 +23,7 @@ SHIPPED = "plan.json"
 """The plan's file in the project folder of an installed wheel."""
 
 CACHED = 10
-"""Plans kept in the user's cache folder."""
+"""Number of plans kept in the user's cache folder."""
 
 _SOURCES = ("analyses", "macros", "models", "seeds", "tests")
 _SUFFIXES = {".csv", ".md", ".sql", ".yml"}
@@ -31,39 +31,38 @@ _CODE = ("compiling", "descriptions", "plan")
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One seed, model or data test, in the order in which dbt would run it."""
+    """One seed, model or data test, in the order of dbt."""
 
     name: str
     kind: Literal["seed", "view", "table", "incremental", "test"]
     sql: list[str]
-    """Lines of its query; a test's gives the rows that break the rule."""
+    """Lines of its query; a test returns the rows that violate the rule."""
     schema: str | None = None
-    """Where its table or view lies; a test has none."""
+    """The schema of its table or view; ``None`` for a test."""
     batches: list[str] = []
-    """Tables of keys to build: where all of them are empty, neither it nor what is made
-    of it has anything to do. None: it runs in every build."""
+    """Tables of keys to build: if all of them are empty, it and its descendants are
+    skipped. None: it runs in every build."""
     is_of_one_build: bool = False
-    """Its rows are steps of one build, emptied as that ends."""
+    """True if its rows are intermediate results, deleted at the end of a build."""
     contract: list[str] = []
-    """Columns of a table with types and constraints; the query decides where there are
-    none."""
+    """Columns of a table with types and constraints; empty: taken from the query."""
     key: str | None = None
-    """The column whose values a batch lists: whose the rows are."""
+    """The column whose values a batch lists: the owner of the rows."""
     batch: str | None = None
-    """The batch that replaces them, as the project calls it."""
+    """The name of the batch that replaces them."""
     mentions: list[str] = []
-    """Columns that hold ids of others than the key's."""
+    """Columns with ids of other objects than the key's."""
     replaced: str | None = None
-    """Of an incremental model: the condition on rows that a build replaces or drops."""
+    """Condition on rows of an incremental model that a build replaces or deletes."""
 
     @property
     def query(self) -> str:
-        """The SQL as one text."""
+        """Return the SQL as one text."""
         return "\n".join(self.sql)
 
     @property
     def relation(self) -> str:
-        """Its quoted name."""
+        """Return its quoted name."""
         return f'"{self.schema}"."{self.name}"'
 
 
@@ -71,13 +70,13 @@ class Plan(msgspec.Struct, frozen=True):
     """A build of the bundled project."""
 
     sources_hash: str
-    """Of the files that the plan was compiled from."""
+    """Hash of the files that the plan was compiled from."""
     project_hash: str
-    """Of the logic, as every build records it (``raw.builds``)."""
+    """Hash of the models, as recorded by every build (``raw.builds``)."""
     batches: list[str]
     """Tables of keys to build."""
     forget: list[str]
-    """Statements after which nothing counts as built."""
+    """Statements that mark everything as not built."""
     remember: list[str]
     """Statements that record the build, with the parameters ``$is_full_refresh``,
     ``$promptlab_version`` and ``$build_id``."""
@@ -86,7 +85,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def load() -> Plan:
-    """Return the plan of the dbt project as it is now.
+    """Return the plan of the current dbt project.
 
     The wheel contains it. In a checkout dbt compiles the project after each change,
     and the plan is kept in the user's cache folder.
@@ -111,7 +110,7 @@ def load() -> Plan:
 
 
 def _read(path: Path, digest: str) -> Plan | None:
-    """Return the plan in a file; ``None`` if it is missing or of other sources."""
+    """Return the plan in a file; ``None`` if it is missing or stale."""
     try:
         plan = msgspec.json.decode(path.read_bytes(), type=Plan)
     except (OSError, msgspec.MsgspecError):

@@ -1,4 +1,4 @@
-"""What the last build was made of: the record that each leaves as it ends."""
+"""The record that each build writes at its end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LAST_BUILD = """
 
         select *
         from raw.builds
-        order by built_at desc
+        order by rowid desc
         limit 1
 
     ),
@@ -61,13 +61,13 @@ class LastBuild:
     """The newest build of a warehouse."""
 
     has_all: bool
-    """Nothing that it would build has come or gone since."""
+    """True if nothing to build was added or deleted since."""
     is_of_this_project: bool
-    """It ran the models, seeds and macros that are there now."""
+    """True if it ran the current models, seeds and macros."""
 
 
 def last_build(con: duckdb.DuckDBPyConnection, settings: Settings) -> LastBuild | None:
-    """Return the newest build; ``None`` where none was finished."""
+    """Return the newest finished build, or ``None``."""
     row = con.execute(_LAST_BUILD).fetchone()
     if row is None:
         return None

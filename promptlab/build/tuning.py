@@ -1,4 +1,4 @@
-"""DuckDB's settings for a build: by how much there is, and how much of it is new."""
+"""Set DuckDB's options for a build, by the amount of data and of new data."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     import duckdb
 
 SMALL = 2_000
-"""Rounds and memory answers of a warehouse where planning costs more than computing."""
+"""Number of rounds and memory answers below which planning dominates the time."""
 
 FIT_IN_MEMORY = 500_000
-"""New rounds whose steps stay in memory, some 5 KB each.
+"""Maximum number of new rounds for steps in memory, about 5 KB each.
 
-Of more they are written to the file as they are made, so that memory is bounded. The
-blocks stay there, empty, and half of the time goes into them.
+With more, steps are written to the file to limit memory. That doubles the time, and the
+freed blocks stay in the file.
 """
 
 _FOR_MANY_ROWS = (
@@ -24,7 +24,7 @@ _FOR_MANY_ROWS = (
     "statistics_propagation",
     "cte_inlining",
 )
-"""They take a tenth of a small build, and make none of its queries quicker."""
+"""Optimizers that take a tenth of a small build and do not speed it up."""
 
 _OF_A_SMALL_ONE = f"""
     set threads = 1;
@@ -34,14 +34,14 @@ _OF_A_SMALL_ONE = f"""
 
 
 def tune(con: duckdb.DuckDBPyConnection) -> None:
-    """Set what holds until *con* is closed: what was built goes to disk then."""
+    """Set options until *con* is closed, which writes the result to disk."""
     con.execute("set preserve_insertion_order = false")
     if _rows_of_raw(con) <= SMALL:
         con.execute(_OF_A_SMALL_ONE)
 
 
 def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, anew: bool) -> bool:
-    """Whether the steps of a build may stay in memory.
+    """Return true if the steps of a build fit in memory.
 
     Args:
         con: a connection.

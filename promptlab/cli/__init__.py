@@ -1,4 +1,4 @@
-"""The command line: one module per command, loaded when it is called.
+"""The command line: one module per command, loaded on first use.
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 ok, 1 gate failed or
 regression, 2 usage or config, 3 input rejected or run again, 4 inconclusive,
@@ -107,13 +107,13 @@ def _print_version(ctx: click.Context, _param: click.Parameter, wanted: bool) ->
 def cli() -> None:
     """The warehouse for prompt evaluation.
 
-    Files in, a DuckDB warehouse with tested dbt models in the middle, answers out:
-    SQL over all history, AnalysisResult JSON, HTML reports.
+    Loads result files into a DuckDB warehouse, builds tested dbt models, and writes
+    AnalysisResult JSON and HTML reports. The whole history can be queried with SQL.
     """
 
 
 def run_cli(args: list[str] | None = None) -> int:
-    """Run one command; returns the exit code, never raises for a foreseen fault."""
+    """Run one command and return the exit code; expected errors are not raised."""
     given = sys.argv[1:] if args is None else args
     verbose = bool({"--verbose", "-v"} & set(given))
     stderr.listen(stderr.asked_form(given))
@@ -124,13 +124,13 @@ def run_cli(args: list[str] | None = None) -> int:
         except (click.exceptions.Abort, KeyboardInterrupt):
             return _INTERRUPTED
         except Exception as error:  # noqa: BLE001 - the last resort
-            if interrupted.is_set():  # libraries raise errors of their own for Ctrl-C
+            if interrupted.is_set():  # libraries raise their own errors for Ctrl-C
                 return _INTERRUPTED
             return _failed(error, verbose=verbose)
 
 
 def _failed(error: Exception, *, verbose: bool) -> int:
-    """Say why a command failed; returns the exit code."""
+    """Report why a command failed; return the exit code."""
     if isinstance(error, click.ClickException):
         if stderr.is_json():
             messages.fail(error.format_message(), type="UsageError", exit_code=2)

@@ -1,4 +1,4 @@
-"""``promptlab baseline``: which task the others are compared with."""
+"""``promptlab baseline``: name the task to compare others with."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _OF_TASK = Table(
 def command(call: Call, action: str, task: str | None) -> int:
     """Name the task that others of its title and testset are compared with.
 
-    `set TASK` names it until another is named; `show` lists what is named, `show TASK`
-    what TASK is compared with; `clear [TASK]` takes back the one named for the title
-    and testset of TASK (of the latest, when not given). Where none is named, a task is
-    compared with the one of its title before it.
+    `set TASK` names a baseline until another is named; `show` lists all named
+    baselines, `show TASK` the baseline of TASK; `clear [TASK]` removes the baseline of
+    the title and testset of TASK (default: the latest). Without a named baseline, a
+    task is compared with the previous task of its title.
     """
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import clear_baseline, set_baseline

@@ -46,10 +46,10 @@ def command(
     dbt_args: tuple[str, ...],
     full_refresh: bool,
 ) -> int:
-    """Compute every mart: what is new or changed since the last build.
+    """Build the marts of everything new or changed since the last build.
 
-    All or nothing: the models and their data tests, as dbt compiled them, run in one
-    transaction. What follows `--` goes to dbt itself as it is, for example
+    The models and their data tests, as compiled by dbt, run in one transaction.
+    Arguments after `--` are passed to dbt, for example
     `promptlab build -- --select fct_task_summaries+`.
     """
     started = time.monotonic()
@@ -76,7 +76,7 @@ def build_with_progress(
     *,
     full_refresh: bool = False,
 ) -> None:
-    """Build as a phase of a bar that has begun."""
+    """Build as one phase of a progress bar."""
     warehouse.build(
         args,
         full_refresh=full_refresh,

@@ -1,8 +1,8 @@
-"""How one value of a table reads to people: rounded, and signed where it is judged.
+"""Formatting of one value of a table: rounded, with a sign if it is judged.
 
-Every function takes what a row holds under the names of its column, and returns a
-``Cell``. Null is a dash, never 0. A colour never stands alone: what is good or bad has
-a sign too.
+Every function takes the values of a row under the names of its column, and returns a
+``Cell``. Null is a dash, never 0. Colour is never the only hint: good and bad also have
+a sign.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from promptlab.cli.terminal import in_one_line
 from promptlab.rounding import of_100, rounded
 
 BREAK = "\u200b"
-"""Where a text may be folded although it has no space there; never printed."""
+"""A position where text may wrap without a space; never printed."""
 
 
 class Cell(NamedTuple):
-    """What is printed for a value."""
+    """The printed form of a value."""
 
     text: str
     style: str = ""
@@ -96,14 +96,14 @@ def interval_of_points(low: float | None, high: float | None) -> Cell:
 
 
 def plain_interval(low: float | None, high: float | None) -> Cell:
-    """The two ends of an interval, as they are stored."""
+    """Return the two ends of an interval as stored."""
     if low is None or high is None:
         return NOTHING
     return Cell(f"{plain(low).text}–{plain(high).text}", is_number=True)
 
 
 def plain_interval_of(low: float | None, high: float | None) -> Cell:
-    """The two ends of an interval that may lie below 0, as they are stored."""
+    """Return the two ends of an interval that may be below 0, as stored."""
     if low is None or high is None:
         return NOTHING
     ends = spoken("{low} to {high}", low=plain(low).text, high=plain(high).text)
@@ -111,7 +111,7 @@ def plain_interval_of(low: float | None, high: float | None) -> Cell:
 
 
 def plain_from_to(before: float, after: float) -> Cell:
-    """A number on both sides of a comparison, as it is stored."""
+    """Return a number of both sides of a comparison as stored."""
     return Cell(f"{plain(before).text} → {plain(after).text}", is_number=True)
 
 
@@ -182,13 +182,13 @@ def judged(value: str | None) -> Cell:
 
 
 def sign(value: str) -> Cell:
-    """The sign alone, to stand before a sentence."""
+    """Return only the sign, to print before a sentence."""
     mark, style = _MARKS.get(value, ("", ""))
     return Cell(f"{mark} ", style, is_whole=True)
 
 
 def target(status: str) -> Cell:
-    """Whether the target of a dimension was met; a dash where it has none."""
+    """Return whether the target of a dimension was met; a dash without a target."""
     return NOTHING if status == "none" else judged(status)
 
 
@@ -201,7 +201,7 @@ def judged_from_to(before: str | None, after: str | None) -> Cell:
 
 
 def must_have(lost: bool, gained: bool) -> Cell:
-    """What became of what a case must have."""
+    """Return the status of a case's must-haves."""
     return judged("lost" if lost else "gained" if gained else None)
 
 

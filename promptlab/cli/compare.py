@@ -50,7 +50,7 @@ SHOWN = 20
 
 _SOURCES = {
     "named": "the baseline that was named",
-    "previous": "the task of this title before it",
+    "previous": "the previous task of this title",
     "requested": "as requested",
 }
 
@@ -88,7 +88,7 @@ def command(
     `--format json` prints the whole comparison, `--format csv` a line per case;
     `--out DIR` writes a page with the answers of both, side by side.
 
-    Exits as `gate` does: 1 if the policy says not to ship, 4 if it cannot tell.
+    Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
     """
     from promptlab.errors import UsageError
     from promptlab.history.comparisons import compare

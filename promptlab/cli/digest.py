@@ -47,7 +47,7 @@ def command(
 ) -> int:
     """Report everything that moved since a day: worse, better, new, flaky, cost.
 
-    Without --to and --webhook, writes digest.html below --out. Where nothing moved,
+    Without --to and --webhook, writes digest.html below --out. If nothing changed,
     nothing is written or sent, and the exit code is 5. Mails link to the reports where
     the setting report_url says where these are; the mail server is set as for `send`.
     """
@@ -81,7 +81,7 @@ def command(
     with warehouse.built() as con:
         digest = digests.read_digest(con, start, edition)
     if not digest.has_news:
-        raise NothingToDo(f"nothing moved since {start:%Y-%m-%d %H:%M %Z}".rstrip())
+        raise NothingToDo(f"nothing changed since {start:%Y-%m-%d %H:%M %Z}".rstrip())
     written = []
     if not (to or webhooks):
         page = digests.digest_html(digest, edition).encode()

@@ -52,7 +52,7 @@ def command(call: Call) -> int:
 
 
 def _print_summary(findings: Sequence[Finding]) -> None:
-    """A line that says what was looked at, and how it stands."""
+    """Return a line with a check and its result."""
     told = {finding.name: finding.value for finding in findings}
     counts = Counter(finding.state for finding in findings)
     state = "fail" if counts["fail"] else "warn" if counts["warn"] else "ok"

@@ -54,9 +54,9 @@ def command(
 ) -> int:
     """Write every mart as Parquet, for any engine that reads it.
 
-    DIR/marts/<table>/**/*.parquet; what belongs to a task lies in folders by the month
-    in which the task was created. manifest.json names tables, rows and columns. Nothing
-    is seen in DIR before everything is written.
+    DIR/marts/<table>/**/*.parquet; rows of a task are in folders by the month
+    in which the task was created. manifest.json names tables, rows and columns. DIR
+    appears only when everything is written.
 
     With --every-eval-ever: each task as an aggregate JSON, and a JSONL line for each
     score of a round, valid against schema version 0.3.0.

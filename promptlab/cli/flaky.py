@@ -47,11 +47,11 @@ _TABLE = Table(
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()
 def command(call: Call, title: str | None, limit: int) -> int:
-    """List cases that passed and did not, though nothing had changed.
+    """List cases that passed and failed without any change.
 
-    Same prompt version, same model, same contents: across the rounds of a task, or from
-    one task to the next; of all tasks, or those of TITLE. Those nearest to a coin's
-    toss come first.
+    The prompt version, the model and the contents are the same: across the rounds of a
+    task, or from one task to the next; for all tasks, or those of TITLE. Cases with a
+    pass rate near 50 % come first.
     """
     from promptlab.database.rows import fetched
 

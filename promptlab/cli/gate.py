@@ -1,4 +1,4 @@
-"""``promptlab gate``: tasks against a policy; the exit code is the answer."""
+"""``promptlab gate``: check tasks against a policy; the exit code is the result."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUMMARY = "GITHUB_STEP_SUMMARY"
 
 _MOST_CASES = 20
 _MOST_OF_SEVERAL = 5
-"""Cases that are printed with their rounds, of one task and of each of several; all
+"""Number of cases printed with their rounds, for one task and for each of several; all
 with `--wide`."""
 
 _COLUMNS = ("rule", "value", "limit", "verdict", "note")
@@ -58,16 +58,17 @@ def command(
     allow_inconclusive: bool,
     no_record: bool,
 ) -> int:
-    """Hold tasks against a policy, rule by rule.
+    """Check tasks against a policy, rule by rule.
 
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, or `latest`: what was loaded last. The newest task of each title and variant
-    in it is judged. Exits 0 if every rule
-    passes, 1 if one fails, 4 if one could not be judged; of several tasks the worst.
-    Where GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
+    in it is judged. With `latest` or a folder, a file that was left out and may
+    contain a newer run makes the answer "Cannot tell". Exits 0 if every rule passes, 1
+    if one fails, 4 if one could not be judged; the worst of several tasks. If
+    GITHUB_STEP_SUMMARY names a file, the result is appended to it as Markdown.
     The first run of a title has nothing to compare with and passes, unless the policy
-    says `require_baseline`. The decision is recorded in the warehouse: a run that was
-    refused is not a reference of later ones.
+    sets `require_baseline`. The decision is recorded in the warehouse: a failed run is
+    not a reference for later runs.
     """
     from promptlab.history.gate import exit_code, judge, record
     from promptlab.reports.gate.policy import default_policy, load_policy
@@ -144,7 +145,7 @@ def _print_one(result: GateResult, call: Call) -> None:
 
 
 def _print_lines(results: list[GateResult], call: Call) -> None:
-    """A decision per task, the worst first; `gate TASK` shows the rules."""
+    """Print a decision per task, the worst first; `gate TASK` shows the rules."""
     order = ("fail", "inconclusive", "check", "pass")
     for result in sorted(results, key=lambda each: order.index(each.verdict)):
         print_headline(result)

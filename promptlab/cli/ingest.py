@@ -1,4 +1,4 @@
-"""``promptlab ingest``: files into the warehouse."""
+"""``promptlab ingest``: load files into the warehouse."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ _SUMMED = Table(
 )
 
 MOST_LISTED = 20
-"""Of more files only sums are printed, and those that were rejected."""
+"""For more files only counts and rejected files are printed."""
 
 _COLUMNS = ("file", "kind", "status", "records", "rejected", "warnings", "redacted")
 
 
 def given_options(command: F) -> F:
-    """Add the options that say of files what these do not say themselves."""
+    """Add the options for properties that are not in the files."""
     for option in reversed(
         (
             click.option("--title", help="Title of every task in these files."),
@@ -119,9 +119,9 @@ def command(
 ) -> int:
     """Load files and folders into the warehouse.
 
-    Folders are walked, hidden ones too; a file's kind comes from its content. The same
-    bytes again change nothing; new content of a task replaces the old. A file whose
-    task was purged stays out.
+    Folders are searched recursively, hidden ones too; the kind of a file is detected
+    from its content. Loading the same bytes again changes nothing; new content of a
+    task replaces the old. A file whose task was purged is not loaded again.
     """
     warehouse = call.warehouse()
     worst = 0
@@ -157,7 +157,7 @@ def ingest_with_progress(
     workers: str = "1",
     given: Mapping[str, Any] = MappingProxyType({}),
 ) -> Ingested:
-    """Ingest as a phase of a bar; problems go to stderr, line by line."""
+    """Ingest as one phase of a progress bar; problems go to stderr, one per line."""
     from promptlab.cli.problems import print_problems
     from promptlab.messages import detail
 
@@ -197,13 +197,13 @@ def ingest_with_progress(
 
 
 def exit_code(ingested: Ingested, *, strict: bool) -> int:
-    """3 where a whole file could not be read or, if strict, a record was rejected."""
+    """Return 3 if a file could not be read or, if strict, a record was rejected."""
     bad = ingested.n_rejected or (strict and ingested.n_rejected_records)
     return 3 if bad else 0
 
 
 def _print(files: Sequence[FileLoad], call: Call) -> None:
-    """What became of each file; of many, how many came to the same, and what is bad."""
+    """Print the status of each file; for many files, counts per status and errors."""
     rows = [_row(file) for file in files]
     if call.format != "table":
         print_rows(_COLUMNS, rows, call.format)

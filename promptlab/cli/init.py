@@ -1,4 +1,4 @@
-"""``promptlab init``: a config with examples, a run of your own, a table's mapping."""
+"""``promptlab init``: write a config with examples, a run, or a table's mapping."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ def command(call: Call, folder: Path, task: bool, table: Path | None) -> int:
 
     Nothing that exists is overwritten. Next: `promptlab run examples`.
 
-    With --table: print what the columns of a table seem to mean, and write it into the
-    config as `[tables.<name>]`, to be corrected there. Every table with these columns
-    loads from then on.
+    With --table: guess a mapping of a table's columns, print it, and write it to the
+    config as `[tables.<name>]`; correct it there. Every table with these columns
+    can then be loaded.
     """
     if table is not None:
         return _write_mapping(call, folder, table)
@@ -62,7 +62,7 @@ def command(call: Call, folder: Path, task: bool, table: Path | None) -> int:
 
 
 def task_example() -> str:
-    """The text of a whole run: every field of the contract, two small cases."""
+    """Return the text of a complete run: every field of the contract, two cases."""
     return resources.files("promptlab.cli").joinpath(TASK_FILE).read_text("utf-8")
 
 

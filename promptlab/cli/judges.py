@@ -123,9 +123,9 @@ def command(
 ) -> int:
     """Compare the verdicts of judges with the labels of people.
 
-    Without JUDGE, a line per judge and dimension. With a JUDGE (or a dimension), its
-    table, the answers on which it differs from people, and the pass rates of the
-    newest results, corrected for its errors.
+    Without JUDGE, prints a line per judge and dimension. With a JUDGE (or a dimension),
+    prints its table, the answers on which it differs from people, and the pass rates of
+    the newest results, corrected for its errors.
     """
     from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo

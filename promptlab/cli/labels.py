@@ -1,4 +1,4 @@
-"""``promptlab labels``: people's labels in, and sheets to label out."""
+"""``promptlab labels``: load people's labels, and write sheets to label."""
 
 from __future__ import annotations
 
@@ -234,8 +234,8 @@ def labels_out(
 ) -> int:
     """Write a sheet of answers to label to FILE (CSV).
 
-    The judge's verdict and the model are hidden and the order is shuffled. `row` says
-    which answer it is, how it was drawn and what it weighs: leave it as it is.
+    The judge's verdict and the model are hidden and the order is shuffled. `row`
+    identifies the answer, its sampling and its weight: do not change it.
     """
     from promptlab.database.rows import dictionaries
     from promptlab.errors import NothingToDo, UsageError

@@ -1,8 +1,8 @@
 """The language of what a command prints to stdout.
 
-English stands in the code, where it is printed; ``[printed]`` of a language's file in
-``reports/texts`` says the same in that language. Help, progress and errors are English:
-they go to whoever runs the command, and into the logs of machines.
+The English text is in the code that prints it; ``[printed]`` of a language's file in
+``reports/texts`` contains its translation. Help, progress and errors are always
+English: they are for the person who runs the command, and for logs.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ _GROUPS = frozenset(
         "memory_operation",
     }
 )
-"""Of the reports' texts: the words of codes that tables print, too."""
+"""Sections of the reports' texts that tables also use, for words of codes."""
 
 _lang: ContextVar[str] = ContextVar("lang", default="en")
 
 
 def speak(lang: str) -> None:
-    """Print in this language from now on: one of ``languages()``."""
+    """Set the language of printed texts, one of ``languages()``."""
     _lang.set(lang)
 
 
 def spoken(text: str, **values: object) -> str:
-    """Return an English text in the language that was chosen.
+    """Translate an English text into the chosen language.
 
     Args:
-        text: As it stands in ``[printed]``; values may be named in braces. A text that
-            is not there is no text of ours: it stays as it is.
-        values: What the braces name.
+        text: A key of ``[printed]``; braces name values. Any other text is returned
+            unchanged.
+        values: The values for the braces.
     """
     lang = _lang.get()
     told = text if lang == "en" else printed(lang).get(text, text)

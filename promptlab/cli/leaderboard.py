@@ -1,4 +1,4 @@
-"""``promptlab leaderboard``: variants by score, within a title and over titles."""
+"""``promptlab leaderboard``: rank variants by score, within a title and over titles."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MATRIX = """
 
 
 def _against_leader(rank: int | None, overlaps: bool | None, is_partial: bool) -> Cell:
-    """Whether the order may be chance; unknown where there is no interval."""
+    """Return whether the order may be chance; unknown without an interval."""
     if is_partial:
         return Cell(spoken("not ranked: a part of its rows"))
     if rank == 1:
@@ -53,7 +53,7 @@ def _against_leader(rank: int | None, overlaps: bool | None, is_partial: bool) -
 
 
 def _ranks(best: int | None, worst: int | None) -> Cell:
-    """Return the ranks that intervals allow."""
+    """Return the possible ranks according to the intervals."""
     if best is None or worst is None:
         return plain(None)
     return Cell(str(best) if best == worst else f"{best}–{worst}", is_number=True)
@@ -91,8 +91,8 @@ _TABLE = Table(
 def command(call: Call, title: str | None, matrix: bool) -> int:
     """Rank variants within each title by their newest results, and over titles.
 
-    The order may be chance where an interval reaches the leader's (`overlaps_leader`):
-    compare the two. Titles with several variants make a table of variants by titles,
+    The order may be chance if an interval overlaps the leader's (`overlaps_leader`):
+    compare the two. Titles with several variants form a table of variants by titles,
     with intervals, the mean over titles and the number of titles won. `--format
     markdown` and `--format latex` write it, or the table of the only title, for a
     paper.
@@ -182,7 +182,7 @@ def _by_variant(
 
 
 _Line = list[tuple[str, str, bool]]
-"""The cells of a line: a text, its interval, and whether it is the best of a column."""
+"""The cells of a line: a text, its interval, and true for the best of a column."""
 
 
 def _matrix_lines(found: Sequence[Sequence[Any]], titles: list[str]) -> list[_Line]:

@@ -1,4 +1,4 @@
-"""``promptlab memory``: the figures of a memory run, or of two side by side."""
+"""``promptlab memory``: print the figures of a memory run, or of two side by side."""
 
 from __future__ import annotations
 
@@ -119,14 +119,14 @@ def command(
 ) -> int:
     """Print the scores of a memory run by category, or of two runs side by side.
 
-    RUN is an id or a unique part of one; by default the newest run. Every figure is of
-    the view, the rule for failed calls and the average that the options name: the
-    last round, failed calls as 0, over questions. The interval is that of the metric
-    that says what is right, clustered by conversation. Times of inserting and
-    retrieving follow.
+    RUN is an id or a unique part of one; by default the newest run. Options select the
+    view, the rule for failed calls and the average of all figures; defaults: the last
+    round, failed calls as 0, over questions. The interval is that of the metric that
+    decides whether an answer is right, clustered by conversation. Times of inserting
+    and retrieving follow.
 
     `promptlab compare RUN RUN` compares two runs question by question, and
-    `promptlab gate RUN` judges one, as any other run.
+    `promptlab gate RUN` judges one, like any other run.
     """
     from promptlab.errors import UsageError
 
@@ -154,7 +154,7 @@ def command(
 
 
 def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
-    """What the figures are of, in words."""
+    """Return a sentence about what the figures are based on."""
     from promptlab.reports.texts.catalogue import catalogue
 
     texts = catalogue(lang)

@@ -1,4 +1,4 @@
-"""Options that every command has, and what they become."""
+"""Options of every command, and the resulting call."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ FORMATS = ("table", "json", "csv")
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a command: its settings, and how it prints."""
+    """One call of a command: its settings and output options."""
 
     settings: Settings
     quiet: bool
     verbose: bool
     format: str
     wide: bool = False
-    """Whether a table shows every column."""
+    """If true, tables show every column."""
 
     def warehouse(self, exported: Path | None = None) -> Warehouse:
         """The warehouse of the settings; its reports may read exported marts."""
@@ -44,30 +44,30 @@ class Call:
         return Warehouse(self.settings.db, settings=self.settings, exported=exported)
 
     def say(self, message: str, event: str = "progress", **fields: Any) -> None:
-        """A line of progress, to stderr; nothing with ``--quiet``.
+        """Print a line of progress to stderr, unless ``--quiet`` is set.
 
         Args:
             message: the sentence for people.
-            event: what happened, for ``--log-format json``.
-            fields: the event's figures and names.
+            event: the name of the event, for ``--log-format json``.
+            fields: the fields of the event.
         """
         messages.say(message, event, **fields)
 
     @property
     def shows_bars(self) -> bool:
-        """Whether a progress bar may be drawn, if stderr is a terminal."""
+        """Return true if a progress bar is allowed on a terminal."""
         return not self.quiet and self.settings.log_format == "text"
 
 
 def common(
     *settings_options: str, formats: tuple[str, ...] | None = FORMATS
 ) -> Callable[[F], F]:
-    """Give a command the common options and, as its first argument, a ``Call``.
+    """Add the common options to a command, and a ``Call`` as its first argument.
 
     Args:
-        settings_options: names of the command's own options that are settings too;
-            the command finds them there.
-        formats: choices of ``--format``; ``None`` where the command has its own.
+        settings_options: names of the command's own options that are also settings;
+            the command reads them there.
+        formats: choices of ``--format``; ``None`` if the command has its own.
     """
 
     def decorate(function: F) -> F:
@@ -101,8 +101,8 @@ def _refuse_urls(values: Iterable[object]) -> None:
     """Refuse paths that are URLs: everything is read and written locally.
 
     Args:
-        values: Of a command's arguments, options and settings; only paths and tuples
-            of paths are checked.
+        values: A command's arguments, options and settings; only paths and tuples of
+            paths are checked.
 
     Raises:
         UsageError: One of them is a URL.
@@ -112,7 +112,7 @@ def _refuse_urls(values: Iterable[object]) -> None:
             _refuse_urls(value)
         elif isinstance(value, Path) and _URL.match(str(value)):
             scheme, _, rest = str(value).partition(":")
-            # a path has lost one of the two slashes
+            # Path() removed one of the two slashes
             url = f"{scheme}://{rest.lstrip('/')}" if rest[:1] == "/" else value
             raise UsageError(
                 f"{url} is a URL, and promptlab reads and writes local files only: name"

@@ -1,7 +1,7 @@
-"""Results to stdout: as a table for people, or whole as JSON or CSV.
+"""Print results to stdout: as a table for people, or complete as JSON or CSV.
 
-A command declares the columns of its table; how they are laid out is decided here, for
-all of them: within the terminal's width, or ``PIPE`` cells where there is none.
+A command declares the columns of its table. This module lays them out within the width
+of the terminal, or within ``PIPE`` cells if stdout is not a terminal.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
 
 PIPE = 100
-"""Cells of a line where stdout is no terminal."""
+"""Width of a line if stdout is not a terminal."""
 
 _LEAST = 40
-"""No terminal is taken for narrower than this."""
+"""Minimum width of a terminal."""
 _NARROWEST = 12
-"""No text is folded into a narrower column."""
+"""Minimum width of a column with wrapped text."""
 _FEWEST = 3
-"""Where not even so many columns fit, a row is a line for each column."""
+"""If fewer columns fit, each row is printed as one line per column."""
 _UNLIMITED = 1_000_000
 _GAP = "  "
 _HEADING = "bold"
@@ -46,8 +46,8 @@ class Column:
     """A column of a table for people: ``Column("passed", n_of, "n_pass", "n_judged")``.
 
     Args:
-        heading: what stands above it.
-        show: turns the values of a row into what is printed.
+        heading: the text above it.
+        show: formats the values of a row.
         names: the columns of the result that *show* takes, in its order.
     """
 
@@ -57,23 +57,23 @@ class Column:
         self.names = names
 
     def cell(self, row: Mapping[str, Any]) -> Cell:
-        """What this column prints for a row."""
+        """Return the printed value of a row."""
         return self.show(*(row[name] for name in self.names))
 
 
 @dataclass(frozen=True)
 class Table:
-    """What of a result people see, and in which order."""
+    """The columns of a result that people see, in order."""
 
     columns: tuple[Column, ...]
-    """Five or six that answer the question, and fit 80 cells."""
+    """The five or six most important columns, which fit 80 cells."""
     wide: tuple[Column, ...] = ()
-    """The rest, under ``--wide``."""
+    """Further columns, with ``--wide``."""
     by: tuple[str, ...] = ()
-    """Columns of the result that part its rows: their values stand above each part."""
+    """Columns that group the rows; their values are printed above each group."""
     is_declared: bool = True
-    """Whether the columns stand in the order of their weight, so that the last ones may
-    give way on a narrow terminal."""
+    """If true, the columns are in order of importance, and the last ones are dropped on
+    a narrow terminal."""
 
 
 def print_rows(
@@ -94,7 +94,7 @@ def print_rows(
         rows: the values, one sequence for each row.
         form: ``table``, ``json`` or ``csv``.
         table: what the table shows; every column as it is stored when not given.
-        wide: show the columns that the table leaves out, too.
+        wide: also show the columns that the table leaves out.
     """
     if form == "json":
         objects = [dict(zip(names, row, strict=True)) for row in rows]
@@ -102,7 +102,7 @@ def print_rows(
     elif form == "csv":
         _print_csv(names, rows)
     else:
-        if table is None:  # names may be there twice, places are not
+        if table is None:  # names may be repeated, positions are unique
             names, shown = [str(i) for i in range(len(names))], names
             columns = map(Column, shown, repeat(plain), names)
             table = Table(tuple(columns), is_declared=False)
@@ -118,15 +118,15 @@ def print_objects(
     *,
     wide: bool = False,
 ) -> None:
-    """Print objects to stdout as `print_rows` does.
+    """Print objects to stdout, like `print_rows`.
 
     Args:
-        objects: a row each.
-        fields: the attributes that are its columns; by the columns' names where these
-            are others.
+        objects: one per row.
+        fields: the attributes for the columns; a mapping from column names if they
+            differ.
         form: ``table``, ``json`` or ``csv``.
         table: what the table shows.
-        wide: show the columns that the table leaves out, too.
+        wide: also show the columns that the table leaves out.
     """
     shown = fields.values() if isinstance(fields, Mapping) else fields
     rows = [[getattr(each, name) for name in shown] for each in objects]
@@ -134,11 +134,11 @@ def print_objects(
 
 
 def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
-    """Print a sentence, folded between words.
+    """Print a sentence, wrapped between words.
 
     Args:
         text: the sentence.
-        lead: stands before the first line; the others begin below its end.
+        lead: precedes the first line; the others are indented by its width.
         lead_style: its colour.
     """
     lines = wrap(plain(text).text, _room() - width(lead))
@@ -150,17 +150,17 @@ def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
 
 
 def print_json(text: str) -> None:
-    """Print JSON to stdout; what a terminal would obey is written as escapes."""
+    """Print JSON to stdout; control characters for terminals are escaped."""
     click.echo(for_json(text))
 
 
 def print_lines(text: str) -> None:
-    """Print lines for people to stdout, with nothing that a terminal would obey."""
+    """Print lines for people to stdout, without control characters for terminals."""
     click.echo(for_people(text))
 
 
 def print_sides(baseline: str, candidate: str) -> None:
-    """Print what is compared: a line for each side."""
+    """Print the two compared tasks, one per line."""
     sides = spoken("baseline"), spoken("candidate")
     margin = max(map(width, sides)) + len(_GAP)
     for side, text in zip(sides, (baseline, candidate), strict=True):
@@ -168,7 +168,7 @@ def print_sides(baseline: str, candidate: str) -> None:
 
 
 def print_headline(result: GateResult) -> None:
-    """Print whether to ship and why: the first line of whatever shows a task."""
+    """Print the decision and its reasons, the first line about any task."""
     mark = sign(result.decision)
     print_text(result.headline, lead=mark.text, lead_style=mark.style)
 
@@ -186,7 +186,7 @@ def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     import csv
 
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    # a file keeps what was written; a terminal would obey it
+    # escape control characters only for terminals
     cell = _on_terminal if sys.stdout.isatty() else _in_csv
     writer.writerow(map(cell, names))
     for row in rows:
@@ -194,7 +194,7 @@ def _print_csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def _in_csv(value: Any) -> Any:
-    if isinstance(value, bool):  # as JSON has it, not as Python does
+    if isinstance(value, bool):  # like in JSON, not Python
         return "true" if value else "false"
     return _for_json(value) if isinstance(value, date) else value
 
@@ -207,7 +207,7 @@ def _on_terminal(value: Any) -> Any:
 
 
 def _room(*, wide: bool = False) -> int:
-    """Cells of a line. In a pipe ``--wide`` may take as many as it needs."""
+    """Width of a line. In a pipe ``--wide`` has no limit."""
     if not sys.stdout.isatty():
         return _UNLIMITED if wide else PIPE
     from rich.console import Console
@@ -223,7 +223,7 @@ def _print(lines: Iterable[Line]) -> None:
     for line in lines:
         begins = "".join(text for text, _ in line).lstrip()
         guard = [(GUARD, "")] if begins.startswith("::") else []
-        # Text, not str: what models wrote must never be read as markup
+        # Text, not str: model output must never be parsed as markup
         console.print(Text.assemble(*guard, *line), soft_wrap=True)
 
 
@@ -264,7 +264,7 @@ def _table(
 def _parts(
     table: Table, rows: list[dict[str, Any]], cells: list[list[Cell]]
 ) -> list[tuple[str, list[list[Cell]]]]:
-    """The rows in parts, each with the line that stands above it."""
+    """Return the rows in groups, each with the line above it."""
     above = [
         _GAP.join(plain(row[name]).text for name in table.by if row[name] is not None)
         for row in rows
@@ -275,9 +275,9 @@ def _parts(
 
 
 def _widths(rows: list[list[Cell]], room: int) -> list[int] | None:
-    """The width of each column, so that a line fits; none where that cannot be.
+    """Return the width of each column, or nothing if they cannot fit.
 
-    What is too wide is taken from the widest column whose texts can be folded further.
+    The widest column whose texts can still be wrapped is narrowed first.
     """
     columns = list(zip(*rows, strict=True))
     widths = [max(width(cell.text) for cell in column) for column in columns]
@@ -304,7 +304,7 @@ def _least(cell: Cell) -> int:
 def _aligned(
     headings: list[Cell], rows: list[list[Cell]], widths: list[int]
 ) -> Iterator[Line]:
-    """The headings, a rule, and the rows below it."""
+    """Return the headings, a rule, and the rows."""
     columns = list(zip(*rows, strict=True)) or [()] * len(headings)
     right = [_is_of_numbers(column) for column in columns]
     yield from _row(headings, widths, right)
@@ -314,7 +314,7 @@ def _aligned(
 
 
 def _row(row: list[Cell], widths: list[int], right: list[bool]) -> Iterator[Line]:
-    """The lines of a row: as many as its most folded cell has."""
+    """Return the lines of a row: as many as its tallest cell."""
     folded = [_lines(cell, room) for cell, room in zip(row, widths, strict=True)]
     for texts in zip_longest(*folded, fillvalue=""):
         line: Line = []
@@ -337,14 +337,14 @@ def _lines(cell: Cell, room: int) -> list[str]:
 
 
 def _trimmed(line: Line) -> Line:
-    """Without the blanks at its end."""
+    """Remove trailing spaces."""
     while line and not line[-1][0].strip():
         line.pop()
     return line
 
 
 def _records(headings: list[Cell], rows: list[list[Cell]], room: int) -> Iterator[Line]:
-    """A line for each column of a row, where the columns do not fit side by side."""
+    """Return a line for each column of a row, for narrow terminals."""
     margin = max(width(heading.text) for heading in headings) + len(_GAP)
     for place, row in enumerate(rows):
         if place:

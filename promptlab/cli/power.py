@@ -1,4 +1,4 @@
-"""``promptlab power``: how many cases, rounds and labels a question needs."""
+"""``promptlab power``: plan the number of cases, rounds and labels."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def command(
     half_width: float,
     labels: bool,
 ) -> int:
-    """Say what a comparison of TASK's suite can find, and what it would take.
+    """Report the changes that TASK's suite can detect, and the sample sizes for others.
 
     TASK is an id, `latest` or a title; its results give the number of cases, the rounds
     and how flaky the cases are. Without a warehouse, name them with `--cases`,

@@ -1,4 +1,4 @@
-"""Problems of input files, as people read them."""
+"""Print problems of input files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHOWN_PER_FILE = 20
 
 
 def line_of(path: Path, problem: Problem) -> str:
-    """``file:line:column: pointer: message``, without the parts that are unknown."""
+    """Return ``file:line:column: pointer: message`` without unknown parts."""
     place = str(path)
     if problem.line is not None:
         place += f":{problem.line}"
@@ -31,7 +31,7 @@ def line_of(path: Path, problem: Problem) -> str:
 def print_problems(
     found: Sequence[tuple[Path, Problem]], *, limit: int | None = SHOWN_PER_FILE
 ) -> None:
-    """Problems to stderr, at most ``limit`` a file, with how many more there are."""
+    """Print at most ``limit`` problems per file to stderr, and the number of others."""
     shown: Counter[Path] = Counter()
     total = Counter(path for path, _ in found)
     for path, problem in found:

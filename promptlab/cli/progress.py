@@ -1,4 +1,4 @@
-"""One bar on a terminal for all that a command does, silence elsewhere."""
+"""One progress bar for a whole command, only on terminals."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class ProgressBar:
-    """How far a command is, over phases of which each has its share of the whole."""
+    """Progress of a command over phases, each with its share of the total."""
 
     def __init__(self, progress: Progress | None, shares: Sequence[float]) -> None:
-        """Draw on a progress of rich, or nowhere."""
+        """Draw on a rich progress, or not at all."""
         self._progress = progress
         self._shares = list(shares)
         self._before = self._share = 0.0
@@ -25,18 +25,18 @@ class ProgressBar:
         self._task = progress.add_task("", total=sum(shares)) if progress else None
 
     def begin(self, total: float) -> None:
-        """Begin the next phase; its steps add up to *total*."""
+        """Start the next phase, with *total* steps."""
         self._before += self._share
         self._share = self._shares.pop(0)
         self._done, self._total = 0.0, total
 
     def advance(self, what: str, amount: float = 1) -> None:
-        """Count a step, done or about to be; *what* names it."""
+        """Count a step; *what* is its name."""
         self._done += amount
         self.put(what, self._done, self._total)
 
     def put(self, what: str, done: float, total: float) -> None:
-        """Show how far the phase is."""
+        """Show the progress of the phase."""
         if self._progress is not None and self._task is not None:
             share = self._share * (done / total if total else 1)
             self._progress.update(
@@ -48,11 +48,11 @@ class ProgressBar:
 
 @contextmanager
 def progress(*shares: float, shown: bool) -> Iterator[ProgressBar]:
-    """A bar until the ``with`` block ends.
+    """Show a bar for the length of a ``with`` block.
 
     Args:
-        shares: how much of the whole each phase is, in the order of their ``begin``.
-        shown: whether it may be drawn where stderr is a terminal.
+        shares: the share of each phase, in order.
+        shown: true if it is shown on terminals.
     """
     if not shown or not sys.stderr.isatty():
         yield ProgressBar(None, shares)

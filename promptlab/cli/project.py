@@ -1,4 +1,4 @@
-"""``promptlab project``: where the dbt project lies."""
+"""``promptlab project``: the folder of the dbt project."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptlab.cli.options import Call, common
 def command(call: Call) -> int:
     """Print the folder of the bundled dbt project.
 
-    Name it in the `packages.yml` of your own dbt project, and build models upon the
+    Name it in the `packages.yml` of your own dbt project, and build models on the
     marts: `packages: [{local: FOLDER}]`.
     """
     from promptlab.cli.output import print_rows

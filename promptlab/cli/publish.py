@@ -1,4 +1,4 @@
-"""``promptlab publish``: a copy for readers."""
+"""``promptlab publish``: write a copy for readers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from promptlab.cli.options import Call, common
 def command(call: Call, path: Path, marts_only: bool) -> int:
     """Put a consistent, read-only copy of the warehouse at PATH, in one step.
 
-    A DuckDB file is either written by one process or read by many. Point dashboards and
-    notebooks at the copy, and they never keep a build waiting: who has the copy before
-    open keeps reading it, who opens PATH next sees the new one.
+    A DuckDB file is either written by one process or read by many. Dashboards and
+    notebooks that use the copy never block a build: readers of the old copy keep
+    reading it, and readers that open PATH later see the new one.
     """
     from promptlab.cli.output import print_rows
     from promptlab.operations.publish import publish

@@ -1,4 +1,4 @@
-"""``promptlab purge``: tasks and memory runs deleted for good."""
+"""``promptlab purge``: delete tasks and memory runs permanently."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def command(
 ) -> int:
     """Delete tasks and memory runs from every table, and from the file itself.
 
-    The file is written anew without them, so that no byte is left. The files that
-    brought them stay out from then on; `promptlab ingest --purged-too` loads them
-    again. Testsets and pipelines stay. `promptlab build` afterwards brings what summed
-    them up, such as trends and flaky cases, up to date.
+    The file is rewritten without them, so that no byte is left. Their
+    files are not loaded again, except with `promptlab ingest --purged-too`. Testsets
+    and pipelines stay. Run `promptlab build` afterwards to update aggregates such as
+    trends and flaky cases.
     """
     from promptlab.errors import UsageError
     from promptlab.operations.purge import find, purge

@@ -15,7 +15,7 @@ from promptlab.cli.options import Call, common
 def command(call: Call, sql: str) -> int:
     """Run one read-only SQL query over the whole warehouse.
 
-    `promptlab query "select * from marts.fct_task_summaries"`; a lone `-` reads the
+    `promptlab query "select * from marts.fct_task_summaries"`; `-` reads the
     query from stdin. The tables are described in docs/tables.md.
     """
     from promptlab.cli.output import print_rows

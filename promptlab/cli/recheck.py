@@ -1,4 +1,4 @@
-"""``promptlab recheck``: how to run newly failing cases again, on both sides."""
+"""``promptlab recheck``: print how to run newly failing cases again, on both sides."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def command(call: Call, run: str, tool_args: str, out: Path) -> int:
 
     RUN is as in `promptlab gate`. The text is a shell script: it runs the cases of the
     new side and of the old one with promptfoo or Inspect, and loads the new rounds with
-    `promptlab ingest --recheck-of`. `promptlab gate` then decides by them. For other
+    `promptlab ingest --recheck-of`. `promptlab gate` then uses them. For other
     tools the cases are listed; `--format json` and `csv` list them for any tool.
     """
     from promptlab.cli.output import print_rows

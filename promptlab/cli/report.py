@@ -1,4 +1,4 @@
-"""``promptlab report``: files for people, from what is stored."""
+"""``promptlab report``: write reports of stored tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``promptlab run``: the main job, from files to reports."""
+"""``promptlab run``: the main command, from files to reports."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def command(
 ) -> int:
     """Ingest files, build the warehouse, report on what is new or changed.
 
-    The main job: `promptlab run examples --out out`. Prints a decision for each title
-    and the path of its page, and the path of the index; `--format json` lists all
-    files.
+    The main command: `promptlab run examples --out out`. Prints a decision for each
+    title and the path of its page, and the path of the index; `--format json` lists
+    all files.
     """
     from promptlab.cli.ingest import exit_code, ingest_with_progress
     from promptlab.cli.output import print_rows
@@ -96,7 +96,7 @@ def command(
 
 
 def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
-    """A line for each title, the worst first, with its page; then the other pages."""
+    """Print a line for each title with its page, the worst first; then other pages."""
     from promptlab.cli.output import print_headline, print_lines, print_text
     from promptlab.reports.pages.links import MEMORY, PAGE
 
@@ -123,7 +123,7 @@ def _is_built(warehouse: Warehouse) -> bool:
 
 
 def _tell(ingested: Ingested, call: Call) -> None:
-    """What became of the files, in one line."""
+    """Return the status of the files in one line."""
     call.say(
         f"files: {ingested.n_loaded} loaded, {ingested.n_unchanged} unchanged,"
         f" {ingested.n_rejected} rejected, {ingested.n_skipped} skipped;"

@@ -1,4 +1,4 @@
-"""``promptlab runs``: the tasks of the warehouse."""
+"""``promptlab runs``: list the tasks of the warehouse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``promptlab schema``: the JSON Schemas of what promptlab reads and writes."""
+"""``promptlab schema``: the JSON Schemas of promptlab's file formats."""
 
 from __future__ import annotations
 

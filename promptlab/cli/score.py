@@ -1,4 +1,4 @@
-"""``promptlab score``: Python scorers over a stored task."""
+"""``promptlab score``: run Python scorers on a stored task."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ def command(
     """Score a stored task with the Python scorers that its dimensions name.
 
     TASK is an id, a unique prefix of one, `latest`, `previous` or `baseline`. The
-    scores go to a file and from it into the warehouse; a second run replaces those of
-    the first.
+    scores are written to a file and loaded from it; a second run replaces them.
     """
     from promptlab.scorers.job import score_task
 

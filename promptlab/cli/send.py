@@ -1,4 +1,4 @@
-"""``promptlab send``: the mail of a task, over SMTP."""
+"""``promptlab send``: mail the report of a task over SMTP."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def command(
     attach: str | None,
     dry_run: bool,
 ) -> int:
-    """Mail the reports of stored tasks over SMTP, a mail each.
+    """Mail the reports of stored tasks over SMTP, one mail per task.
 
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, `previous`, or `latest`: what was loaded last.
@@ -39,7 +39,7 @@ def command(
     The server comes from the settings smtp_host, smtp_port, smtp_security (starttls,
     tls, none), smtp_user and mail_from, in promptlab.toml or as PROMPTLAB_SMTP_HOST
     and so on. The password comes from PROMPTLAB_SMTP_PASSWORD, or from the file that
-    smtp_password_file names, which nobody else may read.
+    smtp_password_file names; only its owner may have access to it.
     """
     from promptlab.cli.output import print_lines, print_rows
     from promptlab.errors import SettingsError

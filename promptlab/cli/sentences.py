@@ -1,4 +1,4 @@
-"""``promptlab sentences``: what the codes and facts of the marts say, in words."""
+"""``promptlab sentences``: the codes and facts of the marts as sentences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MARTS = (
     "fct_tag_comparisons",
     "fct_comparison_notes",
 )
-"""Marts whose rows a sentence is written of, in the order of the list."""
+"""Marts with a sentence per row, in the order of the output."""
 
 _NAMES = ("mart", "subject", "case_id", "round_id", "code", "sentence")
 
@@ -47,9 +47,9 @@ _SENTENCES = Table(
 @click.option("--mart", type=click.Choice(MARTS), help="Only the rows of this mart.")
 @common()
 def command(call: Call, task: str, mart: str | None) -> int:
-    """Print a sentence for every row of the marts that says something of a task.
+    """Print a sentence for every alert, note and diagnosis of a task in the marts.
 
-    Marts hold codes and facts; these are the sentences that reports make of them. TASK
+    Marts contain codes and facts; reports turn them into these sentences. TASK
     is an id, a unique prefix of one, `latest` or `previous`. The subject of a line is
     a dimension, a tag, a scope, or the place of an alert or note in its list.
     """

@@ -1,4 +1,4 @@
-"""``promptlab show``: one task in the terminal."""
+"""``promptlab show``: show tasks in the terminal."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.argument("task", metavar="[RUN]", default="latest")
 @common()
 def command(call: Call, task: str) -> int:
-    """Show tasks: verdict, alerts, dimensions, cases that need a look.
+    """Show tasks: verdict, alerts, dimensions, the most important cases.
 
     RUN is the id of a run or a task, a `--run-name`, a title, a file or folder that was
     loaded, `previous`, or `latest`: what was loaded last. `--format json` prints the
@@ -53,7 +53,7 @@ def command(call: Call, task: str) -> int:
 
 
 def _print_cases(results: Sequence[AnalysisResult]) -> None:
-    """A line per case; where there are several tasks each line begins with its task."""
+    """Print a line per case; with several tasks, each line starts with its task."""
     several = len(results) > 1
     dimensions = list(
         dict.fromkeys(d.dimension_id for result in results for d in result.dimensions)

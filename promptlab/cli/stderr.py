@@ -1,4 +1,4 @@
-"""Messages on stderr: sentences for people, or one JSON object per line."""
+"""Print messages to stderr: sentences for people, or one JSON object per line."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def listen(form: str, *, quiet: bool = False) -> None:
     """Print messages to stderr from now on, as ``text`` or ``json``.
 
     Args:
-        form: one of ``FORMATS``; JSON has more events than people would read.
+        form: one of ``FORMATS``; JSON includes more events.
         quiet: only warnings and errors.
     """
     for handler in [h for h in LOGGER.handlers if isinstance(h, _Handler)]:
@@ -61,9 +61,9 @@ def listen(form: str, *, quiet: bool = False) -> None:
 
 
 def asked_form(args: Sequence[str]) -> str:
-    """The form that the command line or the environment asks for, before it is parsed.
+    """Return the form set on the command line or in the environment, before parsing.
 
-    A command line that cannot be parsed is told of in the form it asks for, too.
+    Errors in the command line itself are reported in the format it asks for, too.
     """
     asked = os.environ.get("PROMPTLAB_LOG_FORMAT", "text")
     for place, arg in enumerate(args):
@@ -75,5 +75,5 @@ def asked_form(args: Sequence[str]) -> str:
 
 
 def is_json() -> bool:
-    """Whether messages go out as JSON now."""
+    """Return true if messages are written as JSON."""
     return any(isinstance(h, _Handler) and h.form == "json" for h in LOGGER.handlers)

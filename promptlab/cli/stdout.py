@@ -1,8 +1,8 @@
-"""Standard output whose reader may leave early, as ``| head`` does.
+"""Standard output that tolerates a closed pipe, such as ``| head``.
 
-The exit code says what a command found, so a command runs to its end whoever reads: in
-``promptlab gate | head -1`` under ``set -o pipefail``, a broken pipe would otherwise
-pass for a gate that failed.
+The exit code is the result of a command, so a command runs to its end without a reader:
+in ``promptlab gate | head -1`` with ``set -o pipefail``, a broken pipe would otherwise
+look like a failed gate.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class _UntilClosed(io.RawIOBase):
-    """Writes to a stream; what comes after its reader has left goes nowhere.
+    """Writes to a stream; discards output after the reader has closed it.
 
-    Where nothing can be written for another reason, that is an error, once.
+    Any other write error is raised once.
     """
 
     def __init__(self, raw: io.RawIOBase) -> None:
@@ -52,7 +52,7 @@ class _UntilClosed(io.RawIOBase):
 
 
 def outlast_readers() -> None:
-    """Make ``sys.stdout`` of this process one that a leaving reader does not break."""
+    """Replace ``sys.stdout`` by one that tolerates a closed pipe."""
     old = sys.stdout
     if not isinstance(old, io.TextIOWrapper):
         return
@@ -74,7 +74,7 @@ def outlast_readers() -> None:
 
 
 def guard_stderr() -> None:
-    """Let no line of ``sys.stderr`` be a command to a runner that reads it."""
+    """Escape lines of ``sys.stderr`` that a CI runner would run as commands."""
     old = sys.stderr
     if isinstance(old, io.TextIOWrapper) and is_read_by_a_runner(old):
         old.flush()

@@ -1,7 +1,7 @@
-"""Texts of others on their way to a terminal or a log: nothing in them is obeyed.
+"""Escape untrusted texts for terminals and logs.
 
-A terminal obeys control characters. A runner of GitHub Actions, and that of Azure
-Pipelines, obeys lines that begin with ``::``, and ``##[`` or ``##vso[`` anywhere.
+Terminals interpret control characters. The runners of GitHub Actions and Azure
+Pipelines interpret lines that begin with ``::``, and ``##[`` or ``##vso[`` anywhere.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import stat
 from collections.abc import Mapping
 
 GUARD = "\u2060"
-"""A sign of no width; a runner does not skip it as it skips blanks."""
+"""A character of width 0, which a runner does not skip like spaces."""
 
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
@@ -27,13 +27,13 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def for_people(text: str) -> str:
-    """Return *text*, lines and tabs kept, with nothing that is obeyed."""
+    """Return *text* without control sequences; lines and tabs are kept."""
     text = _CONTROLS.sub(_REPLACEMENT, text.replace("\r\n", "\n"))
     return guarded(text)
 
 
 def in_one_line(text: str) -> str:
-    """Return *text* on one line, with nothing that moves or turns what is shown."""
+    """Return *text* on one line, without characters that move or reverse text."""
     text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
     return _CONTROLS.sub(_REPLACEMENT, text)
 
@@ -45,7 +45,7 @@ def for_json(text: str) -> str:
 
 
 def guarded(text: str) -> str:
-    """Return *text* with no line that is a command to a runner."""
+    """Return *text* without lines that are commands to a runner."""
     text = _LINE_START.sub(rf"\1\2{GUARD}", text)
     return _ANYWHERE.sub(f"#{GUARD}#", text)
 
@@ -53,7 +53,7 @@ def guarded(text: str) -> str:
 def is_read_by_a_runner(
     stream: io.TextIOBase | None = None, environ: Mapping[str, str] = os.environ
 ) -> bool:
-    """Return whether a runner obeys what is written to *stream*; not so of a file."""
+    """Return true if a runner interprets *stream*; false for files."""
     if environ.get("GITHUB_ACTIONS") != "true" and environ.get("TF_BUILD") != "True":
         return False
     try:
@@ -63,16 +63,16 @@ def is_read_by_a_runner(
 
 
 class GuardedText(io.TextIOWrapper):
-    """A text stream that a runner reads: none of its lines is a command."""
+    """A text stream to a runner, without commands."""
 
     _is_at_start = True
-    """Whether the line so far is nothing but blanks."""
+    """Return true if the line so far is blank."""
 
     def write(self, text: str, /) -> int:
-        """Write *text*, guarded, whatever parts it comes in."""
+        """Write *text*, escaped, even if lines are written in parts."""
         before = "" if self._is_at_start else "-"
         safe = guarded(before + text)[len(before) :]
-        # the next part may make a command of what is written now
+        # the next part may complete a command
         if _BEGUN.search(before + text):
             safe += GUARD
         super().write(safe)

@@ -1,4 +1,4 @@
-"""TITLE: which tasks a command is about, the same for every command that takes one."""
+"""The argument TITLE, which selects tasks, the same for all commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def titled(function: F) -> F:
-    """Give a command the argument TITLE, which may also be given as ``--title``."""
+    """Add the argument TITLE to a command, also as ``--title``."""
 
     @wraps(function)
     def wrapper(*, title: str | None, title_option: str | None, **values: Any) -> Any:
@@ -30,7 +30,7 @@ def titled(function: F) -> F:
 
 
 def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
-    """Why there is no task: none at all, or none of this title."""
+    """The reason for an empty result: no tasks at all, or no tasks of this title."""
     from promptlab.errors import did_you_mean
 
     found = con.execute("select distinct title from marts.dim_tasks").fetchall()
@@ -42,7 +42,7 @@ def nothing_titled(con: duckdb.DuckDBPyConnection, title: str | None) -> str:
 
 
 def check_title(con: duckdb.DuckDBPyConnection, title: str, command: str) -> None:
-    """Say that nothing was found because no task has this title.
+    """Raise an error if no task has this title.
 
     Raises:
         NothingToDo: There is no such task.

@@ -1,4 +1,4 @@
-"""``promptlab validate``: every problem of input files; writes nothing."""
+"""``promptlab validate``: check input files; writes nothing."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def command(call: Call, paths: tuple[Path, ...]) -> int:
 
 
 def _knows_the_warehouse(references: References, settings: Settings) -> bool:
-    """Add what the warehouse holds to what the files name; false if nobody can tell."""
+    """Add names from the warehouse to those of the files; false if unreadable."""
     from promptlab.errors import PromptlabError
     from promptlab.warehouse import Warehouse
 

@@ -1,6 +1,6 @@
-"""Folding text to a width in cells of the terminal, where it may be folded.
+"""Wrap text to a width in terminal cells.
 
-Lines break at spaces and beside Chinese, Japanese or Korean characters; a word is
+Lines break at spaces and next to Chinese, Japanese or Korean characters; a word is
 broken only where it alone is longer than the line. So an id in a sentence stays whole.
 """
 
@@ -22,7 +22,7 @@ _PIECE = re.compile(
 
 
 def width(text: str) -> int:
-    """Cells that the text takes on a terminal: most Chinese characters take two."""
+    """Return the width of a text in cells: most Chinese characters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -31,12 +31,12 @@ def width(text: str) -> int:
 
 
 def least_width(text: str) -> int:
-    """The width of its longest word: no narrower column holds the text."""
+    """Return the width of its longest word, the minimum width of a column."""
     return max((width(piece) for piece in _pieces(text)), default=0)
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """Fold a text into lines of at most *room* cells; at least one line."""
+    """Wrap a text into lines of at most *room* cells; return at least one line."""
     if width(text) <= room:
         return [text.replace(BREAK, "")]
     lines: list[str] = []

@@ -1,1 +1,1 @@
-"""What promptlab reads and writes, as pydantic models: no I/O, no database."""
+"""The file formats of promptlab as pydantic models: no I/O, no database."""

@@ -1,4 +1,4 @@
-"""What is to be analysed: the input half of the analysis contract (section 3).
+"""Analysis input: the input half of the analysis contract (section 3).
 
 Scalars of the contract are required, containers may be left out and are then empty,
 and a field that may be null may be left out too. Unknown keys are accepted here and
@@ -26,7 +26,7 @@ ScoringMode = Literal["higher_better", "lower_better", "range"]
 
 
 class TestTaskMeta(Input):
-    """One run of a test: what was run, where, by whom (section 3.2)."""
+    """One run of a test: version, model, environment, trigger (section 3.2)."""
 
     __test__ = False  # the contract's name makes pytest think that this is a test
 
@@ -39,14 +39,14 @@ class TestTaskMeta(Input):
     model: str
     """The model, with its vendor: ``vendor/model``."""
     triggered_by: str
-    """How the run was started, e.g. ``manual``, ``ci``, ``schedule``."""
+    """Trigger of the run, e.g. ``manual``, ``ci``, ``schedule``."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment, e.g. region; ``testset`` or ``dataset`` names the testset and
     ``pipeline`` the pipeline."""
     created_at: Moment
-    """When the task was created; without a zone: UTC."""
+    """Time at which the task was created; without a zone: UTC."""
     run_id: str | None = None
-    """The run that this task is a part of; without it the task is a run of its own."""
+    """The run that this task is a part of; without it the task is a separate run."""
     variant: str | None = None
     """Name of what is compared inside the title; without it the model."""
     branch: str | None = None
@@ -76,7 +76,7 @@ class RoundRun(Input):
     """Anything about the request: parameters, ``error``, ``error_code``,
     ``step_outputs``."""
     executed_at: Moment
-    """When the request was done; without a zone: UTC."""
+    """Time of the request; without a zone: UTC."""
 
 
 class BaselineSpec(Input):
@@ -85,13 +85,13 @@ class BaselineSpec(Input):
     baseline_id: NonBlank
     """Identifies the baseline."""
     type: BaselineType
-    """What ``payload`` holds."""
+    """Content type of ``payload``."""
     payload: JsonObject
     """The reference: an answer, rules, the path of a script, a note."""
     owner: str
-    """Who keeps it, or where it is from."""
+    """Its owner or origin."""
     confidence: Share | None = None
-    """Trust in it, 0–1; weighs the case's score. Null counts as 1."""
+    """Confidence in it, 0–1; weight of the case's score. Null counts as 1."""
 
 
 class TestCaseBundle(Input):
@@ -102,7 +102,7 @@ class TestCaseBundle(Input):
     case_id: NonBlank
     """Unique in the task; pairs the case with its testset and with earlier tasks."""
     context: JsonObject = Field(default_factory=dict)
-    """Variables of the case: the user's input and whatever belongs to it."""
+    """Variables of the case: the user's input and its context."""
     rounds: list[RoundRun]
     """Every answer to this case."""
     baselines: list[BaselineSpec] = Field(default_factory=list)
@@ -112,31 +112,31 @@ class TestCaseBundle(Input):
 
 
 class DimensionConfig(Input):
-    """One view from which the task is scored (section 3.6)."""
+    """One aspect of the task that is scored (section 3.6)."""
 
     dimension_id: NonBlank
     """Unique in the task; names the scorer unless ``parameters.scorer`` does."""
     name: str
     """Name for people."""
     weight: Share
-    """Share of the overall score, 0–1; weights need not sum to 1."""
+    """Weight in the overall score, 0–1; weights need not sum to 1."""
     target: JsonObject = Field(default_factory=dict)
-    """What is wanted, e.g. ``min_score``, ``max_ms``."""
+    """The targets, e.g. ``min_score``, ``max_ms``."""
     parameters: JsonObject = Field(default_factory=dict)
-    """What the scorer needs, e.g. ``match_rule``, ``must``."""
+    """Parameters of the scorer, e.g. ``match_rule``, ``must``."""
     scoring_mode: ScoringMode
-    """Which way is better."""
+    """Direction of better values."""
 
 
 class AnalysisInput(Input):
-    """One task with all that is needed to score it (section 3.1)."""
+    """One task with everything needed to score it (section 3.1)."""
 
     task: TestTaskMeta
-    """What was run."""
+    """The rounds of every case."""
     cases: list[TestCaseBundle]
     """Its cases; ``case_id`` is unique."""
     dimensions: list[DimensionConfig] = Field(default_factory=list)
-    """How it is to be scored; ``dimension_id`` is unique."""
+    """The dimensions to score; ``dimension_id`` is unique."""
     extras: JsonObject = Field(default_factory=dict)
     """Free; returned unchanged. ``testset`` and ``pipeline`` name those of the task."""
 
@@ -156,11 +156,11 @@ class AnalysisInput(Input):
 
 
 def refuse_twins(key: str, ids: Iterable[str]) -> None:
-    """Raise at the first of *ids* that stood before.
+    """Raise an error for the first duplicate in *ids*.
 
     Raises:
         PydanticCustomError: ``duplicate_<key>``; its context holds ``below``, the
-            place of the second twin inside the list.
+            position of the duplicate in the list.
     """
     seen: dict[str, int] = {}
     for position, each in enumerate(ids):

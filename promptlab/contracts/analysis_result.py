@@ -1,7 +1,7 @@
-"""What an analysis says: the output half of the analysis contract (section 4).
+"""Analysis result: the output half of the analysis contract (section 4).
 
-Fields of the contract keep its names and meaning; fields of ours stand after them and
-are marked so. Scores, shares and interval ends are 0–1, 1 best; ``None`` means "not
+Fields of the contract keep its names and meaning; promptlab's own fields follow and
+are marked "Ours". Scores, shares and interval ends are 0–1, 1 best; ``None`` means "not
 scored", never 0. Lists come in a fixed order, so the same input gives the same bytes.
 """
 
@@ -18,20 +18,21 @@ from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 
-FORMAT_VERSION = "1.4"
+FORMAT_VERSION = "1.5"
 # 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
 # 1.1  comparison with the baseline; histogram of a dimension's case scores
 # 1.2  the gate's verdict; prompt; of a case its inputs, what was expected, the answers
 #      of the baseline, steps, feedback and history
 # 1.3  run, variant, branch and commit of the task
-# 1.4  judges with labels: the pass rate that they give, raw and corrected
+# 1.4  how the differences of a comparison are spread
+# 1.5  judges with labels: the pass rate that they give, raw and corrected
 
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
 
 
 class ResultTask(Contract):
-    """The task's meta data, returned as it came (contract section 3.2)."""
+    """The task's metadata, returned unchanged (contract section 3.2)."""
 
     task_id: str
     title: str
@@ -40,11 +41,11 @@ class ResultTask(Contract):
     triggered_by: str
     env: dict[str, str]
     created_at: datetime
-    """When the task was created, UTC."""
+    """Time at which the task was created, UTC."""
     run_id: str
-    """The execution that it belongs to; the task itself, where the file names none."""
+    """The execution that it belongs to; by default the task itself."""
     variant: str
-    """What is compared inside the title: provider or model, and the prompt's name."""
+    """The variant inside the title: provider or model, and the prompt's name."""
     branch: str | None
     """Branch that was evaluated; ``None``: not known."""
     commit: str | None
@@ -65,17 +66,17 @@ class EvidenceLink(Contract):
 
 
 class AlertItem(Contract):
-    """Something a reader must know before trusting the score (contract section 4.5)."""
+    """A warning about the score (contract section 4.5)."""
 
     severity: Severity
     message: str
     dimension_ids: list[str]
     case_ids: list[str]
-    """At most as many as the report shows; ``n_cases`` counts them all."""
+    """At most as many as the report shows; ``n_cases`` is the total."""
     code: str
-    """Ours: what kind of alert, e.g. ``below_min_score``."""
+    """Ours: code of the alert, e.g. ``below_min_score``."""
     n_cases: int
-    """Ours: how many cases it concerns."""
+    """Ours: number of affected cases."""
 
 
 class ResultSummary(Contract):
@@ -83,7 +84,7 @@ class ResultSummary(Contract):
 
     overall_score: Share | None
     grade: str
-    """A to F, or ``n/a`` where too little was scored."""
+    """A to F, or ``n/a`` if too little was scored."""
     alerts: list[AlertItem]
     coverage: Share | None
     """Share of rounds that were scored on a dimension whose weight was used."""
@@ -116,14 +117,14 @@ class DimensionResult(Contract):
     contributions: list[EvidenceLink]
     diagnosis: str
     weight_configured: Share
-    """Ours: the weight that the input asked for."""
+    """Ours: the weight in the input."""
     ci_low: Share | None
     """Ours: lower end of the 95 % interval of ``score`` over cases."""
     ci_high: Share | None
     ci_method: str | None
-    """Ours: how the interval was made; ``None`` where there is none."""
+    """Ours: method of the interval; ``None`` without an interval."""
     ci_reason: str | None
-    """Ours: why there is no interval."""
+    """Ours: the reason for a missing interval."""
     n_cases: int
     """Ours: cases that were scored."""
     n_rounds: int
@@ -135,9 +136,9 @@ class DimensionResult(Contract):
     target_status: TargetStatus
     """Ours: whether the target was met, by the alerts of this dimension."""
     histogram: list[int] = Field(default_factory=list)
-    """Ours: how many cases score in each tenth of the scale, from 0–0.1 to 0.9–1; a
-    score on a border belongs to the upper tenth, 1 to the last. Empty where no case
-    has a score."""
+    """Ours: number of cases with a score in each tenth of the scale, from 0–0.1 to
+    0.9–1; a score on a border belongs to the upper tenth, 1 to the last. Empty
+    without scores."""
 
 
 class StepOutcome(Contract):
@@ -146,16 +147,16 @@ class StepOutcome(Contract):
     step: str
     """Key of the output, in the order of the steps."""
     output: str
-    """A text as it is, anything else as JSON; cut at 2,000 characters."""
+    """A text unchanged, other values as JSON; cut at 2,000 characters."""
     output_chars: int
     latency_ms: float | None
-    """Milliseconds; this and the tokens where ``metadata.steps`` gives them."""
+    """Milliseconds; this and the tokens are from ``metadata.steps``."""
     input_tokens: int | None
     output_tokens: int | None
 
 
 class CaseRun(Contract):
-    """Ours: how a case ended in one run of its title."""
+    """Ours: status of a case in one run of its title."""
 
     task_id: str
     prompt_version: str
@@ -165,7 +166,7 @@ class CaseRun(Contract):
 
 
 class ReportedTotal(Contract):
-    """Ours: a total of another tool's file that its rows do not give."""
+    """Ours: a total of another tool's file that does not match its rows."""
 
     total_name: str
     dimension_id: str | None
@@ -174,14 +175,15 @@ class ReportedTotal(Contract):
     reported: float | None
     computed: float | None
     n_reported: int | None
-    """Rows that it is over, as the file says."""
+    """Number of rows behind it, according to the file."""
     n_computed: int | None
 
 
 class ReportedTotals(Contract):
-    """Ours: the totals that another tool's file claims, held against its rows."""
+    """Ours: the totals of another tool's file, compared with its rows."""
 
     n: int
+    """Totals with a number in the file."""
     n_agree: int
     others: list[ReportedTotal]
 
@@ -225,7 +227,7 @@ class Prompt(Contract):
     """Ours: the prompt of a task, and that of its baseline."""
 
     text: str | None
-    """Messages stand one below the other, each after its role."""
+    """Messages are listed one per line, each after its role."""
     baseline_text: str | None
 
 
@@ -248,7 +250,7 @@ class RoundOutcome(Contract):
     output_tokens: int | None
     executed_at: datetime | None
     feedback: str | None = None
-    """What the judge said of it."""
+    """The judge's comment."""
     steps: list[StepOutcome] = Field(default_factory=list)
 
 
@@ -263,13 +265,13 @@ class ScopeOutcome(Contract):
     checks_failed: int
     checks_unevaluated: int
     actual_source: str | None
-    """Where the compared output was found; ``None`` when there was none."""
+    """Source of the compared output; ``None`` without an output."""
     details: str
     """One sentence, in the report's language."""
 
 
 class CheckDifference(Contract):
-    """Ours: one check of the testset that did not hold."""
+    """Ours: one failed check of the testset."""
 
     round_id: str
     scope: str
@@ -277,7 +279,7 @@ class CheckDifference(Contract):
     field: str | None
     """Final scope: the key of ``expected_outputs``."""
     pointer: str
-    """JSON Pointer from the output of the scope or field; empty: the whole of it."""
+    """JSON Pointer from the output of the scope or field; empty: all of it."""
     matcher: str
     status: Status
     reason: str
@@ -294,20 +296,20 @@ class AssertionOutcome(Contract):
     source: Literal["testset", "tool"]
     """``tool``: another tool asserted and judged it."""
     name: str
-    """As the tool names it; of a testset scope, step, field and place."""
+    """Name in the tool; for a testset scope, step, field and place."""
     type: str
     status: Status
     is_member: bool
-    """It belongs to a set of assertions that stands before it."""
+    """True if it belongs to the set of assertions before it."""
     score: float | None
-    """Of the tool."""
+    """Weight in the tool."""
     weight: float | None
     threshold: float | None
-    """Score from which it holds."""
+    """Minimum score to pass."""
     expected: str | None
     """JSON text, cut at 500 characters."""
     reason: str | None
-    """Why it holds or does not, in the words of who judged, cut at 500 characters."""
+    """The judge's reason for the verdict, cut at 500 characters."""
 
 
 class CaseResult(Contract):
@@ -321,37 +323,37 @@ class CaseResult(Contract):
     notes: JsonObject
     status: Status
     must_have_pass: bool | None
-    """Ours: no must was broken; ``None`` when nothing was evaluated."""
+    """Ours: true if no must-have failed; ``None`` when nothing was evaluated."""
     reported_must_have_pass: bool | None
-    """Ours: what the input itself said of it."""
+    """Ours: the status in the input."""
     in_testset: bool | None
-    """Ours: whether the testset holds the case; ``None`` without a testset."""
+    """Ours: true if the testset contains the case; ``None`` without a testset."""
     tags: list[str]
     context: JsonObject
     n_rounds: int
-    """Ours: rounds of the case; ``rounds`` may list fewer in a cut report."""
+    """Ours: number of rounds; ``rounds`` may list fewer in a shortened report."""
     n_rounds_passed: int
     rounds: list[RoundOutcome]
     scopes: list[ScopeOutcome]
     n_differences: int
-    """Ours: checks that did not hold; ``differences`` may list fewer."""
+    """Ours: number of failed checks; ``differences`` may list fewer."""
     differences: list[CheckDifference]
     assertions: list[AssertionOutcome] = Field(default_factory=list)
-    """Ours: all other assertions, those of other tools whatever came of them."""
+    """Ours: all other assertions; those of other tools with any result."""
     inputs: JsonObject = Field(default_factory=dict)
-    """Ours: inputs of the test case, where the testset holds it."""
+    """Ours: inputs of the test case, if it is in the testset."""
     expected: JsonObject = Field(default_factory=dict)
-    """Ours: what the testset expects of the final output, by field."""
+    """Ours: expectations for the final output, by field."""
     golden_answers: list[str] = Field(default_factory=list)
     """Ours: the golden answers as texts."""
     baseline_rounds: list[RoundOutcome] = Field(default_factory=list)
-    """Ours: the rounds of the case in the baseline, where it is not as it was."""
+    """Ours: the rounds of the case in the baseline, if they differ."""
     history: list[CaseRun] = Field(default_factory=list)
     """Ours: the last runs of the case up to this one, oldest first."""
 
 
 class ScorerUsed(Contract):
-    """Ours: what scored a dimension, to repeat it."""
+    """Ours: the scorer of a dimension, to reproduce the score."""
 
     dimension_id: str
     scorer: str
@@ -361,7 +363,7 @@ class ScorerUsed(Contract):
 
 
 class Provenance(Contract):
-    """Ours: the key ``promptlab`` of ``extras``: where the numbers come from."""
+    """Ours: the key ``promptlab`` of ``extras``: the sources of the numbers."""
 
     format_version: str
     package_version: str
@@ -371,7 +373,7 @@ class Provenance(Contract):
     source_kind: str
     testset_id: str | None
     testset_source: str | None
-    """What named the testset."""
+    """The source of the testset's name."""
     pipeline_id: str | None
     scorers: list[ScorerUsed]
     given: JsonObject | None = None
@@ -379,7 +381,7 @@ class Provenance(Contract):
 
 
 class AnalysisResult(Contract):
-    """The whole answer for one task (contract section 4.1)."""
+    """The complete result of one task (contract section 4.1)."""
 
     task: ResultTask
     summary: ResultSummary
@@ -387,23 +389,23 @@ class AnalysisResult(Contract):
     case_results: list[CaseResult]
     generated_at: datetime
     version: str
-    """Version of this format; its history stands beside ``FORMAT_VERSION``."""
+    """Version of this format; ``FORMAT_VERSION`` documents its history."""
     extras: JsonObject
     """The input's ``extras`` as given; ours under the key ``promptlab``."""
     comparison: Comparison | None = None
-    """Ours: the task against its baseline; ``None`` where it has none. Of the cases,
-    the worst 1,000 at most."""
+    """Ours: comparison with the baseline; ``None`` without one. At most the 1,000
+    worst cases."""
     gate: GateResult | None = None
-    """Ours: whether to ship, by the gate policy that is in force."""
+    """Ours: the decision of the gate, by the current policy."""
     totals: ReportedTotals | None = None
-    """Ours: the totals that the file of another tool claims; ``None`` without any."""
+    """Ours: the totals in the file of another tool; ``None`` without totals."""
     judges: list[JudgeResult] = Field(default_factory=list)
     """Ours: the judges of the task that have labels of people."""
     prompt: Prompt | None = None
-    """Ours: the prompt, where the task's file or its pipeline tells it."""
+    """Ours: the prompt, if the task's file or its pipeline contains it."""
 
     def _repr_html_(self) -> str:
-        """Return how a notebook shows this: the decision and the dimensions."""
+        """Return HTML for notebooks: the decision and the dimensions."""
         conclusion = self.summary.conclusion
         return html_table(
             f"{self.task.title}: {self.gate.headline if self.gate else conclusion}",

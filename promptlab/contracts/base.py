@@ -1,7 +1,7 @@
-"""What every contract shares.
+"""Base classes and types of all contracts.
 
-Contracts are pydantic models of what promptlab reads and writes. They do no I/O and
-know nothing of the warehouse. A field's docstring, below it, is its description in
+Contracts are pydantic models of promptlab's inputs and outputs. They do no I/O and
+do not depend on the warehouse. A field's docstring, below it, is its description in
 the published JSON Schema: unit, range, source.
 """
 
@@ -31,7 +31,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 """A number from 0 to 1."""
 
 NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
-"""Text with at least one character that is no white space."""
+"""Text with at least one character other than white space."""
 
 
 def _in_utc(value: Any) -> Any:
@@ -45,14 +45,14 @@ Moment = Annotated[datetime, BeforeValidator(_in_utc)]
 
 
 Severity = Literal["critical", "major", "minor", "info"]
-"""Of an alert or a loss, the worst first."""
+"""Severity of an alert or a loss, the worst first."""
 
 Status = Literal["pass", "fail", "error", "unevaluated"]
-"""Of a round, a case, a scope or a check."""
+"""Status of a round, a case, a scope or a check."""
 
 
 class Contract(BaseModel):
-    """A shape we write: frozen, closed to unknown keys."""
+    """Base class of output formats: frozen, without unknown keys."""
 
     model_config = ConfigDict(
         defer_build=True,
@@ -62,11 +62,11 @@ class Contract(BaseModel):
     )
 
     def as_json(self) -> str:
-        """This as JSON: keys in the contract's order, letters unescaped."""
+        """Return JSON with keys in the contract's order and unescaped letters."""
         try:
             return self.model_dump_json(indent=2)
         except PydanticSerializationError:
-            # a value nested deeper than pydantic goes down, some 250 levels
+            # a value nested deeper than pydantic's limit of about 250 levels
             return json.dumps(self, default=_plain, indent=2, ensure_ascii=False)
 
 
@@ -75,7 +75,7 @@ def html_table(
 ) -> str:
     """Return a heading and a table for a notebook; every text is escaped.
 
-    Numbers are shares and differences of shares: they are shown in hundredths.
+    Numbers are shares and differences of shares: they are shown multiplied by 100.
     """
 
     def shown(value: object) -> str:
@@ -101,10 +101,10 @@ def _plain(value: object) -> object:
 
 
 class Input(BaseModel):
-    """A shape we read: strict types, unknown keys are kept for whoever wrote them.
+    """Base class of input formats: strict types; unknown keys are kept.
 
-    Strict, because a file that says ``"latency_ms": "842"`` is a file whose writer
-    is to be told, not corrected in silence.
+    Strict, because ``"latency_ms": "842"`` is an error in the program that wrote the
+    file: it is reported and not corrected silently.
     """
 
     model_config = ConfigDict(

@@ -1,4 +1,4 @@
-"""What a comparison says: two tasks, paired case by case.
+"""The result of a comparison: two tasks, paired case by case.
 
 Scores, shares and differences of scores are 0–1 (a difference −1 to 1, above 0 is
 better); p-values are not rounded. ``None`` means "not known" or "not defined", never 0.
@@ -14,9 +14,10 @@ from pydantic import Field
 
 from promptlab.contracts.base import Contract, Severity, Share, Status, html_table
 
-COMPARISON_FORMAT_VERSION = "1.1"
+COMPARISON_FORMAT_VERSION = "1.2"
 # 1.0  first version
 # 1.1  the variant of each side
+# 1.2  how the differences of the cases are spread
 
 Verdict = Literal[
     "improved", "regressed", "no_reliable_change", "inconclusive", "not_comparable"
@@ -35,16 +36,16 @@ class ComparedTask(Contract):
     task_id: str
     title: str
     variant: str
-    """What it is a result of inside its title."""
+    """The variant inside the title."""
     prompt_version: str
     model: str
     testset_id: str | None
     created_at: datetime
-    """When the task was created, UTC."""
+    """Time at which the task was created, UTC."""
 
 
 class ScoreComparison(Contract):
-    """The overall score, a dimension or a tag: how it changed over the pairs."""
+    """The change of the overall score, a dimension or a tag over the pairs."""
 
     subject: str
     """``overall``, the dimension's id, or the tag."""
@@ -52,9 +53,9 @@ class ScoreComparison(Contract):
     """The dimension's or the tag's name for people."""
     verdict: Verdict
     reason: str | None
-    """Why it is inconclusive or not comparable, a code."""
+    """Reason code if it is inconclusive or not comparable."""
     conclusion: str
-    """The verdict in one sentence, in the language asked for."""
+    """The verdict in one sentence, in the requested language."""
     n_pairs: int
     """Comparable cases with a score on both sides."""
     n_better: int
@@ -64,13 +65,12 @@ class ScoreComparison(Contract):
     """Unweighted mean of the baseline's case scores over the pairs."""
     candidate_score: Share | None
     unit: str | None = None
-    """Unit of what the dimension measures, such as ``ms`` or ``cost``; ``None``: it has
-    no other than its score."""
+    """Unit of the measured value, such as ``ms`` or ``cost``; ``None`` for scores."""
     baseline_metric: float | None = None
     """Mean of the baseline in this unit, over all its rounds."""
     candidate_metric: float | None = None
     measured: str | None = None
-    """Both means as people read them: ``3.5 s → 4.3 s``."""
+    """Both means, formatted: ``3.5 s → 4.3 s``."""
     delta: float | None
     """Mean of candidate minus baseline."""
     ci_low: float | None
@@ -81,24 +81,24 @@ class ScoreComparison(Contract):
     p_adjusted: float | None
     """After Benjamini–Hochberg over dimensions and tags; ``None`` for the overall."""
     smallest_detectable: float | None
-    """The mean difference that this comparison sees with 80 % probability."""
+    """The mean difference that this comparison detects with 80 % probability."""
     n_judged: int | None
-    """Pairs that passed or did not pass, on both sides."""
+    """Pairs that were judged on both sides."""
     n_lost: int | None
-    """Of these: passed before, not now."""
+    """Of these, pairs that passed before and do not now."""
     n_gained: int | None
-    """Of these: passes now, not before."""
+    """Of these, pairs that pass now and did not before."""
     mcnemar_p: float | None
     """McNemar's exact test of ``n_lost`` against ``n_gained``."""
 
 
 class MeasureComparison(Contract):
-    """A number on a scale of its own: how it changed over the pairs, ungraded."""
+    """The change of a number that is not a 0–1 score, over the pairs."""
 
     dimension_id: str
     name: str
     direction: Literal["higher_better", "lower_better"] | None
-    """Where the tool that measured says it."""
+    """The direction, if the tool reports it."""
     verdict: MeasureVerdict
     """``higher`` and ``lower`` where no direction is known."""
     n_pairs: int
@@ -107,7 +107,7 @@ class MeasureComparison(Contract):
     n_lower: int
     n_same: int
     baseline_value: float
-    """Mean over the pairs, as the tool measures."""
+    """Mean over the pairs, in the tool's unit."""
     candidate_value: float
     delta: float
     """Mean of candidate minus baseline."""
@@ -130,16 +130,16 @@ class ScoreChange(Contract):
 
 
 class CaseChange(Contract):
-    """What became of one case."""
+    """The change of one case."""
 
     case_id: str
     change: Change
     severity: Severity | None
-    """Of a lost must-have or a drop in score."""
+    """Severity of a lost must-have or a drop in score."""
     reason: str | None
-    """Why it is not comparable, a code."""
+    """Reason code if it is not comparable."""
     reason_text: str | None
-    """The same in words."""
+    """The reason as a sentence."""
     status_change: StatusChange | None
     baseline_status: Status | None
     candidate_status: Status | None
@@ -153,7 +153,7 @@ class CaseChange(Contract):
 
 
 class ChangeCounts(Contract):
-    """How many units of a comparison did what; every one of either side is in one."""
+    """Units of a comparison, counted by change; each unit is counted once."""
 
     better: int
     worse: int
@@ -170,7 +170,7 @@ class ChangeCounts(Contract):
 
 
 class CaseCounts(ChangeCounts):
-    """How many cases did what; every case of either task is in one of the first six."""
+    """Cases, counted by change; each case is in exactly one of the first six counts."""
 
     must_have_lost: int
     must_have_gained: int
@@ -184,31 +184,33 @@ class Comparison(Contract):
     baseline: ComparedTask
     candidate: ComparedTask
     pair_source: PairSource
-    """Why they are compared: the candidate's baseline, as ``named`` by a person or as
+    """Reason for the comparison: the candidate's baseline, ``named`` by a person or
     the ``previous`` task of its title, or ``requested``."""
     baseline_set_at: datetime | None
-    """When the baseline was named, UTC; ``None`` where it was not."""
+    """Time at which the baseline was named, UTC; ``None`` if it was not named."""
     verdict: Verdict
-    """Of the overall score."""
+    """Verdict about the overall score."""
     conclusion: str
     """The overall verdict in one sentence."""
     notes: list[str]
-    """What is not comparable, and what else to know; sentences without full stop."""
+    """Differences that limit the comparison, and other notes; without full stops."""
     counts: CaseCounts
     overall: ScoreComparison
+    differences: list[int] = Field(default_factory=list)
+    """Cases by the difference of their scores, in 21 steps of 10 points from -100 to
+    100; the middle one counts differences of less than 5 points."""
     dimensions: list[ScoreComparison]
     tags: list[ScoreComparison]
     measures: list[MeasureComparison] = Field(default_factory=list)
-    """Numbers of other tools that are on no scale from 0 to 1."""
+    """Numbers of other tools that are not on a scale from 0 to 1."""
     cases: list[CaseChange]
-    """The worst first, the unchanged last; perhaps fewer than ``counts`` count."""
+    """The worst first, the unchanged last; possibly fewer than in ``counts``."""
     lang: str
     version: str
-    """Version of this format; its history stands beside
-    ``COMPARISON_FORMAT_VERSION``."""
+    """Version of this format; ``COMPARISON_FORMAT_VERSION`` documents its history."""
 
     def _repr_html_(self) -> str:
-        """Return how a notebook shows this: the conclusion and the scores."""
+        """Return HTML for notebooks: the conclusion and the scores."""
         return html_table(
             self.conclusion,
             ("", "baseline", "candidate", "difference", "low", "high", "verdict"),

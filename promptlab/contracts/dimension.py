@@ -1,8 +1,8 @@
 """Parameters of a dimension, one contract per scorer.
 
-``DimensionConfig.parameters`` is free-form; these contracts say what the built-in
-scorers read of it. A parameter that its contract does not accept leaves the dimension
-without a score, and the rest of the task is scored.
+``DimensionConfig.parameters`` is free-form; these contracts define the parameters of
+the built-in scorers. With an invalid parameter the dimension has no score, and the rest
+of the task is scored.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class DimensionParameters(Input):
     reducer: (
         Literal["mean", "median", "min", "max", "pass_at_k", "pass_hat_k"] | None
     ) = None
-    """How the scores of a case's rounds become one; ``mean`` by default."""
+    """Aggregation of the scores of a case's rounds; ``mean`` by default."""
     aggregation: (
         Literal["mean", "median", "trimmed_mean", "winsorized_mean", "min", "p10"]
         | None
     ) = None
-    """How the scores of the cases become one; ``mean`` by default."""
+    """Aggregation of the scores of the cases; ``mean`` by default."""
     k: Annotated[float, Field(ge=1, lt=1e9, multiple_of=1)] | None = None
     """Rounds of ``pass_at_k`` and ``pass_hat_k``; 1 by default."""
     tolerance: Positive | None = None
     """Largest difference of two numbers that match; 0 by default."""
     pass_score: Share | None = None
-    """Score from which a round passes."""
+    """Minimum score of a passed round."""
     trim: Annotated[float, Field(ge=0, lt=0.5)] | None = None
     """Share that ``trimmed_mean`` leaves out on each side; 0.1 by default."""
 
@@ -68,14 +68,14 @@ class AccuracyParameters(DimensionParameters):
         ]
         | None
     ) = None
-    """How an answer is compared with the golden answer; ``exact`` by default."""
+    """Rule for comparing an answer with the golden answer; ``exact`` by default."""
 
 
 class ConsistencyParameters(DimensionParameters):
     """Parameters of ``consistency``."""
 
     compare: Literal["parsed", "raw", "token_f1"] | None = None
-    """What of two rounds is compared; ``parsed`` by default."""
+    """The part of two rounds to compare; ``parsed`` by default."""
 
 
 class KeywordsParameters(DimensionParameters):
@@ -116,4 +116,4 @@ PARAMETERS: dict[str, type[DimensionParameters]] = {
     "format": FormatParameters,
     "cost": CostParameters,
 }
-"""Scorer → contract of its parameters; of any other `DimensionParameters`."""
+"""Scorer → contract of its parameters; others use `DimensionParameters`."""

@@ -13,15 +13,15 @@ from promptlab.contracts.base import Input, JsonObject, Moment, NonBlank
 class EvaluationRecord(Input):
     """One sample that a pipeline was evaluated on.
 
-    The first ten fields are the guide's, the others are ours and may be left out.
-    ``sample_id``, ``entity_id`` and ``variant`` are needed to know whose result it is;
-    everything else may be missing, and missing is "not known".
+    The first ten fields are the guide's, the others are ours and optional.
+    ``sample_id``, ``entity_id`` and ``variant`` identify the result; everything else
+    may be missing, which means "not known".
     """
 
     sample_id: NonBlank
-    """The case; a sample that comes more than once has more rounds."""
+    """The case; a repeated sample has several rounds."""
     entity_type: str | None = None
-    """What was evaluated: ``pipeline``, ``agent``."""
+    """Type of the evaluated entity: ``pipeline``, ``agent``."""
     entity_id: NonBlank
     """Its id, e.g. the pipeline's."""
     variant: NonBlank
@@ -29,15 +29,15 @@ class EvaluationRecord(Input):
     overall_score: Annotated[float, Field(ge=0, le=10)] | None = None
     """The judge's score, 0–10; null when no judge ran."""
     must_have_pass: bool | None = None
-    """The evaluator's own verdict; null when it gave none."""
+    """The evaluator's own verdict; null without a verdict."""
     judge_feedback: str | None = None
-    """What the judge, or the evaluator, had to say."""
+    """Comment of the judge or the evaluator."""
     execution_time: Annotated[float, Field(ge=0)] | None = None
     """Wall time in seconds; null when not measured."""
     step_outputs: JsonObject = Field(default_factory=dict)
     """Step → its output; keys that start with ``_`` are earlier verdicts."""
     failed_steps: list[str] = Field(default_factory=list)
-    """Steps that did not run through."""
+    """Steps that failed."""
 
     round_id: NonBlank | None = None
     """Ours: unique in the case; ``<sample_id>-<n>`` where missing."""
@@ -46,7 +46,7 @@ class EvaluationRecord(Input):
     testset: str | None = None
     """Ours: the testset that the sample is from."""
     pipeline: str | None = None
-    """Ours: the pipeline that ran, where ``entity_id`` is none."""
+    """Ours: the pipeline that ran, if ``entity_id`` is not a pipeline."""
     title: str | None = None
     """Ours: the task's name; else ``entity_id``."""
     prompt_version: str | None = None
@@ -54,24 +54,24 @@ class EvaluationRecord(Input):
     model: str | None = None
     """Ours: the model, with its vendor."""
     triggered_by: str | None = None
-    """Ours: how the run was started."""
+    """Ours: trigger of the run."""
     final_output: Any = None
     """Ours: the final output, any JSON value; null when it is in ``step_outputs``."""
     raw_output: str | None = None
     """Ours: the final output as the model wrote it."""
     inputs: JsonObject = Field(default_factory=dict)
-    """Ours: what the sample was asked, where no testset says it."""
+    """Ours: the input of the sample, if it is not in a testset."""
     prompt: str | list[JsonObject] | None = None
     """Ours: the task's prompt, a text or messages with ``role`` and ``content``."""
     tags: list[str] = Field(default_factory=list)
     """Ours: labels of the case."""
     status: str | None = None
     """Ours: the evaluator's verdict, ``pass``, ``fail``, ``error`` or ``unevaluated``;
-    it counts where no testset of the warehouse expects anything of the sample."""
+    it is used if no testset of the warehouse has expectations for the sample."""
     error: str | bool | JsonObject | None = None
-    """Ours: why there is no usable output; null, "" or false when there is one."""
+    """Ours: the error that prevented a usable output; else null, "" or false."""
     rule_violations: list[str | JsonObject] = Field(default_factory=list)
-    """Ours: broken rules; an object's ``severity`` is ``must`` where missing."""
+    """Ours: broken rules; the default of an object's ``severity`` is ``must``."""
     input_tokens: Count | None = None
     """Ours: tokens sent; null when not counted."""
     output_tokens: Count | None = None

@@ -1,4 +1,4 @@
-"""The gate: the policy that a person writes, and what became of it.
+"""The gate: the policy that a person writes, and its result.
 
 Shares, scores and drops of scores are 0–1; ``None`` in a policy means "not asked for",
 in a result "not known".
@@ -24,7 +24,7 @@ GATE_FORMAT_VERSION = "1.4"
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
-"""``skipped``: a rule about the baseline, of the first run of a title."""
+"""``skipped``: a rule about the baseline in the first run of a title."""
 Decision = Literal["ship", "do_not_ship", "run_again", "cannot_tell", "first_run"]
 Advice = Literal[
     "pass_score",
@@ -53,7 +53,7 @@ class _Rules(BaseModel):
 
 
 class RegressionRules(_Rules):
-    """How far the overall score may fall below the baseline's."""
+    """The allowed drop of the overall score below the baseline's."""
 
     baseline: NonBlank = "baseline"
     """Task to compare with: ``baseline``, ``previous``, an id or a unique prefix."""
@@ -63,25 +63,24 @@ class RegressionRules(_Rules):
     """``required``: a larger drop fails only when it is significant, else the rule is
     inconclusive; ``ignored``: any larger drop fails."""
     false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """How often the rule may fail though nothing changed. It fails where more rounds
-    fail than chance explains (``fct_verdicts``), or the overall score fell by more."""
+    """Allowed rate of false alarms. The rule fails if more rounds fail than chance
+    explains (``fct_verdicts``), or if the overall score fell by more."""
     on_check: Literal["run_again", "pass"] = "run_again"
-    """Where cases newly fail and their rounds cannot decide whether they broke:
+    """Result if cases newly fail and their rounds cannot decide whether they broke:
     ``run_again`` asks for more rounds (exit code 3), ``pass`` lets them pass."""
     must_pass: Literal["majority", "every_round"] = "majority"
-    """When a must-have is lost: ``majority``, most rounds of its case fail (fewer are
-    to be run again); ``every_round``, one round fails."""
+    """Definition of a lost must-have: ``majority``, most rounds of its case fail (if
+    fewer fail, run again); ``every_round``, one round fails."""
     allow_must_have_lost: bool = True
-    """Whether a case may lose its must-haves against the baseline."""
+    """If true, a case may lose its must-haves against the baseline."""
     allow_newly_failing: bool = True
-    """Whether a case that passed in the baseline may fail, or end in an error."""
+    """If true, a case that passed in the baseline may fail, or end in an error."""
     min_coverage: ShareLimit | None = None
-    """Of the cases that have a verdict or a score in the baseline, those that are
-    compared; where it is less, what broke may be among the others, and the rule is
-    inconclusive. The same share of their rounds, scores, must-haves and expectations.
-    All of them where it is left out."""
+    """Minimum share of the baseline's judged or scored cases that are compared; with
+    less, a broken case may be among the others, and the rule is inconclusive. The same
+    share applies to rounds, scores, must-haves and expectations. Default: all."""
     require_baseline: bool = False
-    """Whether the first run of a title, which has nothing to compare with, is
+    """If true, the first run of a title, which has nothing to compare with, is
     inconclusive; else the rules about the baseline are skipped."""
 
 
@@ -119,33 +118,33 @@ class TagRules(_Rules):
     """Rules for the cases with one tag."""
 
     min_pass_rate: ShareLimit | None = None
-    """Of the cases with the tag that passed, failed or ended in an error."""
+    """Minimum share of passed cases with the tag."""
     false_alarm: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """As in ``regression``, over the cases with the tag alone; it adds to that."""
+    """Like in ``regression``, but only for cases with the tag; both rules apply."""
     must_pass: Literal["majority", "every_round"] | None = None
     """Every case with the tag must pass: in most of its rounds, or in every one."""
 
 
 class GatePolicy(_Rules):
-    """What a task must keep to; a TOML file."""
+    """The rules of a gate; a TOML file."""
 
     version: Literal[1] = 1
     min_score: ShareLimit | None = None
     min_pass_rate: ShareLimit | None = None
     min_coverage: ShareLimit | None = None
-    """Of the rounds, those that were scored. A ceiling that holds over a smaller share
-    of them is inconclusive; latency is asked of rounds with an answer."""
+    """Minimum share of scored rounds. A limit that is met by a smaller share of
+    measured rounds is inconclusive; latency is measured for rounds with an answer."""
     max_error_share: ShareLimit | None = None
-    """Of the rounds."""
+    """Maximum share of rounds in error."""
     min_tnr: ShareLimit | None = None
     """Of the answers that people failed, those that the judge failed: the lower end of
     its 95 % interval. A judge below it, or with fewer than 15 passing or failing
     labels, is inconclusive, and so is a task whose judges have no labels."""
     must_pass_tags: list[NonBlank] = Field(default_factory=list)
-    """Tags whose cases must all pass, as ``regression.must_pass`` says."""
+    """Tags whose cases must all pass, as defined by ``regression.must_pass``."""
     allow_critical_alerts: bool = True
     allow_missed_targets: bool = True
-    """Whether a dimension may miss the target that it was given."""
+    """If true, a dimension may miss its target."""
     regression: RegressionRules = RegressionRules()
     latency: LatencyRules = LatencyRules()
     tokens: TokenRules = TokenRules()
@@ -157,20 +156,20 @@ class GatePolicy(_Rules):
 
 
 class GateRule(Contract):
-    """One rule, and what the task made of it."""
+    """One rule and its result."""
 
     rule: str
     """As in the policy: ``min_score``, ``dimensions.accuracy.max_drop``."""
     value: float | None
-    """What the task has; a drop for ``max_drop``, a share of cases for tags."""
+    """The task's value; a drop for ``max_drop``, a share of cases for tags."""
     limit: float | None
     verdict: RuleVerdict
     note: str | None
-    """Why, in the language asked for; ``None`` where the numbers say it."""
+    """The reason, in the requested language; ``None`` if the numbers are enough."""
 
 
 class CaseList(Contract):
-    """Some cases of a task: how many, and which, the gravest first."""
+    """Some cases of a task: their number and ids, the worst first."""
 
     n: int
     case_ids: list[str]
@@ -178,25 +177,25 @@ class CaseList(Contract):
 
 
 class CaseRecheck(Contract):
-    """The new rounds of a case that was asked again."""
+    """The new rounds of a re-checked case."""
 
     n_passed: int
     n_rounds: int
-    """Those that were judged; copies of an answer count once."""
+    """Judged rounds; copies of an answer count once."""
     n_errors: int
     n_copies: int
     """Rounds left out because they came from a cache or had a fixed seed."""
     n_passed_before: int
     n_rounds_before: int
-    """New rounds of the baseline, else those of earlier runs other than it."""
+    """New rounds of the baseline, else rounds of other earlier runs."""
     reference: Literal["rechecked", "earlier_runs", "none"]
-    """What the rounds before are; ``none``: there are not any."""
+    """Source of the earlier rounds; ``none``: there are no earlier rounds."""
     is_enough: bool
-    """Whether there are as many new rounds as it takes to decide."""
+    """True if there are enough new rounds to decide."""
 
 
 class CaseRecord(Contract):
-    """A case that newly fails or is listed as broken: its rounds, now and before."""
+    """The rounds of a newly failing or broken case, now and before."""
 
     case_id: str
     n_passed: int
@@ -204,71 +203,71 @@ class CaseRecord(Contract):
     n_errors: int
     n_passed_before: int
     n_rounds_before: int
-    """Of all reference runs."""
+    """Rounds of all reference runs."""
     to_recheck: int | None
-    """New rounds to run on either side; ``None`` where it is not to be run again."""
+    """New rounds to run on either side; ``None`` if no re-check is needed."""
     recheck: CaseRecheck | None
     text: str
-    """``0 of 3 now, 33 of 33 before``, in the language asked for."""
+    """``0 of 3 now, 33 of 33 before``, in the requested language."""
 
 
 class GateResult(Contract):
-    """A task at the gate: the one verdict that every report begins with."""
+    """The gate's result for a task: the verdict at the top of every report."""
 
     task_id: str
     title: str
     variant: str
-    """What it is a result of inside its title."""
+    """The variant inside the title."""
     prompt_version: str
     model: str
     created_at: datetime
-    """When the task was created, UTC."""
+    """Time at which the task was created, UTC."""
     baseline_task_id: str | None
     """The task that it was compared with."""
     policy: str
     """The policy file, or ``default``."""
     verdict: GateVerdict
-    """``fail`` if any rule does, else ``inconclusive`` if any is, else ``check``: the
-    rounds at hand cannot decide whether a case broke."""
+    """``fail`` if any rule fails, else ``inconclusive`` if any is, else ``check``: the
+    rounds cannot decide whether a case broke."""
     decision: Decision
-    """The verdict as an answer; ``first_run``: it passes, with nothing to compare."""
+    """The verdict as a decision; ``first_run``: it passes without a comparison."""
     headline: str
-    """The decision and its reasons in one sentence, in the language asked for."""
+    """The decision and its reasons in one sentence, in the requested language."""
     broke: CaseList
     """Cases that passed in the baseline and do not now, or lost a must-have."""
     fixed: CaseList
     """Cases that pass now and did not in the baseline."""
     not_compared: CaseList
-    """Of those cases the ones that are gone, or that nothing can be compared by."""
+    """Of those, cases that are missing or cannot be compared."""
     p: float | None
-    """Of the exact test of ``fct_verdicts``, adjusted for the variants of the run
-    (Simes); ``None`` where it has nothing to test."""
+    """The p-value of the exact test of ``fct_verdicts``, adjusted for the variants of
+    the run (Simes); ``None`` without cases to test."""
     newly_failing_by_chance: float | None
-    """Newly failing cases that chance gives on average if nothing changed."""
+    """Expected number of newly failing cases by chance if nothing changed."""
     attained_level: float | None
-    """How often at most the test alarms if nothing changed; ``None`` as for ``p``."""
+    """Upper limit of the false alarm rate of the test; ``None`` as for ``p``."""
     power_of_one_break: float | None
-    """How often a single broken case would have been found at once, by simulation."""
+    """Probability of detecting a single broken case at once, by simulation."""
     rounds_per_case: int | None
     """Rounds of the task that the test counted, on average, rounded down."""
     cases: list[CaseRecord]
     """Cases to run again and those listed as broken, the worst first; 1,000 at most."""
     assumptions: list[str]
-    """What the runs at hand do not show and the test takes for granted."""
+    """Assumptions of the test that the available runs cannot confirm."""
     n_cases_before: int
     """Cases that have a verdict or a score in the baseline."""
     change: float | None
-    """Of the overall score, paired by case; ``None`` where it is not known."""
+    """Change of the overall score, paired by case; ``None`` if unknown."""
     change_verdict: Verdict | None
-    """Whether the change may be chance; ``None`` where nothing was compared."""
+    """Significance of the change; ``None`` if nothing was compared."""
     n_pass: int
     n_judged: int
     """Cases that passed, failed or ended in an error."""
     n_judged_twice: int
-    """Cases that did so in the baseline too."""
+    """Cases that also did so in the baseline."""
     advice: list[Advice]
-    """Where no case could be judged: what would make them so."""
+    """If no case could be judged: how to make them judged."""
     rules: list[GateRule]
     lang: str
     version: str
-    """Version of this format; its history stands beside ``GATE_FORMAT_VERSION``."""
+    """Version of this format; ``GATE_FORMAT_VERSION`` documents its history."""

@@ -1,4 +1,4 @@
-"""What a call says of files of labels."""
+"""Options of a call for files of labels."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class LabelOptions:
-    """What a call says of its labels.
+    """Options of a call for its labels.
 
     Attributes:
         policy: Version of the instruction that the labelers followed.
-        labeler: Who labelled, where the file does not say.
-        dimension: What was judged, where the file does not say; ``None``: the verdict.
+        labeler: The labeler, if the file does not name one.
+        dimension: The judged dimension, if the file has none; ``None``: the verdict.
         scale: Best grade; ``None``: the smallest of 1, 5, 10, 100 that holds all.
         words: More words and what they mean, ``{"good": "pass"}``.
     """

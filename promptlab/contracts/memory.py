@@ -16,26 +16,26 @@ from promptlab.contracts.base import Input, JsonObject, NonBlank
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 Whole = Annotated[int, Field(ge=_SMALLEST, le=_LARGEST)]
-"""A whole number that the warehouse can keep."""
+"""A whole number that fits the warehouse's type."""
 
 MOST = 2**31 - 1
-"""No benchmark counts more; of such numbers sums and differences fit 64 bits."""
+"""Maximum of a count; sums and differences of counts fit 64 bits."""
 
 Count = Annotated[int, Field(ge=0, le=MOST)]
-"""How many; a whole number, not negative."""
+"""A count; a whole number, not negative."""
 
 Ordinal = Annotated[int, Field(ge=-MOST, le=MOST)]
-"""Number of a round: the difference of two is how many lie between."""
+"""Number of a round, from 1."""
 
 LONGEST_MS = 1e15
-"""Thirty thousand years; the sum of as many as can be counted is a number."""
+"""Maximum duration (30,000 years); sums stay finite."""
 
 Milliseconds = Annotated[float, Field(ge=0, le=LONGEST_MS, allow_inf_nan=False)]
 """A duration in milliseconds."""
 
 
 class ExperimentInfo(Input):
-    """Which conversation of which data set was run."""
+    """The data set and the conversation of the run."""
 
     dataset: NonBlank | None = None
     """Name of the data set, e.g. ``locomo``; where missing, the folder's."""
@@ -47,41 +47,41 @@ class InvalidQuestion(Input):
     """A question of the data set that could not be asked."""
 
     question_index: Whole | None = None
-    """Its place in the data set: another numbering than that of the answers."""
+    """Its position in the data set, numbered differently than the answers."""
     question: str | None = None
     """Its text."""
     reason: str | None = None
-    """Why it is invalid, e.g. ``no_evidence``."""
+    """Reason code if it is invalid, e.g. ``no_evidence``."""
 
 
 class DatasetStatistics(Input):
-    """How large the conversation is."""
+    """Size of the conversation."""
 
     total_sessions: Count | None = None
     """Sessions of the conversation."""
     total_dialogs: Count | None = None
     """Messages of the conversation."""
     total_messages: Count | None = None
-    """Messages, in files of later writers."""
+    """Messages, in newer files."""
     total_questions: Count | None = None
     """Questions, the invalid ones too."""
     valid_questions: Count | None = None
     """Questions with evidence; some of them may never be asked."""
     invalid_questions: list[InvalidQuestion] = Field(default_factory=list)
-    """Those without."""
+    """Questions without evidence."""
 
 
 class TestSummary(Input):
-    """How often the questions were asked."""
+    """Number of times the questions were asked."""
 
     __test__ = False  # the format's name makes pytest think that this is a test
 
     total_tests: Count | None = None
-    """Rounds of questions that happened."""
+    """Rounds of questions that were run."""
     test_threshold: str | None = None
-    """When a round starts, in words."""
+    """Start of a round, in words."""
     test_segments: Count | None = None
-    """Rounds that were asked for, in files of later writers."""
+    """Requested rounds, in newer files."""
 
 
 class QuestionRange(Input):
@@ -101,36 +101,36 @@ class RoundHead(Input):
     question_range: QuestionRange | None = None
     """The questions that were asked."""
     dialogs_inserted_count: Count | None = None
-    """Messages that the memory had seen when the round began."""
+    """Messages inserted into the memory before the round."""
 
 
 class Question(Input):
     """One question and the answer it got in one round.
 
-    Unknown keys are what the data set says of the question; they are kept.
+    Unknown keys are fields of the data set about the question; they are kept.
     """
 
     question_index: Whole
-    """Its place in the round's list; shifts from round to round."""
+    """Its position in the round's list; may change from round to round."""
     question_text: str
     """The question."""
     predicted_answer: Any = None
-    """What the system answered, normally text; ``[ERROR]`` when the call failed."""
+    """Answer of the system, normally text; ``[ERROR]`` when the call failed."""
     reference_answer: Any = None
-    """The right answer: text, a number, or a list of which the best one counts."""
+    """The reference answer: text, a number, or a list whose best match counts."""
     evidence: Any = None
-    """Where in the conversation the answer stands."""
+    """Position of the answer in the conversation."""
     category: Any = None
     """Kind of question, a number in LoCoMo; kept as given."""
     error: Any = None
-    """Why the call failed; null, "", false and 0 mean that it did not."""
+    """Error of a failed call; null, "", false and 0 mean success."""
 
 
 class MemoryRound(RoundHead):
     """One round of questions."""
 
     questions: list[Question]
-    """All questions that could be answered by then, from the first on."""
+    """All questions that can be answered at this point, from the first on."""
 
 
 class StageTiming(Input):
@@ -152,31 +152,31 @@ class OperationTimings(Input):
     summary: dict[str, StageTiming] = Field(default_factory=dict)
     """Stage, e.g. ``pre_insert_ms`` → its times."""
     details: list[dict[str, Any]] = Field(default_factory=list)
-    """One call each, stage → milliseconds: an insert, or the mean over a round's
-    retrievals (``test_index`` then names the round)."""
+    """Stage → milliseconds, one entry per insert, or per round as the mean of its
+    retrievals (with ``test_index``)."""
 
 
 class TimingSummary(Input):
-    """Where the time went; the language model's own is not in it."""
+    """Time spent outside of the language model."""
 
     insert_timings: OperationTimings | None = None
     """Writing messages into the memory."""
     retrieval_timings: OperationTimings | None = None
-    """Finding what a question needs."""
+    """Retrieving memories for a question."""
 
 
 class MemoryRunFile(Input):
     """A file of the memory benchmark."""
 
     experiment_info: ExperimentInfo = Field(default_factory=ExperimentInfo)
-    """Whose result it is."""
+    """The tested system."""
     dataset_statistics: DatasetStatistics = Field(default_factory=DatasetStatistics)
     """Size of the conversation."""
     test_summary: TestSummary = Field(default_factory=TestSummary)
-    """How it was tested."""
+    """The test configuration."""
     test_results: list[MemoryRound]
-    """The rounds, in the order in which they were held."""
+    """The rounds, in order."""
     timing_summary: TimingSummary | None = None
-    """Times, in files of later writers."""
+    """Times, in newer files."""
     memory_snapshots: list[JsonObject] = Field(default_factory=list)
-    """State of the memory at each round (``test_index``), keys as the system likes."""
+    """State of the memory at each round (``test_index``), with keys of the system."""

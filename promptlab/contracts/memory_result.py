@@ -1,8 +1,8 @@
-"""What the report of one memory run says: ``memory.json``.
+"""The report of one memory run: ``memory.json``.
 
-Rounds of a run ask the same questions again, so every figure names the rounds it is
-made of (``view``), what became of failed calls (``failed_calls``) and how tasks were
-averaged (``average``). Scores are 0–1, 1 best; ``None`` means "not scored".
+Rounds of a run ask the same questions again, so every figure names its rounds
+(``view``), the treatment of failed calls (``failed_calls``) and the averaging of tasks
+(``average``). Scores are 0–1, 1 best; ``None`` means "not scored".
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Average = Literal["micro", "macro"]
 
 
 class MemoryRun(Contract):
-    """One run of a benchmark: a data set at a time, perhaps with a memory system."""
+    """One run of a benchmark: a data set at a time, optionally with a memory system."""
 
     run_id: str
     dataset: str
@@ -31,16 +31,16 @@ class MemoryRun(Contract):
     """As in the folder's or file's name."""
     memory_system: str | None
     started_at: datetime | None
-    """``run_timestamp`` read as a time, UTC; ``None`` where it is none."""
+    """``run_timestamp`` read as a time, UTC; ``None`` if it is not a time."""
     previous_run_id: str | None
-    """The run before it of the same data set and memory system."""
+    """The previous run of the same data set and memory system."""
     right_metric: str | None
-    """The metric that says whether an answer is right."""
+    """The metric that decides whether an answer is right."""
     right_threshold: Share | None
-    """An answer is right from this value of ``right_metric`` on."""
+    """Minimum value of ``right_metric`` of a right answer."""
     n_tasks: int
     n_rounds: int
-    """Rounds of the task that has the most."""
+    """Maximum number of rounds of a task."""
     total_sessions: int | None
     total_dialogs: int | None
     n_questions: int | None
@@ -61,7 +61,7 @@ class MemoryCategory(Contract):
 
     category: str
     name: str | None
-    """In the report's language; ``None`` where the data set gives none."""
+    """In the report's language; ``None`` if the data set has no value."""
     kind: Literal["all", "group", "category"]
 
 
@@ -76,21 +76,21 @@ class MemoryScore(Contract):
     average: Average
     metric: str
     n_questions: int
-    """Answers that the mean is taken over."""
+    """Number of answers in the mean."""
     n_failed: int
     n_tasks: int
     mean_dialogs_inserted: float | None
     """View ``by_round``: dialogs in memory when the questions were asked."""
     score: Share | None
     ci_low: Share | None
-    """95% interval, clustered by conversation; ``None`` where there is none."""
+    """95% interval, clustered by conversation; ``None`` if undefined."""
     ci_high: Share | None
     is_headline: bool
     """Last round, failed calls as zero, micro average: the figures to quote."""
 
 
 class MemoryRetention(Contract):
-    """Of the questions right in a round, the share still right ``lag`` rounds later."""
+    """Share of questions right in a round that are still right ``lag`` rounds later."""
 
     lag: int
     metric: str
@@ -129,7 +129,7 @@ class MemoryAnswer(Contract):
     status: str
     error: str | None
     score: Share | None
-    """Of the run's ``right_metric``."""
+    """Score by the run's ``right_metric``."""
 
 
 class ForgottenQuestion(Contract):
@@ -145,11 +145,11 @@ class ForgottenQuestion(Contract):
     answer_after: str | None
     reference_answer: Any
     last_status: str
-    """How it stands where it was asked last; ``pass``: it came back."""
+    """Status when it was last asked; ``pass``: it recovered."""
 
 
 class InvalidReason(Contract):
-    """Why questions of the data set were never asked."""
+    """A reason for questions that were never asked."""
 
     reason: str | None
     n_questions: int
@@ -166,7 +166,7 @@ class MemoryTiming(Contract):
     mean_ms: float | None
     min_ms: float | None
     p50_ms: float | None
-    """``None`` where the files list only some of the calls."""
+    """``None`` if the files list only some of the calls."""
     p90_ms: float | None
     p95_ms: float | None
     p99_ms: float | None
@@ -174,7 +174,7 @@ class MemoryTiming(Contract):
 
 
 class MemoryResult(Contract):
-    """The whole answer for one memory run."""
+    """The complete result of one memory run."""
 
     run: MemoryRun
     categories: list[MemoryCategory]
@@ -194,5 +194,5 @@ class MemoryResult(Contract):
     lang: str
     generated_at: datetime
     version: str
-    """Version of this format; its history stands beside ``MEMORY_FORMAT_VERSION``."""
+    """Version of this format; ``MEMORY_FORMAT_VERSION`` documents its history."""
     package_version: str

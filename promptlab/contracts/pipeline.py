@@ -1,7 +1,7 @@
-"""A pipeline as its YAML file describes it (``pipeline-evaluation.md``).
+"""A pipeline, as described by its YAML file (``pipeline-evaluation.md``).
 
-Only what evaluation needs is named; every other key (agents, flows, variants, …) is
-kept as it was written.
+Only the keys for evaluation are declared; every other key (agents, flows, variants, …)
+is kept unchanged.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ class PipelineStep(Input):
     """Identifies the step, unique in the pipeline."""
 
     output_key: NonBlank | None = None
-    """Name under which the step's output is kept; ``None``: only the step id."""
+    """Name under which the step's output is stored; ``None``: only the step id."""
 
     type: str | None = None
     """Kind of step, such as ``batch_aggregator``; ``None``: an ordinary one."""
 
     required: bool = True
-    """Whether a round is an error when this step fails; false only where written."""
+    """If true (the default), a round is an error when this step fails."""
 
 
 def _some(steps: list[PipelineStep]) -> list[PipelineStep]:
@@ -36,7 +36,7 @@ def _some(steps: list[PipelineStep]) -> list[PipelineStep]:
 
 
 class Pipeline(Input):
-    """A pipeline: its steps in order, and which of them is judged as the final one."""
+    """A pipeline: its steps in order, and the step that is evaluated."""
 
     id: NonBlank
     """Identifies the pipeline."""

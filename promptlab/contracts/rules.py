@@ -20,7 +20,7 @@ RULE_VALUES: Final = {
     "is_json": "nothing",
     "required_keys": "keys",
 }
-"""Every kind of rule, and what its ``value`` must be."""
+"""Every kind of rule, and the type of its ``value``."""
 
 KEY_TYPES: Final = {
     "string": "text",
@@ -39,4 +39,4 @@ KEY_TYPES: Final = {
     "null": "null",
     "any": "any",
 }
-"""What ``required_keys`` may call the type of a key, and the JSON type it means."""
+"""The type names of ``required_keys``, with the JSON type of each."""

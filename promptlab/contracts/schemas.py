@@ -41,8 +41,8 @@ _WRITTEN: dict[str, type[BaseModel]] = {
 def schemas() -> dict[str, dict[str, Any]]:
     """Return file name → JSON Schema of every contract, sorted by name.
 
-    What promptlab reads is described as it may be written, with defaults; what it
-    writes as it comes out, every field there.
+    Schemas of inputs have optional fields with defaults; schemas of outputs require
+    every field.
     """
     found = {f"{name}.schema.json": _of(m, "validation") for name, m in _READ.items()}
     for name, model in _WRITTEN.items():
@@ -62,7 +62,7 @@ def write_schemas(folder: Path) -> list[Path]:
 
 
 def as_text(schema: dict[str, Any]) -> str:
-    """Write a schema as it stands in its file."""
+    """Return the text of a schema file."""
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""A score that something outside SQL gave to one round: a judge, a Python scorer."""
+"""A score of one round from outside of SQL: from a judge or a Python scorer."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class ScoreRecord(Input):
     case_id: NonBlank
     """The case in it."""
     round_id: NonBlank
-    """The round in that."""
+    """The round of the case."""
     dimension_id: NonBlank
     """The dimension that the score is for."""
     score: Annotated[float, Field(ge=0)] | None
     """From 0 to ``scale``, ``scale`` best; null: the scorer could not judge."""
     scale: Annotated[float, Field(gt=0)] = 1.0
-    """The best score there is, e.g. 10; the score counts as ``score / scale``."""
+    """The maximum score, e.g. 10; the score counts as ``score / scale``."""
     summary: str | None = None
-    """One line for people: why this score."""
+    """The reason for the score, in one line."""
     payload: JsonObject = Field(default_factory=dict)
     """Evidence: snippets, the judge's answer, sub-scores."""
     scorer: NonBlank
-    """Who scored."""
+    """Name of the scorer."""
     scorer_version: str | None = None
     """Version of the scorer, or the model behind the judge."""
 

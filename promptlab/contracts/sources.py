@@ -1,4 +1,4 @@
-"""What the path of a file says of it: ``[[sources]]`` of the config."""
+"""Properties that are read from the path of a file: ``[[sources]]`` of the config."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PART = re.compile(r"\{(\w+)\}|(\*\*/)|(\*\*)|(\*)|(\?)")
 
 
 class SourcePath(BaseModel):
-    """What is known of the files below a path, where they do not say it themselves.
+    """Default properties of the files below a path.
 
     ``path = "evals/{title}/{variant}/{date}*.csv"`` takes title, variant and date from
     the path of a file; a name in braces stands for a part of one folder or file name,
@@ -28,13 +28,13 @@ class SourcePath(BaseModel):
     """Pattern of the end of the path, with ``/`` between folders."""
 
     title: str | None = None
-    """Title of the tasks, where the path does not hold it."""
+    """Title of the tasks, unless it is in the path."""
 
     variant: str | None = None
-    """Variant of the tasks, where the path does not hold it."""
+    """Variant of the tasks, unless it is in the path."""
 
     branch: str | None = None
-    """Branch that was evaluated, where the path does not hold it."""
+    """Branch that was evaluated, unless it is in the path."""
 
     @model_validator(mode="after")
     def _names_are_known(self) -> SourcePath:
@@ -73,7 +73,7 @@ class SourcePath(BaseModel):
         return re.compile(f"(?:.*/)?{''.join(written)}")
 
     def of(self, path: str) -> dict[str, str] | None:
-        """Return what is known of the file at *path*; ``None``: it does not fit."""
+        """Return the properties of the file at *path*; ``None`` without a match."""
         match = self.pattern.fullmatch(path)
         if match is None:
             return None

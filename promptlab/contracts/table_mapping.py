@@ -1,4 +1,4 @@
-"""What the columns of somebody's table mean: the part of the config that says it."""
+"""Mapping of a user's table columns: ``[tables.<name>]`` of the config."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def steps_of(path: str) -> list[str]:
 class TableMapping(BaseModel):
     """The meaning of a table's columns: ``[tables.<name>]`` of the config.
 
-    It fits every table that has all the columns it names, whatever the file is called.
-    Columns that it does not name are kept with each row. A field inside an object is
+    It applies to every table that has all the columns it names, whatever the file name.
+    Other columns are kept with each row. A field inside an object is
     named by its path: ``label.value`` or ``/label/value``.
     """
 
@@ -33,10 +33,10 @@ class TableMapping(BaseModel):
     )
 
     case: str | None = None
-    """Column with the stable id of what is asked; without it a hash of the inputs."""
+    """Column with the stable id of the case; without it a hash of the inputs."""
 
     inputs: tuple[str, ...] = ()
-    """Columns that say what is asked."""
+    """Columns with the inputs."""
 
     output: str | None = None
     """Column with the answer."""
@@ -48,7 +48,7 @@ class TableMapping(BaseModel):
     """Column that numbers the answers to one case."""
 
     title: str | None = None
-    """Column that names the evaluation; without it the mapping's name."""
+    """Column with the name of the evaluation; without it the mapping's name."""
 
     model: str | None = None
     """Column with the model."""
@@ -57,10 +57,10 @@ class TableMapping(BaseModel):
     """Column with the version of the prompt; without it the name of the file."""
 
     verdict: str | None = None
-    """Column that says pass or fail, yes or no, true or false, 1 or 0."""
+    """Column with pass or fail, yes or no, true or false, 1 or 0."""
 
     error: str | None = None
-    """Column with why there is no answer; empty where there is one."""
+    """Column with the error that prevented an answer; empty if there is one."""
 
     scores: tuple[str, ...] = ()
     """Columns of numbers from 0 to 1, 1 best, or of true and false."""
@@ -72,7 +72,7 @@ class TableMapping(BaseModel):
     """Columns of other numbers: compared on their own scale, and never graded."""
 
     lower_is_better: tuple[str, ...] = ()
-    """Those of ``values`` where less is better."""
+    """Columns of ``values`` for which less is better."""
 
     latency_ms: str | None = None
     """Column with milliseconds."""
@@ -87,13 +87,13 @@ class TableMapping(BaseModel):
     """Column with tokens of the answer."""
 
     tags: str | None = None
-    """Column with tags, commas between."""
+    """Column with tags, separated by commas."""
 
     time: str | None = None
-    """Column with when the row was made: ISO 8601, or seconds or ms since 1970."""
+    """Column with the time of the row: ISO 8601, or seconds or ms since 1970."""
 
     fixed: dict[Fixed, str] = {}
-    """What is the same for the whole table and stands in no column."""
+    """Values of the whole table that are not in a column."""
 
     @model_validator(mode="after")
     def _says_enough(self) -> TableMapping:
@@ -124,7 +124,7 @@ class TableMapping(BaseModel):
 
     @property
     def columns(self) -> frozenset[str]:
-        """Every column that it names."""
+        """Return every column that it names."""
         named: set[str] = set()
         for name in self.model_fields_set - {"fixed", "scales"}:
             value = getattr(self, name)
@@ -133,28 +133,28 @@ class TableMapping(BaseModel):
 
     @property
     def numbers(self) -> frozenset[str]:
-        """The columns that it says hold numbers."""
+        """Return the columns declared as numbers."""
         one = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
         one |= {self.output_tokens, *self.scores, *self.values}
         return frozenset(filter(None, one))
 
     @property
     def texts(self) -> frozenset[str]:
-        """The columns that it says hold texts."""
+        """Return the columns declared as texts."""
         one = {self.case, self.output, self.expected, self.title, self.model}
         one |= {self.prompt_version, self.tags, self.error, *self.inputs}
         return frozenset(filter(None, one))
 
     @property
     def paths(self) -> list[str]:
-        """The columns that may be fields inside of objects."""
+        """Return the columns that may be fields inside objects."""
         return sorted(name for name in self.columns if "." in name or name[:1] == "/")
 
     def fits(self, columns: Collection[str]) -> bool:
-        """Whether a table has all the columns that it names.
+        """Return true if a table has all the columns that it names.
 
         Args:
-            columns: Of the table, fields inside of objects as dotted paths.
+            columns: Columns of the table, fields inside objects as dotted paths.
         """
         there = set(columns)
         return all(
@@ -163,6 +163,6 @@ class TableMapping(BaseModel):
         )
 
     def digest(self) -> str:
-        """Equal for mappings that say the same."""
+        """Return a text that is equal for equal mappings."""
         said = self.model_dump_json(exclude_defaults=True).encode()
         return hashlib.blake2b(said, digest_size=6).hexdigest()

@@ -1,7 +1,7 @@
 """A test case of a pipeline testset (``testset-format.md``), version 2.0 of the format.
 
 Records of version 1.0 become this shape when ``ingest.testsets.records`` reads them.
-Types are checked here; what spans fields or needs the file is checked there.
+Types are checked here; checks across fields or records are there.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from pydantic import AfterValidator, Field
 from promptlab.contracts.base import Input, JsonObject, NonBlank
 
 Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-"""A number of at least 0; ``true`` is no number."""
+"""A number of at least 0; ``true`` is not a number."""
 
 
 class EvaluationOptions(Input):
-    """How a case is judged: its ``evaluation_config`` with every default filled in."""
+    """Options for judging a case: its ``evaluation_config`` with all defaults."""
 
     evaluate_intermediate: bool = True
     """Judge the steps that have an expectation. Only an explicit false turns it off."""
 
     evaluate_final: bool = True
-    """Judge the final output where ``expected_outputs`` names any field."""
+    """Judge the final output if ``expected_outputs`` names any field."""
 
     evaluate_aggregation: bool = True
-    """Judge the aggregation where ``expected_aggregation`` is given."""
+    """Judge the aggregation if ``expected_aggregation`` is given."""
 
     strict_mode: bool = False
-    """Whether objects may have no other keys than the expected ones, at every depth."""
+    """If true, objects may only have the expected keys, at every depth."""
 
     tolerance: Tolerance = 0.0
-    """How far a number may be off: absolute, inclusive; 0 means equal."""
+    """Allowed difference of a number: absolute, inclusive; 0 means equal."""
 
     ignore_fields: list[str] = Field(default_factory=list)
     """Names of keys that are left out at every depth, in expected and actual."""
@@ -48,7 +48,7 @@ def _check_config(config: JsonObject) -> JsonObject:
 
 
 class TestCase(Input):
-    """One test case: what goes into a pipeline and what is expected to come out."""
+    """One test case: the inputs of a pipeline and the expected outputs."""
 
     __test__ = False  # its name looks like a test to pytest
 
@@ -65,28 +65,28 @@ class TestCase(Input):
     """Step id → further input of that step."""
 
     batch_items: list[JsonObject] | None = None
-    """Items that a batch step takes one by one; ``None``: no batch."""
+    """Items that a batch step processes one by one; ``None``: not a batch."""
 
     expected_outputs: JsonObject = Field(default_factory=dict)
-    """Field of the final output → what is expected of it."""
+    """Field of the final output → expectation."""
 
     expected_aggregation: Any = None
-    """What is expected of the aggregation step; ``None``: nothing."""
+    """Expectations for the aggregation step; ``None``: no expectations."""
 
     intermediate_expectations: JsonObject = Field(default_factory=dict)
-    """Step id → what is expected of that step's output."""
+    """Step id → expectation for the step's output."""
 
     evaluation_config: Annotated[JsonObject, AfterValidator(_check_config)] = Field(
         default_factory=dict
     )
-    """How to judge, as written; ``options`` has it with the defaults filled in."""
+    """Judging options as written; ``options`` has them with all defaults."""
 
     raw_data: JsonObject = Field(default_factory=dict)
     """The record as written, fields unknown to the format included."""
 
     @property
     def options(self) -> EvaluationOptions:
-        """How this case is judged, every default filled in."""
+        """The options for judging this case, with all defaults."""
         if not self.evaluation_config:
             return _DEFAULT_OPTIONS
         return EvaluationOptions.model_validate(self.evaluation_config)

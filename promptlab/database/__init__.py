@@ -1,1 +1,1 @@
-"""A DuckDB file, whatever it holds: opening it, copying it, marts exported of it."""
+"""DuckDB files: open them, copy them, read exported marts."""

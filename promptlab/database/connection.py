@@ -1,4 +1,4 @@
-"""The database file: opening it, and saying in words why it cannot be opened."""
+"""Open the database file, and explain errors of opening it."""
 
 from __future__ import annotations
 
@@ -53,23 +53,23 @@ def connect(
 
     Args:
         db: the DuckDB file; made if missing, unless ``read_only``.
-        read_only: readers share the file with each other, a writer with nobody.
+        read_only: readers share the file with each other, but not with a writer.
         lock_timeout: seconds to wait for another process that holds the file.
         memory_limit: DuckDB's limit, such as ``4GB``.
         threads: how many DuckDB uses.
-        temp_directory: where DuckDB puts what does not fit into memory.
-        expected: bytes that a new file is likely to hold.
+        temp_directory: folder for DuckDB's temporary files.
+        expected: likely size of a new file in bytes.
 
     Raises:
-        SettingsError: there is no such file, it is not a DuckDB file, or DuckDB does
-            not take a limit.
+        SettingsError: there is no such file, it is not a DuckDB file, or DuckDB
+            rejects a limit.
         WarehouseError: the file is damaged, or the disk full.
         DatabaseLocked: still held by another process after ``lock_timeout``.
     """
     import duckdb
 
-    # a link is followed once, here: what DuckDB and we write next to the file, or
-    # rename onto it, belongs to the file and not to the link
+    # a link is followed once, here: files written next to the database, or renamed
+    # onto it, belong to the file and not to the link
     file = resolve(db)
     _check_file(db, file, read_only=read_only)
     if not file.exists():
@@ -111,9 +111,9 @@ def shut_in(
     files: Sequence[Path] = (),
     folders: Sequence[Path] = (),
 ) -> None:
-    """Let *con* reach no file but its database, these files and these folders.
+    """Restrict *con* to its database, these files and these folders.
 
-    The file may come from anybody: a view or a macro in it may read other files, under
+    The file may be untrusted: a view or a macro in it may read other files, under
     the name of a table or of a function that our own statements use.
     """
     con.execute("set allowed_paths = $1", [[str(file) for file in files]])
@@ -137,7 +137,7 @@ def resolve(db: Path) -> Path:
 
 
 def is_of_the_file(error: duckdb.Error) -> bool:
-    """Whether an error is about reading or writing, not about a query.
+    """Return true for an I/O error, false for an error of a query.
 
     A commit that cannot be written is a TransactionException; a block whose checksum
     is wrong is a plain Error.
@@ -149,9 +149,9 @@ def is_of_the_file(error: duckdb.Error) -> bool:
 
 
 def has_relation(con: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """Whether there is a table or view of this name.
+    """Return true if a table or view of this name exists.
 
-    Asked of it, as DuckDB's list of all tables takes 15 ms to make.
+    Queries the relation itself, because DuckDB's list of all tables takes 15 ms.
     """
     import duckdb
 
@@ -168,8 +168,7 @@ def run_query(
     """Run one statement; returns its columns and its rows.
 
     Raises:
-        UsageError: it is wrong, also where only a row shows it, gives no rows, or would
-            write.
+        UsageError: it is invalid or fails, returns no result, or would write.
     """
     import duckdb
 
@@ -225,7 +224,7 @@ def _check_file(db: Path, file: Path, *, read_only: bool) -> None:
     if file.exists() and not file.is_file():
         what = kind_of_file(file.stat().st_mode)
         raise SettingsError(f"{db}: is {what}; --db names a DuckDB file")
-    # DuckDB calls a database after its file, and then `raw.tasks` may mean either
+    # DuckDB names a database after its file, so `raw.tasks` may be ambiguous
     if (name := file.name.split(".")[0].lower()) in _SCHEMAS:
         raise SettingsError(
             f"{db}: a warehouse has a schema named {name}, so its file cannot be called"
@@ -255,7 +254,7 @@ def _check_file(db: Path, file: Path, *, read_only: bool) -> None:
 def _check_format(db: Path, file: Path) -> None:
     """Refuse a file of another format: DuckDB would look for an extension to read it.
 
-    A file that cannot be read is left to DuckDB, which says why.
+    For an unreadable file DuckDB reports the error.
     """
     try:
         with file.open("rb") as opened:
@@ -274,9 +273,9 @@ def _check_format(db: Path, file: Path) -> None:
 
 
 def _create(db: Path, file: Path, expected: int) -> None:
-    """Make an empty warehouse, whole from its first moment: a kill leaves none.
+    """Create an empty warehouse atomically: a kill leaves no partial file.
 
-    Where two processes make it at once, the first one's stays.
+    If two processes create it at once, the first file is kept.
     """
     import duckdb
 
@@ -301,9 +300,9 @@ def _cannot_open(db: Path, message: str) -> WarehouseError | SettingsError:
 
 
 def _broken_off(db: Path, message: str) -> WarehouseError:
-    """What DuckDB says as it stops, in words.
+    """Return the message for an error that stopped DuckDB.
 
-    It keeps what was committed: a failed write is rolled back.
+    Committed data is kept: a failed write is rolled back.
     """
     text = message.lower()
     if "no space left" in text or "file too large" in text or "could not write" in text:

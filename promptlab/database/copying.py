@@ -1,7 +1,7 @@
-"""A copy of the warehouse beside a path, then put there in one step.
+"""Copy the warehouse next to a path, then rename the copy to the path.
 
-Whoever holds the old file keeps reading it; whoever opens the path next sees the new
-one, whole. A killed copy leaves the path as it was.
+Readers of the old file keep reading it; readers that open the path later see the whole
+new file. A killed copy leaves the path unchanged.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ class StoredTable:
 
 
 Select = Callable[[StoredTable], str]
-"""The query that gives what the copy keeps of a table."""
+"""Return the query for the rows of a table that the copy keeps."""
 
 
 def all_rows(table: StoredTable) -> str:
-    """Keep everything."""
+    """Return a query for all rows."""
     return f"select * from {table.sql}"
 
 
 def tables_of(
     con: duckdb.DuckDBPyConnection, *schemas: str, views: bool = False
 ) -> list[StoredTable]:
-    """Every table of the database that *con* uses, or of these schemas of it.
+    """Return every table of the database of *con*, or of these schemas.
 
     Args:
         con: a connection.
-        schemas: all of them when none is named.
-        views: those too.
+        schemas: default: all.
+        views: include views.
     """
     relations = "select database_oid, schema_name, table_name from duckdb_tables()"
     if views:
@@ -94,23 +94,23 @@ def write_copy(
     only: str | None = None,
     mode: int | None = None,
 ) -> None:
-    """Write what *con* reads as a fresh file, and put it at *target* in one step.
+    """Copy the database of *con* to a new file, and rename it to *target*.
 
-    Rows that the copy leaves out are in no byte of it: it is written from empty.
+    No bytes of omitted rows are in the copy, because it is a new file.
 
     Args:
         con: a connection to the warehouse, outside of any transaction.
-        target: where the copy goes; a file that is there is replaced, and where a link
-            leads to it, that file.
-        select: what is kept of each table; its columns are those of the table.
-        only: the one schema that is copied; its views become tables.
-        mode: permissions of the new file, less those that the umask takes; those of
-            the source, when not given.
+        target: path of the copy; an existing file is replaced, for a link the file that
+            it points to.
+        select: returns the query for the rows of a table to keep, with all columns.
+        only: copy only this schema; its views become tables.
+        mode: permissions of the new file, before the umask; default: those of the
+            source.
 
     Raises:
         UsageError: *target* is a device, a pipe or a folder.
         WarehouseError: the disk is full, or the folder cannot be written to;
-            *target* is as it was.
+            *target* is unchanged.
     """
     import duckdb
 
@@ -132,7 +132,7 @@ def write_copy(
 
 
 def files_of_copy(target: Path) -> list[Path]:
-    """Return the files that ``write_copy`` to *target* and DuckDB write on the way."""
+    """Return the temporary files of ``write_copy`` to *target* and of DuckDB."""
     beside = name_beside(target.resolve())
     ends = ("", ".wal", ".wal.checkpoint", ".wal.recovery")
     return [beside.with_name(beside.name + end) for end in ends]
@@ -141,14 +141,14 @@ def files_of_copy(target: Path) -> list[Path]:
 def attach_new(
     con: duckdb.DuckDBPyConnection, file: Path, name: str, *, expected: int
 ) -> None:
-    """Make a database file that every client can open, and attach it.
+    """Create a database file that every client can open, and attach it.
 
     Args:
         con: a connection.
-        file: where it is made.
-        name: what it is called there.
-        expected: bytes that it is likely to hold. Small blocks keep a small file small;
-            large ones make a large file smaller by a quarter, and quicker to write.
+        file: its path.
+        name: its name in *con*.
+        expected: its likely size in bytes. Small blocks keep a small file small; large
+            ones make a large file smaller by a quarter, and faster to write.
     """
     path = str(file).replace("'", "''")
     block_size = _LARGE_BLOCK if expected > _LARGE_FILE else _SMALL_BLOCK
@@ -159,7 +159,7 @@ def attach_new(
 
 
 def umask() -> int:
-    """Return the permissions that new files of this process do not get."""
+    """Return the umask of this process."""
     found = os.umask(0o077)
     os.umask(found)
     return found
@@ -167,7 +167,7 @@ def umask() -> int:
 
 @contextlib.contextmanager
 def _private_files() -> Iterator[None]:
-    """Keep other users from reading the files that are made in a ``with`` block."""
+    """Create files in a ``with`` block without read permission for other users."""
     before = os.umask(0o077)
     try:
         yield
@@ -207,7 +207,7 @@ def _fill(
 
 
 def _copy_comments(con: duckdb.DuckDBPyConnection, table: StoredTable) -> None:
-    """Describe the copy of a table or view as the original is described."""
+    """Copy the comments of a table or view."""
     found = con.execute(
         "select null, comment from duckdb_tables() where database_name ="
         " current_database() and schema_name = $1 and table_name = $2 union all"
@@ -225,14 +225,14 @@ def _copy_comments(con: duckdb.DuckDBPyConnection, table: StoredTable) -> None:
 def comment_sql(
     relation: str, column: str | None, text: str, kind: str = "table"
 ) -> str:
-    """Return the statement that describes a relation, or a column of it."""
+    """Return the ``comment on`` statement of a relation or a column."""
     of = f"{kind} {relation}" if column is None else f'column {relation}."{column}"'
     quoted = text.replace("'", "''")
     return f"comment on {of} is '{quoted}'"
 
 
 def name_beside(target: Path) -> Path:
-    """A name beside *target* for this process; what dead ones left is removed."""
+    """Return a name next to *target* for this process; delete those of dead ones."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.*.*"):
         pid, _, kind = left.name.removeprefix(f".{target.name}.").partition(".")
         ours = pid.isdecimal() and kind in ("new", "old")
@@ -242,7 +242,7 @@ def name_beside(target: Path) -> Path:
 
 
 def remove_left(path: Path) -> None:
-    """Remove a file or folder that was not finished."""
+    """Remove an unfinished file or folder."""
     if path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -251,7 +251,7 @@ def remove_left(path: Path) -> None:
 
 def _is_alive(pid: int) -> bool:
     if pid == os.getpid():
-        return False  # a name of ours is free again
+        return False  # the name is free again
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -262,7 +262,7 @@ def _is_alive(pid: int) -> bool:
 
 
 def file_of(con: duckdb.DuckDBPyConnection) -> Path:
-    """The file that *con* reads."""
+    """Return the file that *con* reads."""
     row = con.execute(
         "select path from duckdb_databases() where database_name = current_database()"
     ).fetchone()
@@ -271,10 +271,10 @@ def file_of(con: duckdb.DuckDBPyConnection) -> Path:
 
 
 def check_space(folder: Path, size: int) -> None:
-    """Check that *folder* has room for *size* bytes.
+    """Check that *folder* has space for *size* bytes.
 
     Raises:
-        WarehouseError: it has not, or there is no such folder.
+        WarehouseError: there is not enough space, or the folder is missing.
     """
     if not folder.is_dir():
         raise WarehouseError(f"{folder}: there is no such folder; make it first")
@@ -287,14 +287,14 @@ def check_space(folder: Path, size: int) -> None:
 
 
 def move_into_place(beside: Path, target: Path) -> None:
-    """Rename, after everything is safely on the disk; the rename is, too."""
+    """Sync to disk, rename, and sync the folder."""
     _sync(beside)
     beside.replace(target)
     _sync(target.parent)
 
 
 def remove_database(file: Path) -> None:
-    """Remove a database file and what DuckDB may have left beside it."""
+    """Remove a database file and its temporary files."""
     file.unlink(missing_ok=True)
     file.with_name(f"{file.name}.wal").unlink(missing_ok=True)
     shutil.rmtree(file.with_name(f"{file.name}.tmp"), ignore_errors=True)

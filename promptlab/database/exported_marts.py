@@ -1,7 +1,7 @@
-"""Marts that were exported as Parquet, read where they lie.
+"""Read marts that were exported as Parquet, in place.
 
-A folder may come from anybody: nothing that its manifest says is run as SQL, and no
-file outside of the folder is read.
+A folder may be untrusted: no text of its manifest is run as SQL, and no file outside
+of the folder is read.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _DAMAGES = (
 
 @contextmanager
 def exported_marts(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that sees an export as ``marts.*``, whichever engine wrote it.
+    """Open a connection with an export as ``marts.*``, from any engine.
 
     Raises:
-        SettingsError: *folder* holds no export, or one that is damaged.
+        SettingsError: *folder* does not contain a valid export.
     """
     import duckdb
 
@@ -64,7 +64,9 @@ def exported_marts(folder: Path) -> Iterator[duckdb.DuckDBPyConnection]:
             raise _damaged(folder, error) from None
         try:
             yield con
-        except duckdb.Error as error:  # a table is not there, or not what it says
+        except (
+            duckdb.Error
+        ) as error:  # a table is missing, or differs from the manifest
             raise _damaged(folder, error) from None
 
 
@@ -76,7 +78,7 @@ def _damaged(folder: Path, error: Exception) -> SettingsError:
 
 def _view(con: duckdb.DuckDBPyConnection, folder: Path, table: dict[str, Any]) -> str:
     columns = ", ".join(
-        # a type is parsed by itself, so it can be nothing else
+        # a type is parsed separately, so it cannot contain other SQL
         f"cast({_name(column['name'])} as {con.type(column['type'])})"
         f" as {_name(column['name'])}"
         for column in table["columns"]
@@ -89,7 +91,7 @@ def _view(con: duckdb.DuckDBPyConnection, folder: Path, table: dict[str, Any]) -
 
 
 def _files(folder: Path, pattern: str) -> list[str]:
-    """The files of a table; paths of which DuckDB makes no pattern."""
+    """Return the files of a table, with glob characters escaped."""
     files = sorted(file.resolve() for file in folder.glob(pattern))
     if not files:
         raise ValueError(f"there is no file {pattern}")

@@ -1,4 +1,4 @@
-"""What a query gives, with the names of its columns."""
+"""The result of a query, with the names of its columns."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def fetched(
 def dictionaries(
     con: duckdb.DuckDBPyConnection, query: str, parameters: object = None
 ) -> list[Row]:
-    """Run a query and return its rows, each by the names of its columns."""
+    """Run a query and return its rows as mappings from column names."""
     names, found = fetched(con, query, parameters)
     return [dict(zip(names, row, strict=True)) for row in found]

@@ -1,1 +1,1 @@
-"""The data dictionary: every table and column, and what each mart is made of."""
+"""The data dictionary: every table and column, and the lineage of each mart."""

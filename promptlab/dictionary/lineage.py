@@ -1,4 +1,4 @@
-"""What every table is made of, read from the SQL that builds run."""
+"""Lineage of every table, parsed from the SQL that builds run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from promptlab.build.plan import Plan
 _RELATION = re.compile(r'"(\w+)"\."(\w+)"')
 _SHOWN = ("raw", "policy", "marts")
 _BOOKKEEPING = re.compile(r"raw\.\w*builds$")
-"""What was built when: it decides which rows a build computes, not what they are."""
+"""Build bookkeeping: it decides which rows a build computes, not their values."""
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """Which table reads which; a name is ``schema.table``."""
+    """The dependencies of tables; a name is ``schema.table``."""
 
     reads: Mapping[str, frozenset[str]]
     """Model → the tables that its query names."""
@@ -26,8 +26,8 @@ class Lineage:
     def of(cls, plan: Plan) -> Lineage:
         """Read the lineage of a plan.
 
-        The lists of what a build computes are left out, like the record of builds: all
-        models read them, and no number comes from them.
+        Key tables of builds are left out, like the record of builds: all models read
+        them, and no number comes from them.
         """
         lists = {".".join(_RELATION.findall(batch)[0]) for batch in plan.batches}
         reads = {}
@@ -41,22 +41,22 @@ class Lineage:
         return cls(reads)
 
     def sources(self, name: str) -> list[str]:
-        """The marts that a mart builds on, and what else it is made of.
+        """Return the marts that a mart builds on, and its other sources.
 
-        A mart shows what intermediate models computed, so one builds on another where
-        it is made of all that the other is made of. Left out is what a mart of the
-        list is made of itself; that goes for raw tables and policies too.
+        A mart selects from intermediate models, so it builds on another mart if it has
+        all sources of that mart. Sources of a listed mart are left out, also raw tables
+        and seeds.
         """
         return sorted(self._sources[name])
 
     def steps(self, name: str) -> list[str]:
-        """The models between a mart and its sources."""
+        """Return the models between a mart and its sources."""
         behind = self._behind(self._sources[name])
         shown = (each for each in self._models[name] if not _is_shown(each))
         return sorted(each for each in shown if each not in behind)
 
     def uses(self, name: str) -> list[str]:
-        """The marts that have a table among their sources."""
+        """Return the marts that have a table among their sources."""
         return sorted(each for each, found in self._sources.items() if name in found)
 
     @cached_property
@@ -71,13 +71,13 @@ class Lineage:
         return found
 
     def _is_built_on(self, mart: str, other: str) -> bool:
-        """Whether another mart is made of all that a mart is made of, and of more."""
+        """Return true if another mart has all parents of this mart, and more."""
         models = self._models[mart]
         computes = any(each.startswith("intermediate.") for each in models)
         return computes and models < self._models[other]
 
     def _behind(self, names: Iterable[str]) -> set[str]:
-        """What the marts of a list are made of, and the marts that they build on."""
+        """Return the parents of the listed marts, and the marts that they build on."""
         marts = [name for name in names if name.startswith("marts.")]
         models = set().union(*(self._models[mart] for mart in marts))
         others = (m for m in self._models if m.startswith("marts."))
@@ -86,7 +86,7 @@ class Lineage:
 
     @cached_property
     def _models(self) -> dict[str, frozenset[str]]:
-        """Model → all that it reads, at any distance."""
+        """Model → all its ancestors."""
         found: dict[str, frozenset[str]] = {}
 
         def walk(name: str) -> frozenset[str]:

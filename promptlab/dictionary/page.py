@@ -1,4 +1,4 @@
-"""The dictionary and the lineage as one page: no script, nothing from elsewhere."""
+"""The dictionary and the lineage as one page without scripts or external files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptlab.version import __version__
 
 
 def page(plan: Plan) -> str:
-    """The page of the tables that a plan builds, as HTML."""
+    """Return the page of the tables of a plan, as HTML."""
     lineage = Lineage.of(plan)
     told, raw = plan.descriptions, tables.raw(plan)
     known = {each.relation for each in [*told.marts, *told.policy, *raw]}
@@ -47,7 +47,7 @@ def _environment() -> Environment:
 
 
 def _readers(readers: list[Exposure]) -> dict[str, list[str]]:
-    """Mart → labels of what reads it."""
+    """Mart → labels of its readers."""
     found: dict[str, list[str]] = {}
     for reader in readers:
         for name in reader.marts:
@@ -56,10 +56,10 @@ def _readers(readers: list[Exposure]) -> dict[str, list[str]]:
 
 
 def _short(name: str) -> str:
-    """Return the name to show: a mart's without its schema."""
+    """Return the displayed name: a mart's without its schema."""
     return name.removeprefix("marts.")
 
 
 def _code(text: str) -> Markup:
-    """A description as HTML; only its code marks mean anything."""
+    """Return a description as HTML; only code marks are converted."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))

@@ -1,4 +1,4 @@
-"""The tables of a warehouse, as the plan and ``raw.sql`` tell them."""
+"""The tables of a warehouse, from the plan and ``raw.sql``."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def mart_groups(plan: Plan) -> dict[str, list[DescribedTable]]:
 
 
 def raw(plan: Plan) -> list[DescribedTable]:
-    """Every table that raw.sql makes, in its order."""
+    """Every table of raw.sql, in its order."""
     sql = resources.files("promptlab.ingest.raw").joinpath("raw.sql").read_text("utf-8")
     everywhere = dict(_COLUMN_OF_MANY.findall(sql))
     tables = []

@@ -1,7 +1,7 @@
-"""The evaluator: a small, plain judge of what a pipeline gave, for use in tests.
+"""The evaluator: a small judge of pipeline outputs, for use in tests.
 
-It writes the matching rules (docs/matching.md) a second time, independent of the
-SQL, so that the two check each other. It needs neither the warehouse nor a data frame.
+It implements the matching rules (docs/matching.md) independently of the SQL, so that
+tests can compare the two. It needs neither the warehouse nor a data frame.
 """
 
 from promptlab.evaluator.models import (

@@ -1,4 +1,4 @@
-"""Reading a test case: what it expects, what it switches on, how leniently it compares.
+"""Read a test case: its expectations and its options.
 
 A case is a mapping in the testset format (v2), or any object with those attributes,
 such as ``promptlab.TestCase``. ``expected_output`` is the format's short form of
@@ -34,7 +34,7 @@ _FIELDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class JudgedCase:
-    """A test case, as far as evaluation is concerned; all values are copies."""
+    """The parts of a test case for evaluation; all values are copies."""
 
     id: str | None
     tags: list[str]
@@ -42,7 +42,7 @@ class JudgedCase:
     """Step id → expectation; empty when switched off."""
 
     aggregation: Any
-    """``None``: nothing is expected, or it is switched off."""
+    """``None``: no expectations, or switched off."""
 
     outputs: dict[str, Any]
     """Field of the final output → expectation, ignored fields left out."""
@@ -99,10 +99,10 @@ def read_case(test_case: Any) -> JudgedCase:
 
 
 def options_of(config: Mapping[str, Any]) -> EvaluationOptions:
-    """Read a case's ``evaluation_config``, every default filled in.
+    """Read a case's ``evaluation_config`` with all defaults.
 
     Raises:
-        UsageError: A value has the wrong type; keys that are not known are left alone.
+        UsageError: A value has the wrong type; unknown keys are ignored.
     """
     try:
         return EvaluationOptions.model_validate(config)
@@ -116,7 +116,7 @@ def options_of(config: Mapping[str, Any]) -> EvaluationOptions:
 
 
 def match_options(options: EvaluationOptions) -> MatchOptions:
-    """Return how leniently a case is compared."""
+    """Return the comparison options of a case."""
     return MatchOptions(
         strict=options.strict_mode,
         tolerance=options.tolerance,

@@ -1,4 +1,4 @@
-"""All verdicts of one sample, and what they come to.
+"""All verdicts of one sample, and its status.
 
 The status of a sample is the worst of its verdicts: error, then fail, then unevaluated,
 then pass. Verdicts come from the scopes of its case, from the rules (only those of
@@ -39,7 +39,7 @@ class Evaluation:
 
     @property
     def by_key(self) -> dict[str, Any]:
-        """The verdicts as ``step_outputs`` keeps them; scopes not judged are absent."""
+        """The verdicts as stored in ``step_outputs``; scopes not judged are absent."""
         every = (self.intermediate, self.aggregation, self.final)
         return {
             key: verdict
@@ -83,9 +83,9 @@ class Evaluation:
 
     @property
     def must_have_pass(self) -> bool | None:
-        """Every part that was evaluated is met; ``None`` when no part was.
+        """Return true if every evaluated part passed; ``None`` without evaluated parts.
 
-        The judge can fail a sample whose checks all matched, never the other way.
+        The judge can fail a sample whose checks all matched, but not pass a failed one.
         """
         parts = [scope["matched"] for scope in self.scopes]
         if self.rules is not None:

@@ -1,15 +1,15 @@
-"""Asking the caller's judge for a score, and never trusting that it gives one.
+"""Call the user's judge, and validate its answer.
 
 A judge is a callable. It gets one mapping (:class:`JudgeRequest`) and answers with a
 number from 0 to 10, or with a mapping:
 
 - ``overall_score``: 0–10, or null when it could not judge;
-- ``judge_feedback`` (or ``overall_comment``): its words;
+- ``judge_feedback`` (or ``overall_comment``): its comment;
 - ``must_have_check``: what must be met: a list of ``{"satisfied": true}``, or of
   booleans.
 
-A judge that raises, or answers something else, leaves the sample without a score; it is
-not the sample's fault and stops nothing.
+If a judge raises or returns something else, the sample has no score, and evaluation
+continues.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any, Final, Literal, TypedDict
 from promptlab.evaluator.wording import Language, judge_failed, no_judge
 
 BEST_SCORE: Final = 10.0
-"""A judge's scores run from 0 to this."""
+"""The maximum score of a judge; the minimum is 0."""
 
 
 class JudgeRequest(TypedDict):
-    """What a judge gets to see; all of it copies."""
+    """The input of a judge; copies only."""
 
     sample_id: str
     pipeline_id: str
@@ -45,13 +45,13 @@ Judge = Callable[[JudgeRequest], Any]
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of the judge."""
+    """The result of the judge."""
 
     status: Literal["scored", "unevaluated", "not_run"]
     score: float | None = None
     feedback: str | None = None
     must_have: bool | None = None
-    """Whether its must-haves are met; ``None`` when it named none."""
+    """True if its must-haves are met; ``None`` if it has no must-haves."""
 
     reason: str | None = None
 
@@ -65,11 +65,11 @@ class Judgement:
 
 
 class _BadAnswer(Exception):
-    """The judge's answer cannot be used."""
+    """The judge's answer is invalid."""
 
 
 def ask(judge: Judge | None, request: JudgeRequest, lang: Language) -> Judgement:
-    """Ask the judge; ``None`` is a judge that was wanted but not given."""
+    """Call the judge; ``None``: the judge is enabled but missing."""
     if judge is None:
         return Judgement("not_run", feedback=no_judge(lang), reason="no_judge")
     try:

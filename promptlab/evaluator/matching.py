@@ -1,11 +1,11 @@
-"""The judge of one pair: what a test expects, against what a step gave.
+"""Compare an expectation with the output of a step.
 
 An expectation is a set of checks, one for every leaf and every container, in the order
 of the file: the container first, then its children. A pair matches when all checks do;
 every failed check is reported.
 
-This is the second, independent writing of the rules that the warehouse has in SQL
-(semantics, section 3); a property test holds the two equal, verdict and failures.
+This is a second, independent implementation of the warehouse's SQL rules (semantics,
+section 3); a property test checks that verdicts and failures are equal.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Reason = Literal[
 
 
 class _Missing:
-    """The value of what is not there; JSON null is ``None``."""
+    """The value of a missing output; JSON null is ``None``."""
 
     def __repr__(self) -> str:
         return "MISSING"
@@ -52,16 +52,16 @@ _INDEX: Final = re.compile("0|[1-9][0-9]{0,17}")
 
 @dataclass(frozen=True, slots=True)
 class MatchOptions:
-    """How leniently a case is compared: its ``evaluation_config``."""
+    """Comparison options of a case: its ``evaluation_config``."""
 
     strict: bool = False
-    """Keys that are not expected fail their object, at every depth."""
+    """If true, unexpected keys fail their object, at every depth."""
 
     tolerance: float = 0.0
     """Largest difference between two numbers that still match; absolute, inclusive."""
 
     ignore: frozenset[str] = frozenset()
-    """Keys that are left out at every depth, in what is expected and what came."""
+    """Keys that are ignored at every depth, in expected and actual values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +73,10 @@ class Failure:
 
     matcher: Matcher
     expected: Any
-    """What the check expects, as the testset writes it."""
+    """The expected value, as written in the testset."""
 
     actual: Any
-    """What was found; ``None`` when missing; for ``unexpected_field`` the keys."""
+    """The actual value; ``None`` when missing; for ``unexpected_field`` the keys."""
 
     reason: Reason
 
@@ -93,7 +93,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the checks of one scope came to."""
+    """The result of the checks of one scope."""
 
     checks: int
     failures: tuple[Failure, ...]
@@ -119,13 +119,13 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class _ExpectedValue:
-    """One place of the expectation, with the value there in the output.
+    """One place of the expectation, with the output's value at this place.
 
     Places are found by a typed path: keys in objects, indexes in arrays. DuckDB cannot
     write a path through the keys ``""`` and ``"*"``; there the warehouse uses a JSON
     Pointer from the top, in which ``/0`` fits an array and an object alike. Both
-    lookups go along, and ``by_pointer`` says which one holds. They only differ below a
-    container of the wrong type: no verdict depends on it, only the list of failures.
+    lookups are kept, and ``by_pointer`` selects one. They only differ below a container
+    of the wrong type, which affects the list of failures but not the verdict.
     """
 
     expected: Any
@@ -152,12 +152,12 @@ def judge(
     Args:
         expected: The expectation, plain JSON values (see ``copy_json``).
         actual: The output, plain JSON values, or ``MISSING``.
-        options: The case's leniency.
-        pointer: Where the pair is in its scope; opens every failure's pointer.
-        absent: The reason of every check when *actual* is ``MISSING``.
+        options: The case's comparison options.
+        pointer: Pointer of the pair in its scope; prefix of every failure's pointer.
+        absent: The reason of every check if *actual* is ``MISSING``.
 
     Returns:
-        Every check counted, every failure named.
+        The number of checks, and every failure.
     """
     options = options or MatchOptions()
     failures: list[Failure] = []
@@ -221,17 +221,17 @@ def searchable_text(value: Any) -> str | None:
 
 
 def numbers_match(expected: float, actual: float, tolerance: float) -> bool:
-    """Say whether two numbers are equal, or differ by no more than *tolerance*.
+    """Return true if two numbers are equal or differ by at most *tolerance*.
 
     Two integers compare exactly, whatever their size; anything else as doubles, with a
-    breath of slack (1e-12 of the larger magnitude) so that 0.95 against 0.94 is within
+    slack of 1e-12 of the larger magnitude, so that 0.95 against 0.94 is within
     0.01. Without a tolerance there is no slack: 0.3 is not 0.30000000000000004.
     """
     if isinstance(expected, int) and isinstance(actual, int):
         return abs(actual - expected) <= tolerance
     try:
         wanted, got = float(expected), float(actual)
-    except OverflowError:  # an integer beyond double range is near no double
+    except OverflowError:  # an integer beyond the range of doubles matches no double
         return False
     if not math.isfinite(got):
         return False
@@ -287,7 +287,7 @@ def _step(value: Any, token: str) -> Any:
 def _reason(
     matcher: Matcher, expected: Any, actual: Any, options: MatchOptions
 ) -> Reason | None:
-    """Return why a value that is there does not meet its check; ``None`` if it does."""
+    """Return the reason if an existing value fails its check, else ``None``."""
     if matcher == "object":
         if not isinstance(actual, dict):
             return "type_mismatch"
@@ -307,7 +307,7 @@ def _search_reason(matcher: Matcher, operand: str, actual: Any) -> Reason | None
     text = searchable_text(actual)
     if matcher == "contains":
         return None if text is not None and operand in text else "not_contained"
-    # The pattern is judged first: an invalid one says nothing of a null either.
+    # Check the pattern first: an invalid one is unevaluated even for null.
     found = translate(operand).search(text or "")
     if found is None:
         return "invalid_pattern"

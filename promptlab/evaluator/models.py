@@ -1,4 +1,4 @@
-"""What goes into an evaluation and what comes out of it."""
+"""Inputs and results of an evaluation."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ class RuleConfig:
     """
 
     name: str
-    """What the rule is called in ``rule_violations``."""
+    """Name of the rule in ``rule_violations``."""
 
     type: str
     """Its kind."""
 
     field: str | None = None
-    """A field of the final output, or a step; ``output`` and none: all of it."""
+    """A field of the final output, or a step; ``output`` or ``None``: all of it."""
 
     value: Any = None
-    """What the kind compares with."""
+    """Parameter of the rule kind."""
 
     severity: str = "must"
     """``must`` decides ``must_have_pass`` and the status; any other only reports."""
 
     message: str | None = None
-    """Said of a violation, instead of the standard sentence."""
+    """Message for a violation, instead of the default."""
 
     def __post_init__(self) -> None:
         where = f"rule {self.name!r}"
@@ -80,7 +80,7 @@ class RuleConfig:
 
     @classmethod
     def of(cls, rule: RuleConfig | Mapping[str, Any]) -> RuleConfig:
-        """Accept a rule or its mapping, as it is in YAML."""
+        """Return a rule, given a rule or its mapping from YAML."""
         if isinstance(rule, RuleConfig):
             return rule
         unknown = set(rule) - {entry.name for entry in fields(cls)}
@@ -94,7 +94,7 @@ class RuleConfig:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationConfig:
-    """What is evaluated in addition to the test case's own expectations."""
+    """Evaluations in addition to the test case's own expectations."""
 
     rules: tuple[RuleConfig, ...] | list[RuleConfig] = ()
     """Rules every sample must keep."""
@@ -103,10 +103,10 @@ class EvaluationConfig:
     """Ask the judge, if the evaluator was given one."""
 
     judge_agent_id: str | None = None
-    """Passed on to the judge: which agent it is to be."""
+    """Passed to the judge: the agent."""
 
     judge_flow: str | None = None
-    """Passed on to the judge: which of the agent's flows."""
+    """Passed to the judge: the flow of the agent."""
 
     def __post_init__(self) -> None:
         rules = tuple(RuleConfig.of(rule) for rule in self.rules)
@@ -115,7 +115,7 @@ class EvaluationConfig:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What is known of a whole run; goes into each of its results."""
+    """Properties of a whole run, repeated in each of its results."""
 
     run_id: str | None = None
     """The task's id in the warehouse; one per run."""
@@ -131,14 +131,14 @@ class RunInfo:
 
 @dataclass(frozen=True, slots=True)
 class PipelineRun:
-    """What one run of a pipeline on one sample gave."""
+    """Outputs of one run of a pipeline on one sample."""
 
     step_outputs: Mapping[str, Any] | None = None
-    """Step id or output key → output; ``None``: nothing is known of the steps, and a
-    parsed output that is an object replaces them."""
+    """Step id or output key → output; ``None``: unknown; a parsed output that is an
+    object replaces them."""
 
     final_output: Any = None
-    """Any JSON value; ``None``: it is among the step outputs."""
+    """Any JSON value; ``None``: it is in the step outputs."""
 
     parsed_output: Any = None
     raw_output: str | None = None
@@ -146,10 +146,10 @@ class PipelineRun:
     """Seconds; ``None`` when not measured."""
 
     failed_steps: tuple[str, ...] | list[str] = ()
-    """Steps that did not run through."""
+    """Steps that failed."""
 
     error: Any = None
-    """Why there is no usable output; null, "", false and 0 mean there is one."""
+    """The error that prevented a usable output; else null, "", false or 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -157,7 +157,7 @@ class PipelineRun:
 
     @property
     def outputs(self) -> Mapping[str, Any]:
-        """The step outputs; empty where nothing is known of the steps."""
+        """Return the step outputs; empty if unknown."""
         return {} if self.step_outputs is None else self.step_outputs
 
     @classmethod
@@ -167,7 +167,7 @@ class PipelineRun:
         A text is the raw output of a pipeline of one prompt.
 
         Raises:
-            UsageError: It is none of these.
+            UsageError: It has another type.
         """
         if isinstance(output, PipelineRun):
             return output
@@ -183,7 +183,7 @@ class PipelineRun:
 
     @classmethod
     def from_fields(cls, fields_: Mapping[str, Any]) -> PipelineRun:
-        """Take what belongs to a run out of a sample or a record."""
+        """Return the run fields of a sample or a record."""
         names = [entry.name for entry in fields(cls)]
         given = {name: fields_[name] for name in names if name in fields_}
         if given.get("failed_steps") is None:
@@ -193,7 +193,7 @@ class PipelineRun:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationResult:
-    """One sample evaluated: the guide's 评估结果结构, and what the warehouse can use.
+    """The evaluation of one sample: the guide's 评估结果结构, and further fields.
 
     Written by :meth:`to_json`, one line each; ``promptlab ingest`` and
     :meth:`from_json` read it back.
@@ -215,7 +215,7 @@ class EvaluationResult:
     """Seconds; ``None`` when not measured."""
 
     step_outputs: dict[str, Any] = field(default_factory=dict)
-    """A copy of what came in, with the verdicts under ``_intermediate_evaluation``,
+    """A copy of the step outputs, with the verdicts under ``_intermediate_evaluation``,
     ``_aggregation_evaluation`` and ``_final_evaluation``."""
 
     failed_steps: list[str] = field(default_factory=list)
@@ -225,15 +225,15 @@ class EvaluationResult:
     """One object per broken rule: rule, type, field, severity, message."""
 
     unjudged_rules: list[str] | None = None
-    """Names of the rules that could not be judged; ``None`` where there are none."""
+    """Names of the rules that could not be judged; ``None`` if all were judged."""
 
     judge: dict[str, Any] | None = None
-    """Whether a judge was asked and what became of it: status, reason, must_have."""
+    """Result of the judge, if one was called: status, reason, must_have."""
 
     tags: list[str] = field(default_factory=list)
     final_output: Any = None
-    """The final output that was judged, wherever it came from: a reader of the file
-    need not know the pipeline to find it again."""
+    """The final output that was judged, from any source: readers of the file do not
+    need the pipeline to find it."""
 
     raw_output: str | None = None
     error: Any = None
@@ -263,7 +263,7 @@ class EvaluationResult:
                 )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as a JSON object: the guide's fields, others if set."""
+        """Return the result as a JSON object: the guide's fields, and others if set."""
         every = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         guide = list(every)[: list(every).index("status")]
         return {
@@ -273,7 +273,7 @@ class EvaluationResult:
         }
 
     def to_json(self) -> str:
-        """Return the result as one line of JSON, no digit of a number lost."""
+        """Return the result as one line of JSON, with all digits of numbers."""
         return compact_as_duckdb(copy_json(self.to_dict(), "result"))
 
     @classmethod
@@ -331,7 +331,7 @@ class PipelineEvaluationResult:
 
 
 def utc_text(moment: datetime | str | None) -> str | None:
-    """Return a time as ISO 8601; a ``datetime`` in UTC, a text as it is."""
+    """Return a time as ISO 8601: a ``datetime`` in UTC, a text unchanged."""
     return in_utc(moment).isoformat() if isinstance(moment, datetime) else moment
 
 

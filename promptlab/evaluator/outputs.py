@@ -1,6 +1,6 @@
-"""Which output an expectation is compared with (semantics, section 3).
+"""Find the output for an expectation (semantics, section 3).
 
-Every result says where its actual value came from, in ``actual_source``:
+The field ``actual_source`` of a result is the source of the actual value:
 
 | actual_source             | the value is                                            |
 | ------------------------- | ------------------------------------------------------- |
@@ -20,11 +20,11 @@ Every result says where its actual value came from, in ``actual_source``:
 
 An aggregation that falls back to the final output carries that output's source.
 
-Step outputs whose key starts with ``_`` are earlier verdicts and are never looked at.
+Step outputs whose key starts with ``_`` are earlier verdicts and are ignored.
 
-Of the final output:
+The final output:
 
-- It is ``final_output`` if that is not null; else the step output of the evaluation
+- is ``final_output`` if that is not null; else the step output of the evaluation
   target, null included; else ``parsed_output``, then ``raw_output``, if not null. The
   target is named by a step id or an output key; without one it is the pipeline's last
   step, without a pipeline the last step output. Its output is looked for under the name
@@ -60,25 +60,25 @@ RAW_OUTPUT: Final = "raw_output"
 STEP_OUTPUTS: Final = "step_outputs"
 
 AGGREGATION_WORDS: Final = ("aggregat", "batch")
-"""What the key of an aggregation holds, in any case; the first word wins."""
+"""Words that mark the key of an aggregation, in any case; the first word wins."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundOutput:
-    """An output, or ``MISSING``, and where it came from."""
+    """An output, or ``MISSING``, and its source."""
 
     value: Any = MISSING
     source: str | None = None
 
     @property
     def is_missing(self) -> bool:
-        """Whether nothing was found."""
+        """True if nothing was found."""
         return self.value is MISSING
 
 
 @dataclass(frozen=True, slots=True)
 class FinalOutput(FoundOutput):
-    """The final output, with the output key of the step that was to give it."""
+    """The final output, with the output key of its step."""
 
     output_key: str | None = None
 
@@ -93,7 +93,7 @@ def visible(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
 def step_output(
     step_id: str, steps: Mapping[str, Any], pipeline: PipelineOutline | None
 ) -> FoundOutput:
-    """Return what step *step_id* gave: by its id, else by its output key."""
+    """Return the output of step *step_id*: by its id, else by its output key."""
     if step_id in steps:
         return FoundOutput(steps[step_id], STEP_ID)
     by_id = (step for step in _steps_of(pipeline) if step.id == step_id)
@@ -152,7 +152,7 @@ def final_output(
 def final_field(
     key: str, final: FinalOutput, steps: Mapping[str, Any], *, is_only: bool = False
 ) -> FoundOutput:
-    """Return one field of the final output; its source is the place it came from.
+    """Return one field of the final output, and its source.
 
     Args:
         key: A key of ``expected_outputs``, or the field of a rule.
@@ -180,17 +180,17 @@ def part_of_final(
 
 
 def names_the_whole(key: str, final: FinalOutput) -> bool:
-    """Say whether a key that is nowhere means the final output itself."""
+    """Return true if a missing key refers to the final output itself."""
     return key in ("output", final.output_key)
 
 
 def is_whole_object(keys: Mapping[str, Any], final: FinalOutput) -> bool:
-    """Say whether every one of these fields is a key of the final object."""
+    """Return true if all of these fields are keys of the final object."""
     return isinstance(final.value, dict) and keys.keys() <= final.value.keys()
 
 
 def final_source(fields: Mapping[str, FoundOutput], final: FinalOutput) -> str | None:
-    """Name the source of a final scope from those of its fields."""
+    """Return the source of a final scope from the sources of its fields."""
     places = {found.source for found in fields.values()}
     if STEP_OUTPUTS not in places:
         return final.source

@@ -1,9 +1,9 @@
 """The evaluator of a pipeline on many samples.
 
-Running the pipeline is the caller's: a ``runner`` is called with a sample (and with the
+The caller runs the pipeline: a ``runner`` is called with a sample (and with the
 variant, if it takes two arguments) and returns a ``PipelineRun``, a mapping with
-``step_outputs``, bare step outputs, or a text; it may be ``async``. Samples that carry
-their own outputs are judged as they are. A runner that raises makes its sample an
+``step_outputs``, bare step outputs, or a text; it may be ``async``. Samples with
+outputs are judged directly. A runner that raises makes its sample an
 error, and the others go on; a runner that returns something else is a ``UsageError``.
 """
 
@@ -44,21 +44,21 @@ OUTPUT_FIELDS: Final = (
     "raw_output",
     "error",
 )
-"""A sample that has one of these was already run."""
+"""A sample with one of these keys was already run."""
 
 
 class PipelineEvaluator:
-    """Evaluates a pipeline; what a sample expects is found out from the sample.
+    """Evaluates a pipeline by the expectations of its samples.
 
     Args:
         pipeline_config: From ``load_pipeline_config``, or a mapping with ``id`` and
             ``steps``. Its ``runner``, if it has one, runs the samples.
-        runner: Runs the pipeline on a sample; goes before the configuration's.
+        runner: Runs the pipeline on a sample; overrides the configuration's.
         config: Rules and judge; default: no rules, and the judge if one is given.
         judge: The judge (see ``promptlab.evaluator.judges``).
         lang: Language of ``details`` and messages, ``zh`` or ``en``; default: the
             locale's, else English.
-        clock: Gives seconds; the time around a runner that measures none itself.
+        clock: Returns seconds; measures runners that report no time.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class PipelineEvaluator:
             variant: The pipeline's variant; also the runner's second argument.
             apply_rules: False: leave the rules out.
             apply_judge: False: leave the judge out.
-            info: What is known of the run: run id, testset, model, …
+            info: Properties of the run: run id, testset, model, …
 
         Returns:
             A result per sample, in their order, and ``overall_stats``.
@@ -144,7 +144,7 @@ class PipelineEvaluator:
         except Exception as error:  # noqa: BLE001  # the runner is foreign code
             run = PipelineRun(error=f"{type(error).__name__}: {error}")
         else:
-            # what it returned is the caller's to correct, not the model's failure
+            # an invalid return value is an error of the caller, not of the model
             run = PipelineRun.of(output)
             copy_json(run.step_outputs, "step_outputs")
             copy_json([run.final_output, run.parsed_output], "final_output")
@@ -159,8 +159,8 @@ def overall_stats(results: Sequence[EvaluationResult]) -> dict[str, Any]:
     Returns:
         ``success_rate`` is pass / (pass + fail + error), ``must_have_pass_rate`` of the
         samples that have the verdict, ``average_score`` of those with a score (0–10),
-        ``average_execution_time`` in seconds of those with a time. Over nothing:
-        ``nan``.
+        ``average_execution_time`` in seconds of those with a time; ``nan`` without
+        values.
     """
     counts = Counter(result.status for result in results)
     judged = counts["pass"] + counts["fail"] + counts["error"]
@@ -185,7 +185,7 @@ def overall_stats(results: Sequence[EvaluationResult]) -> dict[str, Any]:
 
 
 def _awaited(output: Awaitable[Any]) -> Any:
-    """Return what an ``async`` runner gives, also where an event loop is running."""
+    """Return the result of an ``async`` runner, also inside a running event loop."""
 
     async def result() -> Any:
         return await output
@@ -194,7 +194,7 @@ def _awaited(output: Awaitable[Any]) -> Any:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(result())
-    # a notebook's loop cannot be entered again: run another in a thread
+    # a notebook's loop cannot be re-entered: run another one in a thread
     with ThreadPoolExecutor(max_workers=1) as thread:
         return thread.submit(asyncio.run, result()).result()
 
@@ -213,7 +213,7 @@ def _runner_of(pipeline_config: Any) -> Runner | None:
 
 
 def _arguments_of(runner: Runner) -> int:
-    """Return how many arguments a runner takes: the sample, or the variant too."""
+    """Return the number of arguments of a runner: the sample, and maybe the variant."""
     try:
         inspect.signature(runner).bind(None, None)
     except (TypeError, ValueError):

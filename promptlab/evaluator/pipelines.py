@@ -1,4 +1,4 @@
-"""What the evaluator must know of a pipeline: its steps, and which one is evaluated."""
+"""The evaluator's view of a pipeline: its steps and its evaluation target."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class StepOutline:
 
     id: str
     output_key: str | None = None
-    """The name its output has among the step outputs, where that is not its id."""
+    """The key of its output in the step outputs, if it is not its id."""
 
     required: bool = True
-    """False: the pipeline goes on without it."""
+    """False: the pipeline continues without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class PipelineOutline:
     id: str
     steps: tuple[StepOutline, ...] = ()
     evaluation_target: str | None = None
-    """Id or output key of the step that gives the final output; default: the last."""
+    """Id or output key of the step with the final output; default: the last."""
 
     def step(self, name: str) -> StepOutline | None:
         """Return the step with this id, else the last one with this output key."""
@@ -37,7 +37,7 @@ class PipelineOutline:
         return next(by_id, None) or next(by_key, None)
 
     def requires(self, name: str) -> bool:
-        """Say whether the pipeline needs a step; one it does not know, it does."""
+        """Return true if a step is required; unknown steps are."""
         step = self.step(name)
         return step is None or step.required
 

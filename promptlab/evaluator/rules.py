@@ -1,13 +1,13 @@
-"""Rules: plain demands on one answer, without an expectation to compare it with.
+"""Rules: requirements on one answer, without an expectation.
 
-What each kind asks is described in ``docs/matching.md``; a table of cases and a
-property test hold this module and the warehouse equal.
+``docs/matching.md`` describes each kind; a table of cases and a property test check
+that this module and the warehouse agree.
 
-A rule without field looks at the whole answer. Its text is the raw output, else the
+A rule without field checks the whole answer. Its text is the raw output, else the
 text of the final output; its value is the parsed output, else the final output. A rule
-with a field looks at that key of the final object, else at the step output of that
-name; ``output`` and the output key of the evaluation target are the whole answer where
-no such key is there. A missing or null answer breaks every rule.
+with a field checks that key of the final object, else the step output of that name;
+``output`` and the output key of the evaluation target are the whole answer if there is
+no such key. A missing or null answer breaks every rule.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ from promptlab.patterns import translate
 MUST: Final = "must"
 
 _EMPTY: Final = ("", "{}", "[]")
-"""Texts, white space aside, of an answer in which there is nothing."""
+"""Texts of an empty answer, without white space."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a rule looks at."""
+    """The values that a rule checks."""
 
     text: str | None
-    """``None``: there is no answer."""
+    """``None`` without an answer."""
 
     value: Any
     """The same as a JSON value, or ``MISSING``."""
 
     tokens: int | None = None
-    """Tokens that the run reports of it; ``None`` if the run did not count them."""
+    """Number of tokens in the run; ``None`` if not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RuleFindings:
-    """What became of the rules of one sample."""
+    """The result of the rules of one sample."""
 
     holding: int = 0
     broken: list[dict[str, Any]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class RuleFindings:
 
     @property
     def breaks_must(self) -> bool:
-        """Whether a rule of severity ``must`` is broken."""
+        """True if a rule of severity ``must`` is violated."""
         return any(broken["severity"] == MUST for broken in self.broken)
 
     @property
@@ -137,7 +137,7 @@ def judge_rules(
 def subject_of(
     rule: RuleConfig, answer: Subject, final: FinalOutput, steps: Mapping[str, Any]
 ) -> Subject:
-    """Return what the rule looks at: the whole answer, or the field that it names."""
+    """Return the values for a rule: the whole answer, or its field."""
     if rule.field is None:
         return answer
     found = part_of_final(rule.field, final, steps)
@@ -149,7 +149,7 @@ def subject_of(
 
 
 def holds(rule: RuleConfig, subject: Subject) -> bool | None:
-    """Say whether a rule holds; ``None`` if it cannot be judged."""
+    """Return true if a rule passes; ``None`` if it cannot be judged."""
     if subject.text is None:
         return False
     if rule.type == "max_tokens":
@@ -176,7 +176,7 @@ def _ends_with(subject: Subject, ends: Any) -> bool:
 
 
 def _equals(subject: Subject, wanted: Any) -> bool:
-    """A text as text, white space aside; anything else as the JSON value it is."""
+    """Return a text without surrounding white space, other values as JSON."""
     if isinstance(wanted, str):
         return _text(subject).strip() == wanted.strip()
     value = _read(subject.value)
@@ -246,7 +246,7 @@ KINDS: Final[dict[str, Callable[[Subject, Any], bool]]] = {
     "is_json": lambda subject, _: _is_json(_text(subject)),
     "required_keys": _has_keys,
 }
-"""Every kind but ``max_tokens``, which needs a count next to the text."""
+"""All kinds except ``max_tokens``, which also needs a token count."""
 
 
 def _message(rule: RuleConfig, subject: Subject, lang: Language) -> str:

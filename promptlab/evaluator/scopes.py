@@ -1,7 +1,7 @@
 """The verdict of each scope of a case: its steps, its aggregation, its final output.
 
-A verdict is a mapping of the guide's shape (matched, expected, actual, details) and of
-what else is known: status, failures, actual_source, checks_total, checks_failed.
+A verdict is a mapping with the guide's keys (matched, expected, actual, details) and
+status, failures, actual_source, checks_total, checks_failed.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def final_result(
 
 
 def _strict_root(case: JudgedCase, final: FinalOutput) -> tuple[int, list[Failure]]:
-    """Judge the final object itself, where ``strict_mode`` has a say in it."""
+    """Judge the final object itself, if ``strict_mode`` applies to it."""
     if not case.options.strict or not is_whole_object(case.outputs, final):
         return 0, []
     extra = unexpected_keys(case.outputs, final.value, case.options)

@@ -40,17 +40,17 @@ from promptlab.json_text.writing import compact_as_duckdb
 from promptlab.settings import language_of
 
 ERROR_ANSWER: Final = "[ERROR]"
-"""The answer some tools write in place of one."""
+"""The text that some tools write instead of a missing answer."""
 
 
 class UnifiedEvaluator:
-    """Judges what a pipeline gave for one sample. Holds no state between samples.
+    """Judges the outputs of a pipeline for one sample, without state between samples.
 
     Args:
-        config: Rules, and whether the judge is to be asked.
+        config: Rules, and the switch for the judge.
         judge: The judge (see ``promptlab.evaluator.judges``).
         pipeline: The pipeline's configuration: a mapping with ``id`` and ``steps``, or
-            an object of such fields. Without it, steps are known by their keys alone.
+            an object of such fields. Without it, steps are only known by their keys.
         lang: Language of ``details`` and messages, ``zh`` or ``en``; default: the
             locale's, else English.
     """
@@ -81,8 +81,8 @@ class UnifiedEvaluator:
         """Compare each expected step with its output.
 
         Args:
-            pipeline_id: Of the caller's, for the record.
-            variant: Likewise.
+            pipeline_id: Not used; part of the interface.
+            variant: Not used; part of the interface.
             test_case: A case with ``intermediate_expectations``.
             step_outputs: Step id or output key → output.
 
@@ -111,8 +111,8 @@ class UnifiedEvaluator:
         """Compare the expected aggregation with an output.
 
         Args:
-            pipeline_id: Of the caller's, for the record.
-            variant: Likewise.
+            pipeline_id: Not used; part of the interface.
+            variant: Not used; part of the interface.
             test_case: A case with ``expected_aggregation``.
             aggregation_output: The aggregation, any JSON value.
 
@@ -141,9 +141,9 @@ class UnifiedEvaluator:
         evaluate_aggregation: bool = True,
         evaluate_final: bool = True,
     ) -> EvaluationResult:
-        """Evaluate everything that a case expects, with rules and judge.
+        """Evaluate all expectations of a case, with rules and judge.
 
-        What is not expected is not evaluated; a false here or in the case's
+        Scopes without expectations are not evaluated; false here or in the case's
         ``evaluation_config`` switches a scope off.
 
         Args:
@@ -196,18 +196,18 @@ class UnifiedEvaluator:
         apply_judge: bool = True,
         info: RunInfo | None = None,
     ) -> EvaluationResult:
-        """Evaluate a run with all that is known of it (tokens, errors, failed steps).
+        """Evaluate a run with all its fields (tokens, errors, failed steps).
 
         Args:
             pipeline_id: Becomes ``entity_id``.
             variant: Becomes ``variant``.
             test_case: The case; it needs an ``id``.
-            run: What the pipeline gave; never changed.
+            run: Outputs of the pipeline; never changed.
             evaluation_target: Step id or output key; default: the pipeline's.
             config: Overrides of the case's ``evaluation_config``.
             apply_rules: False: leave the rules out.
             apply_judge: False: leave the judge out.
-            info: What is known of the whole run; goes into the result.
+            info: Properties of the whole run, added to the result.
 
         Raises:
             UsageError: The case, or an output, is not in the format.
@@ -366,7 +366,7 @@ def _outputs(step_outputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error(error: Any) -> str | dict[str, Any] | None:
-    """Return an error as text or object; null, "", false and 0 are none."""
+    """Return an error as text or object; ``None`` for null, "", false and 0."""
     if error is None or error in ("", False, 0):
         return None
     copied = copy_json(error, "error")

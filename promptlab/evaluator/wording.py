@@ -1,4 +1,4 @@
-"""The sentences of a result, in Chinese and English. Nothing is decided here."""
+"""The sentences of a result, in Chinese and English, without logic."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from promptlab.patterns import text_check
 Language = Literal["zh", "en"]
 
 SHOWN_FAILURES: Final = 5
-"""Failures that ``details`` names; the rest is counted. ``failures`` has all."""
+"""Maximum number of failures in ``details``; ``failures`` has all."""
 
 SHOWN_CHARACTERS: Final = 60
-"""Characters of a value that a sentence quotes."""
+"""Maximum length of a quoted value."""
 
 ALL_MATCHED: Final = {"zh": "所有字段匹配", "en": "all fields match"}
 
@@ -74,7 +74,7 @@ _JUDGE_FAILED: Final = {"zh": "Judge 评估失败: {why}", "en": "the judge fail
 
 
 def details(verdict: Verdict, lang: Language) -> str:
-    """Return the sentence that tells how a scope did."""
+    """Return the sentence about the result of a scope."""
     failures = verdict.failures
     if not failures:
         return ALL_MATCHED[lang]
@@ -92,7 +92,7 @@ def details(verdict: Verdict, lang: Language) -> str:
 def broken_rule(
     name: str, field: str, wanted: str, found: str | None, lang: Language
 ) -> str:
-    """Return the sentence for a broken rule; *found* is ``None`` where nothing was."""
+    """Return the sentence for a broken rule; *found* is ``None`` without a match."""
     shown = _NOTHING[lang] if found is None else clipped(found)
     return _BROKEN_RULE[lang].format(
         name=name, field=field, wanted=clipped(wanted), found=shown
@@ -100,12 +100,12 @@ def broken_rule(
 
 
 def no_judge(lang: Language) -> str:
-    """Return the sentence for a judge that was wanted but not given."""
+    """Return the sentence for a judge that is enabled but missing."""
     return _NO_JUDGE[lang]
 
 
 def judge_failed(why: str, lang: Language) -> str:
-    """Return the sentence for a judge that gave no usable answer."""
+    """Return the sentence for a judge without a usable answer."""
     return _JUDGE_FAILED[lang].format(why=why)
 
 
@@ -115,7 +115,7 @@ def pipeline_failed(why: str, lang: Language) -> str:
 
 
 def clipped(text: str) -> str:
-    """Cut a text to what a sentence can bear."""
+    """Shorten a text for a sentence."""
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}…"
 
 

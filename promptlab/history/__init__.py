@@ -1,1 +1,1 @@
-"""Tasks beside each other: comparisons, baselines, the gate, what has its report."""
+"""Tasks over time: comparisons, baselines, the gate, written reports."""

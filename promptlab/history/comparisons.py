@@ -1,7 +1,7 @@
-"""One task against another: asking for a pair, naming a baseline.
+"""Compare one task with another: request a pair, name a baseline.
 
-The numbers are the marts'. What a person asks for is a row in ``raw``; the models that
-hang on it are then built anew, and nothing else is.
+The marts compute the numbers. A request is a row in ``raw``; then only the models that
+depend on it are rebuilt.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TaskSeries:
-    """What a baseline is named for: tasks of one title and testset."""
+    """The scope of a baseline: tasks of one title and testset."""
 
     title: str
     testset_id: str | None
 
     def __str__(self) -> str:
-        """In words, for messages."""
+        """Return a description for messages."""
         testset = (
             "no testset" if self.testset_id is None else f"testset {self.testset_id}"
         )
@@ -48,7 +48,7 @@ def compare(
     lang: str,
     cases: int | None = None,
 ) -> Comparison:
-    """Compare two tasks; a pair that the marts do not hold yet is built and kept.
+    """Compare two tasks; a pair that is not in the marts yet is built and stored.
 
     Args:
         warehouse: the warehouse of both.
@@ -56,7 +56,7 @@ def compare(
             ``previous`` are those of the candidate.
         candidate: the "after": an id, a unique prefix, ``latest`` or ``previous``.
         lang: language of the sentences, ``zh`` or ``en``.
-        cases: how many cases are listed, the worst first; all by default.
+        cases: number of listed cases, the worst first; all by default.
 
     Raises:
         UsageError: no such task, or one task twice.
@@ -79,7 +79,7 @@ def set_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
     """Name a task the baseline of its title and testset, until another is named.
 
     Returns:
-        The task's whole id, and what it is the baseline of.
+        The task's whole id, and the scope of the baseline.
 
     Raises:
         UsageError: no such task.
@@ -92,13 +92,13 @@ def set_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
 
 
 def clear_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
-    """Take back the baseline named for the title and testset of a task.
+    """Remove the baseline of the title and testset of a task.
 
     Returns:
-        The id of the task that was the baseline, and what of.
+        The id of the task that was the baseline, and the scope.
 
     Raises:
-        NothingToDo: none is named.
+        NothingToDo: no baseline is named.
     """
     with warehouse.built() as con:
         series = _series_of(con, _resolved(con, task))
@@ -113,12 +113,12 @@ def clear_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries
 def named_baselines(
     con: duckdb.DuckDBPyConnection,
 ) -> list[tuple[str, str | None, str, str, datetime]]:
-    """Every baseline that is named now.
+    """Return all named baselines.
 
     Returns:
         Title, testset, task, state (``ok``; ``changed``: it, its scores or its testset
-        were loaded since; ``gone``: not in the warehouse any more), and when it was
-        set (UTC).
+        were loaded since; ``gone``: no longer in the warehouse), and the time at
+        which it was set (UTC).
     """
     return con.execute(
         "select title, testset_id, task_id, state, set_at"
@@ -129,7 +129,7 @@ def named_baselines(
 def baseline_of(
     con: duckdb.DuckDBPyConnection, task: str
 ) -> tuple[str, str | None, str, str | None, datetime | None]:
-    """What a task is compared with.
+    """Return the baseline of a task.
 
     Returns:
         The task's whole id; its baseline's; where that comes from (``named``,
@@ -167,7 +167,7 @@ def _series_of(con: duckdb.DuckDBPyConnection, task_id: str) -> TaskSeries:
     row = con.execute(
         "select title, testset_id from marts.dim_tasks where task_id = ?", [task_id]
     ).fetchone()
-    assert row is not None  # resolved just now
+    assert row is not None  # resolved above
     return TaskSeries(*row)
 
 

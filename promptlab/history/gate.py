@@ -1,4 +1,4 @@
-"""The gate of tasks, where the comparisons it needs may have to be built first."""
+"""The gate of tasks; builds missing comparisons first."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptlab.history.comparisons import compare
 from promptlab.messages import say
 from promptlab.reports.gate.policy import Policy
 from promptlab.reports.gate.verdict import gate_result
-from promptlab.task_ids import selected_tasks
+from promptlab.task_ids import left_out_files, selected_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,31 +32,40 @@ def judge(
     *,
     lang: str,
 ) -> list[GateResult]:
-    """Hold the tasks of a selection against a policy.
+    """Check the selected tasks against a policy.
 
     Args:
         warehouse: the warehouse of the task.
         task: as `selected_tasks` takes it.
-        policy: the rules, and where they come from.
+        policy: the rules, and their source.
         lang: language of the notes, ``zh`` or ``en``.
 
     Returns:
         A result per task.
 
     Raises:
-        UsageError: no such task, or the policy asks for nothing.
+        UsageError: no such task, or the policy has no rules.
         NothingToDo: nothing is built.
     """
     with warehouse.built() as con:
         task_ids = selected_tasks(con, task)
-    return [_judged(warehouse, task_id, policy, lang=lang) for task_id in task_ids]
+        left_out = left_out_files(con, task, task_ids)
+    return [
+        _judged(warehouse, task_id, policy, lang=lang, left_out=left_out)
+        for task_id in task_ids
+    ]
 
 
 def _judged(
-    warehouse: WarehouseFile, task_id: str, policy: Policy, *, lang: str
+    warehouse: WarehouseFile,
+    task_id: str,
+    policy: Policy,
+    *,
+    lang: str,
+    left_out: Sequence[str],
 ) -> GateResult:
     with warehouse.built() as con:
-        result = gate_result(con, task_id, policy, lang=lang)
+        result = gate_result(con, task_id, policy, lang=lang, left_out=left_out)
     if result.baseline_task_id is not None:
         return result
     try:
@@ -65,18 +74,18 @@ def _judged(
     except NothingToDo:
         return result
     with warehouse.built() as con:
-        return gate_result(con, task_id, policy, lang=lang)
+        return gate_result(con, task_id, policy, lang=lang, left_out=left_out)
 
 
 def record(
     warehouse: WarehouseFile, results: Sequence[GateResult], policy: Policy
 ) -> None:
-    """Append the decisions to `raw.decisions`; say so where the file takes no writes.
+    """Append the decisions to `raw.decisions`; warn if the file is read-only.
 
     Args:
         warehouse: The warehouse of the tasks.
-        results: Of the gate.
-        policy: The policy that was in force.
+        results: Results of the gate.
+        policy: The policy of the results.
     """
     from promptlab.ingest.raw.requests import record_decisions
 
@@ -94,12 +103,12 @@ def record(
 
 
 def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:
-    """Return the worst exit code: 1 before 4 before 3 before 0.
+    """Return the worst exit code, in the order 1, 4, 3, 0.
 
     Args:
-        results: Of the gate.
-        allow_inconclusive: Take 4 for 0, but only where something was compared: that
-            no case could be is never a pass.
+        results: Results of the gate.
+        allow_inconclusive: Return 0 instead of 4, but only if at least one case was
+            compared.
     """
     codes = set()
     for result in results:

@@ -1,4 +1,4 @@
-"""The cases to run again on both sides, and the commands of the tools that do it."""
+"""The cases to run again on both sides, and the commands of their tools."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Recheck:
-    """The cases to run again, and a shell script that does it."""
+    """The cases to run again, and a shell script for it."""
 
     cases: list[Row]
     script: str
@@ -78,14 +78,14 @@ def recheck(
     tool_args: str = "",
     db: Path | None = None,
 ) -> Recheck:
-    """Return what is to be run again of a selection.
+    """Return the cases of a selection to run again.
 
     Args:
         con: An open connection to a built warehouse.
         wanted: The selection, as `selected_tasks` takes it.
-        out: Folder for what the tools write.
-        tool_args: Arguments for the tool, as a shell reads them.
-        db: The warehouse, where it is not the default one.
+        out: Folder for the files of the tools.
+        tool_args: Arguments for the tool, in shell syntax.
+        db: The warehouse, if it is not the default one.
 
     Raises:
         NothingToDo: no case is to be run again.
@@ -112,7 +112,7 @@ def recheck(
 
 
 def _of_one_call(case: Row) -> tuple[str, ...]:
-    """What one call of a tool runs: promptfoo all variants of a run, Inspect a task."""
+    """The scope of one call of a tool: promptfoo all variants, Inspect one task."""
     is_whole_run = case["source_kind"] == "promptfoo"
     own = "" if is_whole_run else case["task_id"]
     return case["source_kind"], case["run_id"], case["title"], own
@@ -120,7 +120,7 @@ def _of_one_call(case: Row) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Group:
-    """Cases that one call of their tool runs again."""
+    """Cases that one call of the tool runs again."""
 
     number: int
     cases: list[Row]
@@ -134,7 +134,7 @@ class _Group:
         return max(int(case["n_rounds"]) for case in self.cases)
 
     def script(self) -> Iterable[str]:
-        """Return the lines for these cases; what a file says is quoted."""
+        """Return the lines for these cases; values of files are quoted."""
         first = self.cases[0]
         yield _comment(
             f"{first['title']}: {len({case['case_id'] for case in self.cases})} cases,"
@@ -178,7 +178,7 @@ class _Group:
 
     def _side(self, name: str, call: str, results: str, more: str) -> list[str]:
         into = f'"$out/{self.number}-{name}{results}"'
-        # promptfoo exits with 100 where a test fails
+        # promptfoo exits with 100 if a test fails
         end = " || [ $? -eq 100 ]" if results == ".json" else ""
         args = f" {self.tool_args}" if self.tool_args else ""
         return [f"{call}{args}{more} {_INTO[results]} {into}{end}"]
@@ -205,7 +205,7 @@ class _Group:
             texts = "|".join(_in_regex(name) for name in dict.fromkeys(named))
             which = f"--filter-pattern={_quoted(f'^({texts})$')}"
         else:
-            # without a description of its own a test is found by its variables
+            # a test without a description is found by its variables
             failing = [
                 {"success": False, "vars": context.get("vars") or {}}
                 for context in contexts
@@ -257,7 +257,7 @@ class _Group:
 
 
 _INTO = {".json": "-o", "": "--log-dir"}
-"""The option that says where results go, by their suffix; none is a folder."""
+"""The option for the path of results, by suffix; without suffix a folder."""
 
 
 def _quoted(text: str) -> str:
@@ -265,7 +265,7 @@ def _quoted(text: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """A line of comment: no line break of a file may end it."""
+    """Return a comment line; line breaks are removed."""
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return f"# {printable}"
 
@@ -279,4 +279,4 @@ COLUMNS: Sequence[str] = (
     "n_rounds_now", "n_passed_before", "n_rounds_before", "baseline_task_id",
     "baseline_commit", "context",
 )  # fmt: skip
-"""What a list of the cases says of each."""
+"""The columns of a list of cases."""

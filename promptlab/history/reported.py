@@ -1,4 +1,4 @@
-"""What was built since the last ``promptlab run`` wrote its reports."""
+"""The tasks built since the last ``promptlab run`` wrote its reports."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import duckdb
 
+# A time that is still to come is of a clock that was put back: it says nothing.
 _NOT_REPORTED = """
     built_at >= coalesce(
-        (select max(began_at) from raw.reported_runs), '-infinity'::timestamptz
+        (
+            select max(began_at)
+            from raw.reported_runs
+            where began_at <= current_timestamp
+        ),
+        '-infinity'::timestamptz
     )
 """
 

@@ -1,14 +1,13 @@
-"""JSON: reading, places, wording and writing, for every part of promptlab.
+"""JSON for every part of promptlab: reading, places, messages and writing.
 
 ``reading``
-    Text to values. A fast reader for good text; an exact one that names every error of
-    bad text with line, column and JSON Pointer.
+    Text to values. A fast reader for valid text; an exact one that reports every error
+    of invalid text with line, column and JSON Pointer.
 ``places``
-    Path to line and column, in text that is already known to be good.
+    Path to line and column, in valid text.
 ``writing``
     Values to text: compact, canonical, and as DuckDB writes them.
 
-docs/formats.md has the table of rules: what each kind of input does with a repeated
-key, NaN, a number beyond a double, half of a surrogate pair, bad UTF-8 and deep
-nesting.
+The table of rules is in docs/formats.md: how each kind of input treats repeated keys,
+NaN, numbers beyond a double, lone surrogates, invalid UTF-8 and deep nesting.
 """

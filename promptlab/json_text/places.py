@@ -1,8 +1,8 @@
 """Paths, JSON Pointers, lines and columns in JSON text.
 
 Places are character indices. Text from bytes that are not UTF-8 is decoded with
-`surrogateescape`, so that a bad byte has a place too. Good records never need any of
-this; it runs when there is something to report.
+`surrogateescape`, so that a bad byte has a place too. This module
+is only used to report problems.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Keys = tuple[Key, ...]
 
 STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 """A whole string, line breaks included where ``.`` matches them (``re.DOTALL``).
-Possessive: a string of any length takes one step and no memory."""
+Possessive, so a string of any length needs no backtracking."""
 
 STRINGS = re.compile(STRING, re.DOTALL)
 
@@ -36,7 +36,7 @@ _OPENING = re.compile(rb"\{")
 _KEY = re.compile(rf"\s*({STRING})\s*:".encode())
 _STRUCTURE = re.compile(rf"{STRING}|[][{{}},]".encode())
 
-# Numbers are only skipped: one with a million digits need not become an int.
+# Numbers are only skipped, not converted: they may have a million digits.
 _STEP = json.JSONDecoder(parse_int=bool, parse_float=bool)
 
 
@@ -51,7 +51,7 @@ def escape_pointer(key: str) -> str:
 
 
 def pointer(keys: Iterable[Key]) -> str:
-    """Write a path as a JSON Pointer; "" is the whole document."""
+    """Return a path as a JSON Pointer; "" is the whole document."""
     return "".join("/" + escape_pointer(str(key)) for key in keys)
 
 
@@ -141,7 +141,7 @@ def spans(
     Args:
         text: The JSON text.
         start: Start of the value; one that is not a container has no members.
-        step: Given key and start of a value inside, returns its end.
+        step: Returns the end of a value from its key and start.
 
     Raises:
         JSONDecodeError: The text is broken.
@@ -176,7 +176,7 @@ class SpanIndex:
     """Places of the values of a JSON text; each container is read once, on demand.
 
     Args:
-        text: The text; it must be valid JSON as far as it is asked about.
+        text: The text; it must be valid JSON in the parts that are used.
     """
 
     def __init__(self, text: str) -> None:
@@ -187,7 +187,7 @@ class SpanIndex:
         self._starts: dict[int, dict[str, int]] = {}
 
     def inside(self, start: int) -> list[Span]:
-        """Return the members of the container at *start*; of any other value none."""
+        """Return the members of the container at *start*; none for other values."""
         if start not in self._inside:
             is_container = self.text.startswith(("{", "["), start)
             self._inside[start] = spans(self.text, start)[0] if is_container else []
@@ -232,7 +232,7 @@ class SpanIndex:
         return str(json.loads(self.text[place : value_end(self.text, place)]))
 
     def line_column(self, place: int) -> tuple[int, int]:
-        """Return line and column of a place, as the function `line_column` does."""
+        """Return line and column of a place, like the function `line_column`."""
         line = bisect_left(self._breaks, place)
         return line + 1, place - (self._breaks[line - 1] if line else -1)
 

@@ -1,10 +1,10 @@
-"""Read JSON: fast where the text is good, exactly where it is not.
+"""Read JSON: fast for valid text, with exact errors for invalid text.
 
-Two sets of rules. *Strict*, for what people write by hand (testsets): a repeated key
-and a number beyond a double are errors. *Lenient*, for what programs write: the first
-of equal keys counts, as in DuckDB, and such a number is infinite. NaN, Infinity, half
-of a surrogate pair, bytes that are not UTF-8, integers of more than ``MAX_DIGITS``
-digits and more than ``MAX_DEPTH`` levels are errors under both.
+There are two sets of rules. *Strict*, for files written by hand (testsets): repeated
+keys and numbers beyond a double are errors. *Lenient*, for files written by programs:
+the first of equal keys is used, like in DuckDB, and such a number is infinite. NaN,
+Infinity, half of a surrogate pair, bytes that are not UTF-8, integers of more than
+``MAX_DIGITS`` digits and more than ``MAX_DEPTH`` levels are errors in both.
 
 Python's C decoder reads the text first, with a check of each object's keys. Only if it
 refuses, `JsonReader` reads the text again to name each error and its place. No
@@ -37,7 +37,7 @@ MAX_DIGITS = 4300
 """Digits of one integer: the most that Python converts from and to text."""
 
 MAX_FAULTS = 20
-"""Errors that are named of one text; a hostile one could have millions."""
+"""Maximum number of reported errors of one text; hostile text may have millions."""
 
 SURROGATE = re.compile("[\ud800-\udfff]")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -108,10 +108,10 @@ def parse(data: bytes | str, *, strict: bool = True) -> Any:
 
     Args:
         data: The text; bytes are UTF-8, with or without a byte order mark.
-        strict: Which rules hold; see the top of this module.
+        strict: Selects the rules; see the top of this module.
 
     Raises:
-        JsonTextError: With every error that could be named.
+        JsonTextError: With all errors.
     """
     text = decode(data) if isinstance(data, bytes) else data
     try:
@@ -127,8 +127,8 @@ def parse(data: bytes | str, *, strict: bool = True) -> Any:
 def parse_all(text: str) -> tuple[Any, list[Fault]]:
     """Read one JSON value leniently; return it with every error.
 
-    A value with an error is null or as near as it can be read. Nothing can be read of a
-    text with a grammar error beyond that error, which is the last.
+    A value with an error is null or an approximation. A grammar error ends the reading
+    and is the last error.
     """
     try:
         return parse_fast(text), []
@@ -138,7 +138,7 @@ def parse_all(text: str) -> tuple[Any, list[Fault]]:
 
 
 def errors_of(text: str, *, allow: Collection[str] = ()) -> list[Fault]:
-    """Return every error of a text, in words; codes in *allow* are not errors."""
+    """Return the messages of all errors of a text; codes in *allow* are not errors."""
     return [each for each in read_exactly(text).faults if each.code not in allow]
 
 
@@ -146,7 +146,7 @@ def parse_fast(text: str) -> Any:
     """Read one strict JSON value at the speed of the C decoder.
 
     Raises:
-        ValueError: The text has an error, or the fast decoder cannot tell.
+        ValueError: The text has an error, or may have one.
         RecursionError: It is nested too deeply for the fast decoder.
     """
     text = text.strip(" \t\r\n")
@@ -189,7 +189,7 @@ class JsonText(str):
     """JSON text that means the value it contains.
 
     A plain ``str`` among outputs is a text; ``JsonText('{"n": 1e2}')`` is an object,
-    read so that no digit of its numbers is lost.
+    read with all digits of its numbers.
     """
 
     __slots__ = ()
@@ -202,7 +202,7 @@ def parse_as_duckdb(text: str) -> Any:
     every digit of an integer of any length.
 
     Raises:
-        JsonTextError: With every error that could be named.
+        JsonTextError: With all errors.
     """
     try:
         return copy_json(_duckdb_decoder.decode(text))
@@ -219,10 +219,10 @@ def copy_json(value: Any, where: str = "") -> Any:
     Args:
         value: Objects (any ``Mapping`` with text keys), lists or tuples, texts, finite
             numbers, booleans, None; :class:`JsonText` is read.
-        where: A name for the value, such as ``step_outputs``, for error messages.
+        where: Name of the value in error messages, such as ``step_outputs``.
 
     Raises:
-        UsageError: Something in it is not JSON; the message says where.
+        UsageError: A part of it is not JSON; the message has its place.
     """
     root: list[Any] = [None]
     repeated: list[RepeatedKeys] = []
@@ -339,7 +339,7 @@ _duckdb_decoder = json.JSONDecoder(
 
 
 class Want:
-    """What the grammar allows next, in words for the message."""
+    """Return what the grammar allows next, for the message."""
 
     VALUE = "a value"
     FIRST_VALUE = 'a value or "]"'
@@ -363,11 +363,11 @@ class _Frame:
     size: int = 0
     key: str = ""
     repeated: bool = False
-    """The object has the key already: the value is read and dropped."""
+    """True if the object already has the key: the value is discarded."""
 
 
 class LineSpan(NamedTuple):
-    """Lines of an object that has them to itself inside the text that was read."""
+    """Lines that contain only this object."""
 
     first_line: int
     last_line: int
@@ -376,8 +376,8 @@ class LineSpan(NamedTuple):
 _VALUE_WANTED = (Want.VALUE, Want.FIRST_VALUE)
 _KEY_WANTED = (Want.KEY, Want.FIRST_KEY)
 
-# A plain string, or one structural character, with the blanks before it: nearly all of
-# a text. Anything else is read character by character.
+# A plain string, or one structural character, with the white space before it: nearly
+# all tokens. Anything else is read character by character.
 _TOKEN = re.compile(r'[ \t\r\n]*(?:"([^"\\\x00-\x1f\ud800-\udfff]*)"|([{}\[\]:,]))')
 _BLANK = re.compile(r"[ \t\r\n]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -393,8 +393,8 @@ def read_exactly(text: str, *, strict: bool = True, keep: bool = True) -> JsonRe
 
     Args:
         text: The text, decoded with `decode`.
-        strict: Which rules hold.
-        keep: Build the value; False saves memory where only errors are wanted.
+        strict: Selects the rules.
+        keep: Build the value; False saves memory if only errors are needed.
     """
     reader = JsonReader(strict=strict, keep=keep)
     for line in text.split("\n"):
@@ -407,13 +407,13 @@ def read_exactly(text: str, *, strict: bool = True, keep: bool = True) -> JsonRe
 
 @dataclass
 class JsonReader:
-    """Reads one JSON value line by line and names every error.
+    """Reads one JSON value line by line and reports every error.
 
     It keeps its own stack, so it reads records that span lines, text beyond Python's
     recursion limit, and hostile files in linear time. A *grammar* error stops it
     (``broken``). A *value* error (a repeated key, a number that JSON or a double cannot
-    hold, half of a surrogate pair, bytes that are not UTF-8) is noted and reading goes
-    on, so that all of them are named at once.
+    hold, half of a surrogate pair, bytes that are not UTF-8) is recorded and reading
+    continues, so that all errors are reported at once.
 
     Feed lines until ``complete`` or ``broken``; while neither is true, the text ended
     outside a string. Lines are decoded with ``surrogateescape``.
@@ -423,29 +423,29 @@ class JsonReader:
     """Number of the next line to be fed."""
 
     strict: bool = True
-    """A repeated key and a number beyond a double are errors too."""
+    """If true, repeated keys and numbers beyond a double are errors."""
 
     keep: bool = True
     """Build the value."""
 
     max_depth: int = MAX_DEPTH
-    """Levels that are accepted."""
+    """Maximum nesting depth."""
 
     value: Any = None
-    """The value; the first of two equal keys counts."""
+    """The value; the first of two equal keys is used."""
 
     faults: list[Fault] = field(default_factory=list)
-    """Value errors, the first ``MAX_FAULTS`` of them, and last a grammar error."""
+    """The first ``MAX_FAULTS`` value errors, then a grammar error, if any."""
 
     complete: bool = False
-    """One whole value was read, with or without errors."""
+    """True if a whole value was read, with or without errors."""
 
     broken: bool = False
-    """The grammar does not allow the text: no further line can repair it."""
+    """True after a grammar error: further lines cannot repair the text."""
 
     spans: list[LineSpan] = field(default_factory=list)
-    """Objects inside the value that start a line no deeper than the value itself does
-    and end a line; only the outermost, in the order of the file."""
+    """Outermost objects inside the value that start a line, indented no deeper than the
+    value itself, and end a line; in file order."""
 
     _frames: list[_Frame] = field(default_factory=list)
     _want: str = Want.VALUE
@@ -453,7 +453,7 @@ class JsonReader:
     _base_column: int = 0
 
     def feed(self, text: str) -> None:
-        """Read one more line, given without its line feed."""
+        """Read the next line, without its line feed."""
         self._text = text
         if not self._base_column:
             blank = _blank_end(text, 0)
@@ -480,7 +480,7 @@ class JsonReader:
         self.line += 1
 
     def finish(self) -> None:
-        """End the text here; an error if the value is not complete."""
+        """End the text; add an error if the value is incomplete."""
         if self.complete or self.broken:
             return
         if self._frames:
@@ -510,11 +510,11 @@ class JsonReader:
 
     @property
     def root(self) -> Any:
-        """The value so far, also while it is open."""
+        """Return the value so far, even if incomplete."""
         return self._frames[0].container if self._frames else self.value
 
     def _structure(self, char: str, at: int) -> None:
-        """Take one of ``{ } [ ] : ,`` where the grammar allows it."""
+        """Process one of ``{ } [ ] : ,`` if the grammar allows it."""
         want = self._want
         if char == ":" and want == Want.COLON:
             self._want = Want.VALUE
@@ -555,7 +555,7 @@ class JsonReader:
         self._put(frame.container)
 
     def _other(self, at: int) -> int:
-        """Take a string with escapes, a number or a word; return its end."""
+        """Process a string with escapes, a number or a word; return its end."""
         wants_key = self._want in _KEY_WANTED
         is_string = self._text[at] == '"'
         if not (is_string and wants_key) and self._want not in _VALUE_WANTED:
@@ -654,11 +654,11 @@ class JsonReader:
 
     def _break(self, code: str, at: int, message: str) -> None:
         self.broken = True
-        del self.faults[MAX_FAULTS - 1 :]  # there is always room for this one
+        del self.faults[MAX_FAULTS - 1 :]  # this one always fits
         self._note(code, at, message)
 
     def _bad_characters(self, at: int, end: int) -> None:
-        """Name a lone surrogate: a bad byte, or an escape without its other half."""
+        """Report a lone surrogate: an invalid byte, or an escape without its pair."""
         byte = SURROGATE.search(self._text, at, end)
         if byte:
             self._note("bad_utf8", byte.start(), not_utf8(byte[0]))
@@ -735,7 +735,7 @@ def _blank_end(text: str, at: int) -> int:
 
 
 def too_deep(limit: int, found: int | None = None) -> str:
-    """Return the message for too many levels; *found* is their number, if counted."""
+    """Return the message for too deep nesting; *found* is the depth, if known."""
     levels = f"more than {limit}" if found is None else str(found)
     return (
         f"{levels} objects and lists inside each other; the limit is {limit} (setting"
@@ -746,7 +746,7 @@ def too_deep(limit: int, found: int | None = None) -> str:
 def not_utf8(surrogate: str) -> str:
     """Return the message for a byte that became a lone surrogate in decoded text."""
     code = ord(surrogate)
-    is_byte = 0xDC80 <= code <= 0xDCFF  # how surrogateescape writes a byte
+    is_byte = 0xDC80 <= code <= 0xDCFF  # surrogateescape's encoding of a byte
     name = f"byte 0x{code - 0xDC00:02X}" if is_byte else f"code point U+{code:04X}"
     return f"the {name} is not UTF-8. Save the file as UTF-8."
 
@@ -757,7 +757,7 @@ def short(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Write bytes that were not UTF-8, and halves of surrogate pairs, as escapes."""
+    """Write invalid bytes and lone surrogates as escapes."""
     return text if text.isascii() else SURROGATE.sub(_escaped, text)
 
 

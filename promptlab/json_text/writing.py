@@ -1,4 +1,4 @@
-"""JSON values as text: compact, canonical, and exactly as DuckDB writes them.
+"""Write JSON values as text: compact, canonical, and exactly like DuckDB.
 
 DuckDB's text decides verdicts (``contains:`` and ``regex:`` search it), and it differs
 from Python's: doubles have another notation, control characters upper-case hex, and an
@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 _FIRST_WITH_EXPONENT: Final = 1e21
-"""DuckDB writes whole doubles from here on with an exponent."""
+"""DuckDB writes whole doubles from this value on with an exponent."""
 
 _ESCAPES: Final = str.maketrans(
     {chr(code): f"\\u{code:04X}" for code in range(0x20)}
@@ -29,7 +29,7 @@ _encode_sorted = msgspec.json.Encoder(order="deterministic").encode
 
 
 class RepeatedKeys(dict[str, Any]):
-    """An object whose text repeats a key: the first one counts, all are written."""
+    """An object with repeated keys: the first one is used, all are written."""
 
     names: list[str]
     """Every key, as often as in the text."""
@@ -38,7 +38,7 @@ class RepeatedKeys(dict[str, Any]):
     """The value of each of *names*."""
 
     def keep_first(self) -> None:
-        """Give each key the first of its values."""
+        """Use the first value of each key."""
         for name, value in zip(
             reversed(self.names), reversed(self.written), strict=True
         ):
@@ -77,12 +77,12 @@ def shown(value: Any) -> str:
 
 
 def compact_as_duckdb(value: Any) -> str:
-    """Write a JSON value as DuckDB does."""
+    """Write a JSON value like DuckDB."""
     return "".join(_pieces(value, sort=False, scalar=_duckdb_scalar))
 
 
 def canonical_as_duckdb(value: Any) -> str:
-    """Write a JSON value so that values that are equal in DuckDB have one text.
+    """Write a JSON value so that values that are equal in DuckDB have the same text.
 
     Keys are sorted. Integers that 64 bits hold keep every digit; any other number is a
     double, so 1, 1.0 and 1e0 are equal.
@@ -91,7 +91,7 @@ def canonical_as_duckdb(value: Any) -> str:
 
 
 class _Pending:
-    """Marks a value on the stack of `_pieces` that is not written yet."""
+    """Marks an unwritten value on the stack of `_pieces`."""
 
     __slots__ = ("value",)
 

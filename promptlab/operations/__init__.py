@@ -1,1 +1,1 @@
-"""Looking after the warehouse file: purge, publish, export, health."""
+"""Operations on the warehouse file: purge, publish, export, health."""

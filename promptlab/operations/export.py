@@ -1,6 +1,6 @@
-"""The tables as Parquet files, for every engine that reads them.
+"""Export tables as Parquet files.
 
-``DIR/<schema>/<table>/…/*.parquet``: what belongs to a task lies in folders
+``DIR/<schema>/<table>/…/*.parquet``: rows of a task are in folders
 ``created_month=<YYYY-MM>`` of the task's `created_at` (UTC), everything else in one
 folder. ``manifest.json`` is written last.
 """
@@ -33,7 +33,7 @@ PARTITION = "created_month"
 FORMAT_VERSION = "1.0"
 # 1.0  first version
 
-# Rows that DuckDB holds of each month before it writes them: bounds the memory.
+# Rows of each month that DuckDB buffers before writing; limits memory.
 _ROWS_HELD = 20_000
 
 
@@ -46,19 +46,19 @@ def export_parquet(
 ) -> dict[str, Any]:
     """Write every table of these schemas below *folder*; returns the manifest.
 
-    Everything is written beside *folder* and then renamed. An export that is there is
-    replaced; a folder with anything else in it is left alone.
+    Everything is written next to *folder* and then renamed. An existing export is
+    replaced; a folder with other files is not changed.
 
     Args:
-        warehouse: what is exported.
-        folder: where to; made when it is not there.
+        warehouse: the warehouse to export.
+        folder: target folder; created if missing.
         schemas: ``marts``, ``raw``.
-        exported_at: the time that the manifest carries.
+        exported_at: the time in the manifest.
 
     Raises:
-        NothingToDo: such tables have not been built yet.
-        UsageError: *folder* holds something that is no export.
-        WarehouseError: there is no room, or the folder cannot be written to.
+        NothingToDo: the tables have not been built yet.
+        UsageError: *folder* contains other files.
+        WarehouseError: the disk is full, or the folder cannot be written to.
     """
     folder = _checked(folder)
     with warehouse.reading(folders=[name_beside(folder)]) as con:
@@ -76,10 +76,10 @@ def export_parquet(
 
 @contextmanager
 def written_beside(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the place of *folder* when it is filled.
+    """Yield an empty folder that replaces *folder* at the end.
 
     Raises:
-        UsageError: *folder* holds something that is no export.
+        UsageError: *folder* contains other files.
         WarehouseError: it cannot be written to.
     """
     import duckdb
@@ -99,7 +99,7 @@ def written_beside(folder: Path) -> Iterator[Path]:
 
 
 def _checked(folder: Path) -> Path:
-    """The whole path of a folder that an export may be put at."""
+    """Return the absolute path of a folder for an export."""
     folder = folder.resolve()  # a link stays a link
     if folder.is_dir():
         if any(folder.iterdir()) and not (folder / MANIFEST).is_file():
@@ -118,7 +118,7 @@ def _manifest(
     folder: Path,
     exported_at: datetime,
 ) -> dict[str, Any]:
-    """Write the tables and what they are."""
+    """Write the tables and the manifest."""
     from promptlab.ingest.raw import schema_version
 
     con.execute("set preserve_insertion_order = false")
@@ -137,7 +137,7 @@ def write_manifest(
     schema_version: int | None,
     tables: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    """Write what an export holds, the last of its files; returns it."""
+    """Write the manifest, the last file of an export, and return it."""
     import duckdb
 
     from promptlab.version import __version__
@@ -189,13 +189,13 @@ def _write(
 def _write_rows(
     con: duckdb.DuckDBPyConnection, table: StoredTable, path: Path
 ) -> tuple[int, bool]:
-    """Write the rows of a table; returns how many, and whether they are by month."""
+    """Write the rows of a table; return their number, and true if split by month."""
     row = con.execute(f"select count(*) from {table.sql}").fetchone()
     n_rows = 0 if row is None else int(row[0])
-    # a memory task's id is not a task's, and its run may have no time
+    # ids of memory tasks are not task ids, and their runs may have no time
     is_by_month = "task_id" in table.columns and "run_id" not in table.columns
     if is_by_month and n_rows:
-        # marts need no raw tables, which may be files that have moved on
+        # marts do not need raw tables, which may be files that have changed
         tasks = "marts.dim_tasks" if table.schema == "marts" else "raw.tasks"
         query = (
             f"select t.*, strftime(tasks.created_at, '%Y-%m') as {PARTITION}"
@@ -204,7 +204,7 @@ def _write_rows(
         )
         options = f"format parquet, partition_by ({PARTITION})"
     else:
-        # one file even of no rows, for the columns
+        # one file even without rows, for the columns
         query, options = f"select * from {table.sql}", "format parquet"
         path = path / "data_0.parquet"
     target = str(path).replace("'", "''")
@@ -213,7 +213,7 @@ def _write_rows(
 
 
 def _swap(beside: Path, folder: Path) -> None:
-    """Put *beside* where *folder* is; between two renames there is neither."""
+    """Replace *folder* by *beside*; between the two renames neither exists."""
     old = beside.with_suffix(".old")
     if folder.exists():
         folder.rename(old)

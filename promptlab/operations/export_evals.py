@@ -1,8 +1,8 @@
-"""Tasks as files of Every Eval Ever: an aggregate JSON and a JSONL line per score.
+"""Export tasks to Every Eval Ever: an aggregate JSON and a JSONL line per score.
 
 ``DIR/data/<title>/<developer>/<model>/<uuid>.json`` with its ``_samples.jsonl``, valid
-against schema version 0.3.0. The uuid is made of the task's id, so a task that is
-exported again replaces its own files and no others.
+against schema version 0.3.0. The uuid is derived from the task's id, so
+exporting a task again only replaces its own files.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _ROWS_AT_ONCE = 1000
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _QUESTIONS = ("input", "question", "query", "user_input", "prompt")
 
-# Every number that is exported: scores where a dimension is graded; else what a tool
-# said, or what was measured, on its own scale.
+# All exported numbers: scores of graded dimensions; else the tool's number or the
+# measurement, on its own scale.
 _VALUES = """
     select s.case_id, s.round_id, s.dimension_id,
         if(d.score is null, s.metric, s.score) as value
@@ -98,14 +98,14 @@ _LINES = f"""
 
 @dataclass(frozen=True)
 class Exported:
-    """What was written of one task."""
+    """The exported files of one task."""
 
     task_id: str
     aggregate: Path
-    """Below the folder that was named."""
+    """Path below the target folder."""
     lines: int
     left_out: int
-    """Rounds that have neither a score nor a verdict."""
+    """Number of rounds without a score and a verdict."""
 
 
 def export_evals(
@@ -119,11 +119,11 @@ def export_evals(
     """Write tasks below *folder*.
 
     Args:
-        warehouse: where they are; its marts are built.
+        warehouse: their warehouse, with built marts.
         folder: where to; made when it is not there.
-        tasks: as `promptlab.task_ids.resolve_task` takes them; none: every task.
-        organization: who gives the data, as the files say it.
-        exported_at: the time that the files carry.
+        tasks: see `promptlab.task_ids.resolve_task`; empty: every task.
+        organization: source of the data in the files.
+        exported_at: the time in the files.
 
     Raises:
         NothingToDo: there are no marts, or there is no task.
@@ -149,7 +149,7 @@ def export_evals(
 
 
 class _ExportedTask:
-    """One task on its way out."""
+    """The export of one task."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, task_id: str) -> None:
         self._con = con
@@ -170,7 +170,7 @@ class _ExportedTask:
         self._id = f"{title}/{model}/{self._task['created']}-{self._uuid.hex[:8]}"
 
     def _verdict(self, task_id: str) -> str:
-        """The verdict's metric; longer where a dimension has its name already."""
+        """Return a name for the verdict's metric that no dimension has."""
         taken = self._con.execute(
             "select 1 from marts.fct_dimension_scores"
             " where task_id = ? and dimension_id = ?",
@@ -210,7 +210,7 @@ class _ExportedTask:
         with beside.open("wb") as file:
             for row in _stream(self._con, _LINES, self._about):
                 line = json.dumps(self._line(row), ensure_ascii=False) + "\n"
-                # half a surrogate, as a model may write it, is no UTF-8
+                # a lone surrogate, which a model may write, is not valid UTF-8
                 data = line.encode("utf-8", "replace")
                 digest.update(data)
                 file.write(data)
@@ -294,7 +294,7 @@ class _ExportedTask:
             },
             "score_details": {
                 "score": row["score"],
-                # by the dimension's own aggregation, which may weigh or cut cases
+                # by the dimension's own aggregation, which may weight or trim cases
                 "details": {"score_in_the_warehouse": repr(row["own_score"])},
                 "uncertainty": uncertainty,
             },
@@ -352,7 +352,7 @@ class _ExportedTask:
 
 
 def _asked(context: str | None) -> str:
-    """What was asked, as one text: the question, or the whole context as JSON."""
+    """Return the input as one text: the question, or the whole context as JSON."""
     held = json.loads(context or "{}")
     if isinstance(held, dict):
         texts = (held.get(name) for name in _QUESTIONS)
@@ -367,7 +367,7 @@ def _hash(text: str) -> str:
 
 
 def _name(part: str) -> str:
-    """A part of a path: no separators, no leading dots."""
+    """Return a part of a path without separators and leading dots."""
     return _NOT_IN_NAMES.sub("-", part).strip("-.")[:80] or "unknown"
 
 

@@ -1,4 +1,4 @@
-"""The marts that Spark holds as Parquet files, in the form that every export has."""
+"""Export Spark's marts as Parquet files, in the common format of exports."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def export_from_spark(
     """Let Spark write every mart below *folder*; returns the manifest.
 
     Args:
-        settings: which Spark.
-        folder: where to; Spark's workers and this process must see it.
-        exported_at: the time that the manifest carries.
+        settings: the Spark to use.
+        folder: target folder; Spark's workers and this process must see it.
+        exported_at: the time in the manifest.
 
     Raises:
-        UsageError: *folder* holds something that is no export.
+        UsageError: *folder* contains other files.
         BuildError: Spark could not write.
         WarehouseError: the folder cannot be written to.
     """
@@ -42,7 +42,7 @@ def export_from_spark(
 
 
 def _tables(folder: Path) -> list[dict[str, Any]]:
-    """What was written, as the contracts name it."""
+    """Return the written tables, as the contracts name them."""
     with open_duckdb() as con:
         columns = con.execute(
             "select table_name, list(name order by position),"

@@ -1,4 +1,4 @@
-"""What can be seen of a warehouse file's health, line by line."""
+"""Health checks of a warehouse file, one line each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RESTORE = (
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of what the doctor says."""
+    """One line of the doctor's report."""
 
     what: str
     """version, file, rows or check"""
@@ -39,13 +39,13 @@ class Finding:
     state: State
     value: str
     fix: str | None = None
-    """What to do about it; null where nothing is to be done."""
+    """The fix; null if none is needed."""
 
 
 def examine(warehouse: WarehouseFile) -> Iterator[Finding]:
-    """Say what is right and wrong with versions, file and contents.
+    """Check versions, file and contents.
 
-    Every table is read whole: DuckDB finds damaged blocks only as it reads them.
+    All tables are read completely: DuckDB only finds damaged blocks by reading them.
     """
     yield from _versions()
     db = warehouse.settings.db
@@ -110,7 +110,7 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
         if finding.state == "fail" or table.schema in ("raw", "marts"):
             yield finding
     if unreadable:
-        return  # what is checked would be read from the same blocks
+        return  # the checks would read the same blocks
     yield from _schema(con)
     if any(str(table) == "raw.redactions" for table in tables):
         yield from _redactions(con)
@@ -126,7 +126,7 @@ def _contents(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
 
 
 def _redactions(con: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
-    """How many values each rule took out, over all loads."""
+    """The number of values that each rule redacted, over all loads."""
     for rule, count in con.execute(
         "select rule, sum(n_values) from raw.redactions group by rule order by rule"
     ).fetchall():
@@ -187,7 +187,7 @@ def _check(con: duckdb.DuckDBPyConnection, check: Invariant) -> Finding:
         return Finding(
             "check", check.name, "warn", "cannot be judged", "`promptlab build`"
         )
-    except duckdb.IOException as error:  # raw tables as Parquet that have moved on
+    except duckdb.IOException as error:  # raw tables as Parquet that have changed
         fix = "`promptlab build --raw parquet://DIR`"
         return Finding("check", check.name, "warn", _one_line(error), fix)
     if not rows:

@@ -1,4 +1,4 @@
-"""What must hold between the tables of a warehouse: each query gives the exceptions."""
+"""Consistency checks between tables: each query returns the violations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from promptlab.ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTa
 
 @dataclass(frozen=True)
 class Invariant:
-    """A sentence that is true where *query* gives no row."""
+    """A sentence that is true if *query* returns no rows."""
 
     name: str
     query: str
-    """Gives a row for each exception; its first column names it."""
+    """Returns a row for each violation, named by the first column."""
     state: Literal["warn", "fail"]
     fix: str
 
@@ -24,7 +24,7 @@ _RELOAD = "load the file into a new warehouse, and tell us: this must not happen
 
 
 def _has_its_parents(table: RawTable) -> Invariant:
-    """Every row of a table has its parent, and that has its own."""
+    """Check that every row of a table has its parent, and that row its own."""
     missing: list[str] = []
     parents: list[str] = []
     child = table
@@ -45,12 +45,12 @@ def _has_its_parents(table: RawTable) -> Invariant:
 
 
 def _one(table: RawTable) -> str:
-    """What a row of a table is called."""
+    """Name of a row of a table."""
     return table.name.removesuffix("s").replace("_", " ")
 
 
 def _records(table: RawTable) -> str:
-    """How many records each load has in a table."""
+    """Number of records of each load in a table."""
     of_tasks = f"(from raw.tasks where {table.records})"
     some = (
         "" if table.records == EVERY_ROW else f" semi join {of_tasks} using (task_id)"
@@ -111,7 +111,7 @@ RAW_CHECKS = (
         _RELOAD,
     ),
 )
-"""What holds of every file that was ever ingested into."""
+"""Checks of every warehouse with loaded files."""
 
 BUILT_CHECKS = (
     Invariant(
@@ -202,4 +202,4 @@ BUILT_CHECKS = (
         _REBUILD,
     ),
 )
-"""What holds after a build of everything that was loaded."""
+"""Checks after a build of everything that was loaded."""

@@ -1,7 +1,7 @@
-"""Sending a mail over SMTP: encrypted, logged in, tried again where that can help.
+"""Send mail over SMTP, with encryption, login and retries.
 
 A password comes from the environment or from a private file, never from a setting or
-the command line, and no message of ours holds it.
+the command line, and is never part of a message.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from promptlab.errors import MailError, SettingsError
 from promptlab.settings import Settings
 
 PASSWORD = "PROMPTLAB_SMTP_PASSWORD"
-"""Environment variable of the password; it wins over the file."""
+"""Environment variable of the password; it overrides the file."""
 
 ATTEMPTS = 4
-_FIRST_PAUSE_S = 2.0  # then twice as long each time
+_FIRST_PAUSE_S = 2.0  # doubles each time
 _PORTS = {"starttls": 587, "tls": 465, "none": 25}
 _LOGIN_REQUIRED = 530
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class _Transient(Exception):
-    """A fault that may be gone in a moment; ``left`` are still to be served."""
+    """A temporary error; ``left`` are the remaining recipients."""
 
     def __init__(self, message: str, left: Sequence[str]) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class _Transient(Exception):
 
 @dataclass(frozen=True)
 class Server:
-    """A mail server and how to talk to it."""
+    """A mail server and its options."""
 
     host: str
     port: int
@@ -52,7 +52,7 @@ class Server:
     password: str | None = field(default=None, repr=False)
     ca_file: Path | None = None
     timeout: float = 30.0
-    """Seconds, for each answer."""
+    """Timeout of each answer, in seconds."""
 
 
 def server_from(settings: Settings, environ: Mapping[str, str] = os.environ) -> Server:
@@ -60,7 +60,7 @@ def server_from(settings: Settings, environ: Mapping[str, str] = os.environ) -> 
 
     Raises:
         SettingsError: there is no host, a password is missing or not kept private,
-            or it would be sent in the clear.
+            or it would be sent unencrypted.
     """
     host = settings.smtp_host
     if not host:
@@ -98,23 +98,23 @@ def send(
     wait: Callable[[float], None] = time.sleep,
     say: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Hand *message* to the server for every recipient.
+    """Send *message* to the server for every recipient.
 
-    A server that is busy or away for a moment is tried again, only for those it has
-    not taken yet. When the connection breaks after the mail was handed over, nobody
-    knows whether it was taken: it is not sent twice, the error says so.
+    Temporary errors are retried, only for recipients that were not accepted
+    yet. If the connection breaks after the mail was sent, its delivery is
+    unknown: it is not sent twice, and the error says so.
 
     Args:
-        message: What is sent, as it is.
+        message: The message, sent unchanged.
         sender: Address that failures are returned to.
         recipients: Addresses; none of them is added to the message.
-        server: Whom to hand it to.
-        attempts: How often it is tried at most.
+        server: The server.
+        attempts: Maximum number of attempts.
         wait: Called with the seconds between two attempts.
-        say: Told of each attempt that failed and will be repeated.
+        say: Called for each failed attempt that will be repeated.
 
     Raises:
-        SettingsError: name, password, encryption or certificate do not fit.
+        SettingsError: name, password, encryption or certificate are invalid.
         MailError: the server cannot be reached, or refuses some recipient or the
             mail; names those that it was sent to.
     """
@@ -146,7 +146,7 @@ def send(
 def _deliver(
     data: bytes, sender: str, recipients: Sequence[str], server: Server
 ) -> dict[str, str]:
-    """Try once; return those that are refused for good, with the reason."""
+    """Try once; return permanently refused recipients with the reason."""
     try:
         smtp = _connect(server)
     except (smtplib.SMTPServerDisconnected, TimeoutError, ConnectionError) as error:
@@ -210,7 +210,7 @@ def _hand_over(
     try:
         answers = smtp.sendmail(sender, list(recipients), data)
     except smtplib.SMTPRecipientsRefused as error:
-        # Nobody was served. A server that hangs up names only those asked so far.
+        # No recipient was accepted. A server that hangs up names only those so far.
         gone = (421, b"connection closed")
         answers = {to: error.recipients.get(to, gone) for to in recipients}
     except smtplib.SMTPSenderRefused as error:
@@ -236,14 +236,14 @@ def _hand_over(
             f"{_name(server)} cannot take mail for {', '.join(later)} now ({why})",
             [to for to in recipients if to in answers],
         )
-    # The mail is taken; how the server says goodbye is its business.
+    # The mail was accepted; ignore errors of closing the connection.
     with contextlib.suppress(smtplib.SMTPException, OSError):
         smtp.quit()
     return {to: f"{code} {_decoded(why)}" for to, (code, why) in answers.items()}
 
 
 def _advice(server: Server, error: smtplib.SMTPResponseException) -> str:
-    """What to mend where a server refuses a sender: 530 is about who we are."""
+    """Return the fix for a refused sender: 530 means that a login is required."""
     if error.smtp_code != _LOGIN_REQUIRED:
         return "check mail_from"
     if "STARTTLS" in _text(error).upper():
@@ -265,7 +265,7 @@ def _context(server: Server) -> ssl.SSLContext:
 
 
 def _connection_fault(server: Server, error: OSError, left: Sequence[str]) -> Exception:
-    """The error for a server that no mail can be handed to, with what to mend."""
+    """Return the error for a server that accepts no mail, with the fix."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return SettingsError(
             f"{_name(server)}: its certificate is not trusted"
@@ -289,7 +289,7 @@ def _connection_fault(server: Server, error: OSError, left: Sequence[str]) -> Ex
 
 
 def _unreachable(server: Server, error: Exception) -> str:
-    # smtplib calls a timeout a lost connection; what it was stands in the context.
+    # smtplib reports a timeout as a lost connection; the cause is in the context.
     if isinstance(error, TimeoutError) or isinstance(error.__context__, TimeoutError):
         return f"{_name(server)} gives no answer within {server.timeout:g} s"
     if isinstance(error, ConnectionRefusedError):
@@ -319,7 +319,7 @@ def _password(settings: Settings, environ: Mapping[str, str]) -> str:
 
 
 def _private_text(path: Path) -> str:
-    """Read the first line of a file that nobody else can read."""
+    """Read the first line of a file that only its owner can read."""
     try:
         with path.open(encoding="utf-8") as file:
             status = os.fstat(file.fileno())
@@ -357,7 +357,7 @@ def _text(error: smtplib.SMTPResponseException) -> str:
 
 
 def _decoded(answer: bytes | str) -> str:
-    """One line of what a server says, without anything a terminal would act on."""
+    """Return a server's answer on one line, without control characters."""
     text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 

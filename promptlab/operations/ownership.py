@@ -1,7 +1,7 @@
-"""Whose the rows of each table are: declared once, and looked up by equal ids alone.
+"""Ownership of the rows of each table: declared once, matched only by equal ids.
 
-Of raw tables their catalogue says it; of models the models themselves: their key, their
-batch, and the columns that mention others, which the plan repeats.
+For raw tables it is in their catalogue, for models in the models themselves: their key,
+their batch, and the columns that refer to others. The plan contains a copy.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from promptlab.ingest.raw.catalogue import RAW_TABLES, Ids
 
 @dataclass(frozen=True)
 class PurgeRule:
-    """What of a table goes."""
+    """The rows of a table that a purge deletes."""
 
     owners: tuple[Ids, ...] = ()
-    """Rows go where one of these is among the ids; the table's key is the first."""
+    """Rows are deleted if one of these is purged; the first is the table's key."""
     mentions: tuple[Ids, ...] = ()
-    """Ids of others: in a row that stays they are cleared."""
+    """References to other objects, which are cleared in rows that stay."""
 
 
 STAYS = PurgeRule()
@@ -31,9 +31,9 @@ _OF_TASKS = "purged_tasks"
 OF_RAW = {
     table.name: PurgeRule(table.purged_by, table.mentions) for table in RAW_TABLES
 }
-"""Raw table → what of it goes."""
+"""Raw table → the rows that a purge deletes."""
 
-# Batch and key of a model → the ids whose rows go.
+# Batch and key of a model → the kind of ids to purge.
 _OF_BATCHES = {
     ("tasks", "task_id"): _OF_TASKS,
     ("tasks", "run_id"): _OF_TASKS,
@@ -57,7 +57,7 @@ def of_models() -> dict[str, PurgeRule]:
 
 
 def rule_of(table: StoredTable) -> PurgeRule | None:
-    """What of a table goes; ``None`` where it is not one that we make."""
+    """Return the rows to delete; ``None`` for a table that is not promptlab's."""
     if table.schema == "raw":
         return OF_RAW.get(table.name)
     rule = of_models().get(str(table))
@@ -65,11 +65,26 @@ def rule_of(table: StoredTable) -> PurgeRule | None:
     return rule if {column for column, _ in columns} <= set(table.columns) else None
 
 
+@cache
+def _tables_of_every_build() -> frozenset[str]:
+    return frozenset(
+        f"{node.schema}.{node.name}"
+        for node in plan.load().nodes
+        if node.kind == "table"
+    )
+
+
 def is_step(table: StoredTable) -> bool:
-    """Whether one build computed it on its way: every build makes it anew."""
-    return table.schema == "intermediate" and rule_of(table) is None
+    """Return true if every build recomputes it completely, so that no row has to stay.
+
+    These are intermediate results, and marts whose rows belong to no task, such as
+    aggregates over the labels of all tasks.
+    """
+    if rule_of(table) is not None:
+        return False
+    return table.schema == "intermediate" or str(table) in _tables_of_every_build()
 
 
 def is_unknown(table: StoredTable) -> bool:
-    """Whether nobody has declared whose its rows are: somebody's own table."""
+    """True for a table without declared ownership, such as a user's own table."""
     return not (table.schema == "policy" or is_step(table) or rule_of(table))

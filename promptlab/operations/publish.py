@@ -1,4 +1,4 @@
-"""A read-only copy of the warehouse for those who only read."""
+"""Publish a read-only copy of the warehouse."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ READ_ONLY = 0o444
 def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -> Path:
     """Put a consistent copy of a built warehouse at *path*; returns the file.
 
-    Readers of the copy never keep a writer waiting. Those that have the one before open
-    keep reading it; whoever opens the path afterwards sees the new one.
+    Readers of the copy never block a writer. Readers of the previous copy keep reading
+    it; readers that open the path later see the new one.
 
     Args:
-        warehouse: what is copied.
+        warehouse: the warehouse to copy.
         path: a file, replaced in one step; or a folder, in which the copy has the
             warehouse's own name.
-        marts_only: copy the marts and nothing else; views become tables.
+        marts_only: copy only the marts; views become tables.
 
     Raises:
         NothingToDo: nothing has been built yet.
         UsageError: *path* is the warehouse itself.
-        WarehouseError: there is no room, or the folder cannot be written to.
+        WarehouseError: the disk is full, or the folder cannot be written to.
     """
     db = warehouse.settings.db
     target = path / db.name if path.is_dir() else path
     if target.exists() and target.samefile(db):
         raise UsageError(f"{path}: is the warehouse itself; publish to another path")
     with warehouse.built():
-        pass  # a copy of nothing would mislead
+        pass  # an empty copy would be misleading
     with warehouse.reading(files=files_of_copy(target)) as con:
         write_copy(con, target, only="marts" if marts_only else None, mode=READ_ONLY)
     return target

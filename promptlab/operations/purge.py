@@ -1,9 +1,8 @@
-"""Deleting tasks and memory runs for good.
+"""Delete tasks and memory runs permanently.
 
-DuckDB does not overwrite what it frees. So a purge writes the file anew without the
-rows, and puts it in the old one's place in one step: killed at any moment, it has
-changed nothing or everything. What is not a task's own stays: testsets, pipelines,
-other tasks. Docs: docs/operations.md.
+DuckDB does not overwrite freed blocks. So a purge writes a new file without the rows
+and replaces the old one by a rename: if it is killed, it has changed either nothing or
+everything. Testsets, pipelines and other tasks stay. Docs: docs/operations.md.
 """
 
 from __future__ import annotations
@@ -32,15 +31,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Purge:
-    """What a purge deletes, or would delete."""
+    """The rows that a purge deletes, or would delete."""
 
     tasks: list[str]
     rows: dict[str, int]
     """``schema.table`` → rows, only tables that lose some."""
     backups: list[Path]
-    """Copies beside the warehouse; they are not touched and may hold the rows too."""
+    """Copies next to the warehouse; they are not changed and may contain the rows."""
     unknown: list[str]
-    """Tables that are not the project's own; they are not touched, and may too."""
+    """Tables of others; they are not changed and may also contain the rows."""
 
 
 def find(
@@ -49,13 +48,13 @@ def find(
     tasks: Sequence[str] = (),
     before: date | None = None,
 ) -> Purge:
-    """Say what a purge of these would delete; nothing is changed.
+    """Return the rows that a purge would delete, without changes.
 
     Args:
         warehouse: the warehouse.
         tasks: whole ids of tasks and memory runs.
         before: also every task created, and every memory run started, before this day
-            begins (UTC); a run whose start is not known stays.
+            begins (UTC); a run with an unknown start stays.
 
     Raises:
         NothingToDo: an id is not there, or nothing is older.
@@ -72,18 +71,18 @@ def purge(
 ) -> Purge:
     """Delete these tasks and memory runs from every table, and from the file.
 
-    Files that brought them stay out from then on, wherever they lie: of each only its
-    hash is kept. Takes the arguments of ``find``.
+    Their files are not loaded again, whatever their path: only the hash of each is
+    kept. Takes the arguments of ``find``.
 
     Raises:
         NothingToDo: an id is not there, or nothing is older; nothing was changed.
         DatabaseLocked: another process holds the file.
-        WarehouseError: no room for the new file beside the old one.
+        WarehouseError: no space for the new file next to the old one.
     """
     with warehouse.writable() as con:
         db = file_of(con)
         found = _find(con, tasks, before)
-        # so that nothing of the old file is left beside the new one
+        # so that no part of the old file remains
         con.execute("checkpoint")
         write_copy(con, db, select=purge_sql.kept_rows)
     _remove_traces(db)
@@ -98,7 +97,7 @@ def _find(
     db = file_of(con)
     if "raw" not in {table.schema for table in tables_of(con)}:
         raise NothingToDo(f"{db}: nothing has been loaded yet")
-    # the next build would bring back what is purged from the marts alone
+    # the next build would recreate rows purged only from the marts
     raw.check_not_views(
         con, "delete that folder, and ingest what is to stay into a new one"
     )
@@ -136,7 +135,7 @@ def _check_known(wanted: Sequence[str], known: Sequence[str]) -> None:
 
 
 def _remove_traces(db: Path) -> None:
-    """Remove what DuckDB and dbt may have written of the old rows elsewhere."""
+    """Remove files in which DuckDB and dbt may have stored old rows."""
     shutil.rmtree(db.with_name(f"{db.name}.tmp"), ignore_errors=True)
     target = dbt_target(db)
     for name in ("dbt.log", "run_results.json"):

@@ -1,7 +1,7 @@
-"""What a purge keeps of each table: a row goes where its id equals a purged one.
+"""The rows that a purge keeps: those whose id is not purged.
 
-What others were told of a task that goes is theirs, and goes by the build's batches:
-the next build compares them again.
+Values that other tasks stored about a purged task belong to those tasks. The next build
+compares them again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TASKS_BEFORE = """
 
 
 def _goes(owners: Sequence[Ids]) -> str:
-    """The condition on rows of which an id is among those that go."""
+    """Return the condition on rows with a purged id."""
     return " or ".join(f"{column} in (from {ids})" for column, ids in owners) or "false"
 
 
@@ -127,7 +127,7 @@ where load_id in (from thinned_runs);
 
 
 def choose(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
-    """Note what is purged in temporary tables, which every other query here reads."""
+    """Store the purged ids in temporary tables for the other queries of this module."""
     con.execute(
         "create or replace temp table purged_tasks as"
         " select unnest(cast($1 as varchar[])) as task_id",
@@ -147,7 +147,7 @@ def choose(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
 
 
 def n_deleted(con: duckdb.DuckDBPyConnection, table: StoredTable) -> int:
-    """Rows of a table that a purge would not keep; none of one build's own steps."""
+    """Count the rows of a table that a purge deletes; 0 for intermediate results."""
     if is_step(table):
         return 0
     row = con.execute(
@@ -157,7 +157,7 @@ def n_deleted(con: duckdb.DuckDBPyConnection, table: StoredTable) -> int:
 
 
 def kept_rows(table: StoredTable) -> str:
-    """The query that gives what a purge keeps of a table."""
+    """Return the query for the rows of a table that a purge keeps."""
     changes = ", ".join(
         f"case when {condition} then {value} else {column} end as {column}"
         for column, value, condition in _changes(table)
@@ -167,7 +167,7 @@ def kept_rows(table: StoredTable) -> str:
     return f"select *{replaced} from {table.sql} as t where {stays}"
 
 
-# Of a score file that keeps some scores, whatever is not plainly of another task.
+# For a score file that keeps some scores: all rows not clearly of another task.
 _REJECT_GOES = """
     load_id in (from purged_loads)
     or (
@@ -183,12 +183,12 @@ _REJECT_GOES = """
 """
 
 
-# Totals over all tasks of a run, held by one of them.
+# Totals over all tasks of a run, stored with one of them.
 _TOTAL_GOES = "scope = 'run' and load_id in (from thinned_runs)"
 
 
 def _is_purged(table: StoredTable) -> str:
-    """The condition under which a row is purged."""
+    """Return the condition of purged rows."""
     if is_step(table):
         return "true"
     if str(table) == "raw.rejects":
@@ -197,7 +197,7 @@ def _is_purged(table: StoredTable) -> str:
     return f"{goes} or {_TOTAL_GOES}" if str(table) == "raw.reported_totals" else goes
 
 
-# What stays of a purged load is its hash: the file is known when it comes again.
+# Only the hash of a purged load stays, to recognise the file.
 _FORGOTTEN = {
     "file_uri": "''",
     "source_name": "''",
@@ -211,7 +211,7 @@ _FORGOTTEN = {
 
 
 def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
-    """Column, its new value, and the condition on rows that get it."""
+    """Return column, new value, and the condition on rows to update."""
     if str(table) == "raw.loads":
         for column, value in _FORGOTTEN.items():
             yield column, value, "load_id in (from purged_loads)"

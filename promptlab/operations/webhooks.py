@@ -1,4 +1,4 @@
-"""Posting a message to a chat: a JSON body to the address of a webhook."""
+"""Post a message to a chat: a JSON body to the URL of a webhook."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def post(address: str, payload: Mapping[str, Any], *, timeout: float = 30.0) -> 
     """Post *payload* as JSON; redirects are not followed.
 
     Args:
-        address: Of the webhook. It is a secret and never part of a message.
+        address: URL of the webhook. It is a secret and never part of a message.
         payload: The body.
         timeout: Seconds to wait for an answer.
 
     Raises:
-        SettingsError: the address is not one that a message may be sent to.
+        SettingsError: the URL is not allowed.
         MailError: the server cannot be reached, or refuses the message.
     """
     parts = urlsplit(address)
@@ -54,4 +54,4 @@ def post(address: str, payload: Mapping[str, Any], *, timeout: float = 30.0) -> 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_args: Any, **_values: Any) -> None:
-        """Refuse: the body would go to an address that the user has not set."""
+        """Refuse redirects: the body would go to a URL that is not configured."""

@@ -2,7 +2,7 @@
 
 A scorer sees one dimension's configuration and one case, and gives scores with their
 evidence (analysis contract, section 5.3). ``promptlab score`` runs it; SQL turns its
-scores into the dimension's result, as it does with every other score.
+scores into the dimension's result, like every other score.
 """
 
 from __future__ import annotations

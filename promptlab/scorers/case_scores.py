@@ -16,12 +16,12 @@ from promptlab.scorers.protocol import RoundScore, Scorer
 
 @dataclass(frozen=True)
 class CaseScores:
-    """What came of one case."""
+    """The scores of one case."""
 
     records: list[ScoreRecord]
     """One per round that was scored or whose scoring failed, in the case's order."""
     faults: list[str]
-    """What the scorer did wrong, a sentence each; empty when all was well."""
+    """Errors of the scorer, a sentence each; empty without errors."""
 
 
 def score_case(

@@ -12,7 +12,7 @@ from promptlab.contracts.golden import golden_alternatives
 def golden_answers(case: TestCaseBundle) -> list[str]:
     """Return every text that counts as right, in the order of the baselines.
 
-    What is no text stands as its JSON.
+    Values other than text are written as JSON.
     """
     return [
         answer if isinstance(answer, str) else _json(answer)

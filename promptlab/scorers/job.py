@@ -34,7 +34,7 @@ SHOWN_FAULTS = 10
 
 @dataclass
 class DimensionScores:
-    """What came of one dimension."""
+    """The result of one dimension."""
 
     dimension_id: str
     scorer: str
@@ -45,9 +45,9 @@ class DimensionScores:
     failed_cases: int = 0
     """Cases with which the scorer did something wrong."""
     error: str | None = None
-    """Why nothing was scored: the scorer cannot work at all."""
+    """The error, if the scorer cannot run at all."""
     file: Path | None = None
-    """Where the records are."""
+    """The file of the records."""
 
     @property
     def scored(self) -> int:
@@ -67,7 +67,7 @@ class DimensionScores:
 
 @dataclass
 class Scoring:
-    """What came of one task."""
+    """The result of one task."""
 
     task_id: str
     dimensions: list[DimensionScores]
@@ -107,7 +107,7 @@ def score_task(
         NothingToDo: no task, or none of its dimensions has an installed scorer.
         UsageError: an unknown task, dimension or scorer.
     """
-    # which task is the baseline stands in the marts, everything else in the raw tables
+    # the baseline is read from the marts, everything else from the raw tables
     reading = warehouse.built if task == "baseline" else warehouse.connect
     with reading() as con:
         stored = read_task(con, task)

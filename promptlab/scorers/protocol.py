@@ -1,4 +1,4 @@
-"""What a Python scorer is: the contract between it and ``promptlab score``."""
+"""The protocol between a Python scorer and ``promptlab score``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptlab.contracts.analysis_input import DimensionConfig, TestCaseBundle
 
 @dataclass(frozen=True)
 class RoundScore:
-    """What a scorer says of one round."""
+    """The score of one round."""
 
     round_id: str
     """A round of the case that was given."""
@@ -22,8 +22,8 @@ class RoundScore:
     payload: Mapping[str, Any] = field(default_factory=dict)
     """Evidence as a JSON object: snippets, the nearest reference, sub-scores."""
     version: str | None = None
-    """What scored, where the scorer's own ``version`` does not say it all: the model
-    behind it. Scores of two versions are not compared over time."""
+    """Name of the model behind the scorer, if its ``version`` does not include it.
+    Scores of two versions are not compared over time."""
 
 
 class Scorer(Protocol):
@@ -31,13 +31,13 @@ class Scorer(Protocol):
 
     The entry point names a class that is made without arguments, once for each
     dimension. Scores depend on the two arguments alone: cases come in any order, each
-    is given its own copy, and nothing is passed from one to another. A model that is
-    loaded once and kept is no such state.
+    is given its own copy, and no state is passed from one to another. A model that is
+    loaded once does not count as state.
     """
 
     name: str
-    """What the scorer is called, in dimensions and in ``raw.scores``: the name of its
-    entry point."""
+    """Name of the scorer in dimensions and in ``raw.scores``: the name of its entry
+    point."""
     version: str
     """Changes whenever the same input may get another score."""
     scale: float

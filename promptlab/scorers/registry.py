@@ -20,11 +20,11 @@ def scorer_names() -> list[str]:
 
 
 def load_scorer(name: str) -> Scorer:
-    """Import the scorer of this name and make one.
+    """Import the scorer of this name and create an instance.
 
     Raises:
-        UsageError: no package brings it, or two do.
-        SettingsError: it cannot be imported or made, or is no scorer.
+        UsageError: no package provides it, or several do.
+        SettingsError: it cannot be imported or created, or is not a scorer.
     """
     installed = _installed()
     if name not in installed:

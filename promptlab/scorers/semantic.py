@@ -1,7 +1,7 @@
-"""Likeness of meaning: an answer beside the golden answers of its case.
+"""Semantic similarity of an answer and the golden answers of its case.
 
-Embeddings come from a static model (model2vec) in a folder on disk; nothing is ever
-fetched. What the score is and is not worth: docs/scorers.md.
+Embeddings come from a static model (model2vec) in a folder on disk; nothing is
+downloaded. Limits of the score: docs/scorers.md.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SemanticScorer:
 def _nearest(
     answer: str, vector: Vector, golden: list[str], references: list[Vector]
 ) -> tuple[float | None, str | None]:
-    """Return the best cosine and its golden answer; nulls where there is none."""
+    """Return the best cosine and its golden answer; nulls without one."""
     if answer in golden:
         return 1.0, answer
     if not answer:
@@ -164,7 +164,7 @@ def _load(folder: Path) -> _Model:
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return a short hash of what decides the vectors, wherever the folder lies."""
+    """Return a short hash of the model's files, independent of its folder."""
     digest = hashlib.sha256()
     for pattern in ("*.safetensors", "tokenizer.json", "config.json"):
         for path in sorted(folder.rglob(pattern)):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StoredTask:
-    """What scorers need of a task."""
+    """The data of a task that scorers need."""
 
     task_id: str
     dimensions: list[DimensionConfig]
@@ -75,7 +75,7 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
         # a result of the evaluator has outputs where a run has the model's text
         " coalesce(raw_output, final_output ->> '$', parsed_output ->> '$', '')"
         " as raw_output,"
-        # it may lack the time, too; the task's stands in
+        # it may lack the time, too; the task's time replaces it
         " coalesce(rounds.executed_at, tasks.created_at) as executed_at"
         " from raw.rounds as rounds join raw.tasks as tasks using (task_id)"
         " where task_id = ? order by position",

@@ -1,1 +1,1 @@
-"""Numbers drawn: points and bars for inline SVG, and the picture of a mail."""
+"""Charts: points and bars for inline SVG, and the picture of a mail."""

@@ -1,7 +1,8 @@
-"""Scores along an axis, drawn large: the points of one line, for inline SVG."""
+"""Line chart of scores along an axis, for inline SVG."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ class Curve:
     lines: list[float]
     """Heights of the scores 1, 0.5 and 0."""
     most: float
-    """Where the axis ends."""
+    """End of the axis."""
     width: int = WIDTH
     height: int = HEIGHT
 
@@ -28,9 +29,11 @@ class Curve:
 def curve(pairs: Sequence[tuple[float | None, float | None]]) -> Curve | None:
     """Return the line through *pairs* of a place (0 or more) and a score (0–1).
 
-    A pair without place or score has no point; fewer than two points are no line.
+    A pair without place or score has no point; a line needs at least two points.
     """
-    known = [(x, y) for x, y in pairs if x is not None and y is not None]
+    known = [
+        (x, y) for x, y in pairs if x is not None and y is not None and math.isfinite(x)
+    ]
     most = max((x for x, _ in known), default=0)
     if len(known) < 2 or not most:
         return None

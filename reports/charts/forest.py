@@ -1,4 +1,4 @@
-"""Differences around zero, and scores before and after: for SVG in rows of a table."""
+"""Forest plot of differences, and scores before and after, for SVG in table rows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Forest:
     middle: float = WIDTH / 2
 
     def x(self, difference: float) -> float:
-        """Return the place of a difference; beyond the axis, that of its end."""
+        """Return the position of a difference, limited to the ends of the axis."""
         share = max(-1.0, min(1.0, difference / self.limit))
         return round(self.middle + share * (self.middle - _EDGE), 1)
 
@@ -50,7 +50,7 @@ def forest(scores: Iterable[ScoreComparison]) -> Forest:
 
 
 def before_after(case: CaseChange) -> tuple[float, float] | None:
-    """Return where a case's scores are on a track of ``WIDTH``; ``None`` unscored."""
+    """Return the positions of a case's scores on a track of ``WIDTH``."""
     if case.baseline_score is None or case.candidate_score is None:
         return None
     span = WIDTH - 2 * _EDGE

@@ -1,17 +1,18 @@
-"""Numbers over runs: lines with axes, intervals and marks, for inline SVG."""
+"""Line chart of numbers over runs, with axes, intervals and marks, for inline SVG."""
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MOST_DOTS = 120
-"""Of more points no dots are drawn, and none is a link."""
+"""Maximum number of points with dots and links."""
 _LEAST_SPAN = 0.2
-"""Of an axis of shares: noise must not look like news."""
+"""Minimum range of an axis of shares, so that noise does not look large."""
 _LABEL_GAP = 44
-"""Least distance of two labels below the chart, or above it."""
+"""Minimum distance of two labels below or above the chart."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Point:
     """Lower end of the interval of the value."""
     high: float | None = None
     label: str = ""
-    """The run and its value in words."""
+    """The run and its value as text."""
     href: str | None = None
 
 
@@ -48,7 +49,7 @@ class Line:
     intervals: str
     """Path of a stroke per interval; empty without any."""
     dots: Sequence[Dot]
-    """Empty where there are too many points."""
+    """Empty if there are too many points."""
     end: Dot
 
 
@@ -86,20 +87,26 @@ def line_chart(
 ) -> LineChart | None:
     """Return the chart of some series over the same runs; ``None`` without a point.
 
+    A number that is not finite has no point.
+
     Args:
         series: Points by name, in the order of their runs.
-        runs: What each run is called below the axis, the oldest first.
-        form: How a value is printed on the axis.
+        runs: Labels of the runs below the axis, the oldest first.
+        form: Formats a value on the axis.
         is_share: Whether the values are shares: the axis then spans whole tenths, at
             least two of them. It begins at 0 otherwise.
-        marks: What changed with a run, by its column.
-        width: Of the box.
-        height: Of the box.
+        marks: Changes with a run, by its column.
+        width: Width of the box.
+        height: Height of the box.
         left: Width for the labels of the vertical axis.
-        ticks: Most grid lines.
+        ticks: Maximum number of grid lines.
         digits: Decimals of the coordinates.
     """
-    drawn = {name: points for name, points in series.items() if points}
+    drawn = {
+        name: known
+        for name, points in series.items()
+        if (known := [p for p in points if math.isfinite(p.value)])
+    }
     if not drawn:
         return None
     is_small = digits == 0
@@ -111,7 +118,7 @@ def line_chart(
             for points in drawn.values()
             for p in points
             for end in (p.value, p.low, p.high)
-            if end is not None
+            if end is not None and math.isfinite(end)
         ],
         is_share=is_share,
         ticks=ticks,
@@ -161,7 +168,11 @@ def _line(
     intervals = [
         f"M{x(p.run)} {y(p.low)}V{y(p.high)}"
         for p in points
-        if with_intervals and p.low is not None and p.high is not None
+        if with_intervals
+        and p.low is not None
+        and p.high is not None
+        and math.isfinite(p.low)
+        and math.isfinite(p.high)
     ]
     return Line(
         name=name,
@@ -186,15 +197,17 @@ def _scale(
             floor, ceiling = floor - (ceiling - 1), 1.0
         return max(0.0, floor), ceiling, step / 10
     most = max([*ends, 0.0])
-    if most <= 0:
+    if most < sys.float_info.min:
         return 0.0, 1.0, 1.0
+    if most > sys.float_info.max / 20:  # a round number above it may be infinite
+        return 0.0, most, most
     size = 10.0 ** math.floor(math.log10(most / ticks))
     width = next(size * n for n in (1, 2, 5, 10, 20) if most / (size * n) <= ticks)
     return 0.0, width * math.ceil(round(most / width, 9)), width
 
 
 def _spaced(marks: Sequence[tuple[float, str]]) -> list[tuple[float, str]]:
-    """Leave out the words of marks that would overlap; the lines stay."""
+    """Leave out overlapping labels of marks; keep the lines."""
     spaced: list[tuple[float, str]] = []
     free = -math.inf
     for at, text in marks:

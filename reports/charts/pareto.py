@@ -1,4 +1,4 @@
-"""Quality against cost: a point for each variant and the front, for inline SVG."""
+"""Scatter plot of quality and cost: variants and the Pareto front, for inline SVG."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ class Priced:
     """A variant with a score and a cost."""
 
     number: int
-    """Its place in the table of variants."""
+    """Its number in the table of variants."""
     name: str
     cost: float
     score: float
     low: float | None
     high: float | None
     is_on_front: bool
-    """No other variant is both better and cheaper."""
+    """True if no other variant is both better and cheaper."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """Where a variant is drawn, and its interval."""
+    """Position of a variant, and its interval."""
 
     of: Priced
     x: float
@@ -59,7 +59,8 @@ class Pareto:
 
 
 def pareto(variants: Sequence[Priced]) -> Pareto | None:
-    """Return the drawing of variants; fewer than two have nothing to compare."""
+    """Return the drawing of variants with finite costs; ``None`` for fewer than two."""
+    variants = [each for each in variants if math.isfinite(each.cost)]
     if len(variants) < 2:
         return None
     costs = [each.cost for each in variants]

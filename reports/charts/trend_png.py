@@ -1,8 +1,8 @@
-"""The trend of a title as a picture for a mail: hand-written SVG, made a PNG.
+"""The trend of a title as a picture for a mail: SVG, converted to PNG.
 
 There is no text in it: without the named font a renderer drops letters silently, and
-with one the bytes would differ between machines. What the axis means stands in words
-below the picture.
+with one the bytes would differ between machines. The text below the picture explains
+the axis.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from promptlab.reports.queries.history import PastRun
 WIDTH = 552
 HEIGHT = 120
 FEWEST = 3
-"""Fewer scored runs are no trend; nothing is drawn."""
+"""Minimum number of scored runs; with fewer, nothing is drawn."""
 
 _EDGE = 10
 _SCALE = 2  # pixels per point, for sharp screens
@@ -50,12 +50,12 @@ class Trend:
 
     @property
     def last(self) -> float:
-        """The score of the newest run that has one."""
+        """The score of the newest scored run."""
         return self._points()[-1][1]
 
     @property
     def n(self) -> int:
-        """Runs that have a score."""
+        """Number of scored runs."""
         return len(self._points())
 
     def svg(self) -> str:
@@ -117,7 +117,7 @@ class Trend:
         ]
 
     def _ends(self) -> list[float]:
-        """Every number that is drawn."""
+        """Return all drawn numbers."""
         ends = [score for _, score in self._points()]
         for run in self.runs:
             if run.overall_score is not None:

@@ -1,6 +1,6 @@
-"""Kinds of files. Those of a task are modules with a ``FORMAT``, listed here.
+"""File formats. Those of a task are modules with a ``FORMAT``, listed here.
 
-Pages of memory runs and texts of comparisons and gates stand beside them.
+Pages of memory runs and texts of comparisons and gates are also here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a format is."""
+"""Base class of report formats."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from promptlab.reports.queries.history import PastRun
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What stands around the report of a task."""
+    """The context of a task's report."""
 
     history: Sequence[PastRun] = ()
     """Runs of the title up to this task, oldest first."""
     links: Links = NOWHERE
-    """Where a reader may go from the page."""
+    """Links of the page."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file."""
+    """One file format."""
 
     name: str
-    """As on the command line: ``json``."""
+    """Name on the command line: ``json``."""
     file_name: str
-    """As in the task's folder: ``result.json``."""
+    """File name in the task's folder: ``result.json``."""
     render: Callable[[AnalysisResult, Edition, Surroundings], bytes]
     lists_all: bool = False
-    """Whether it lists the task whole, for programs; a page for people does not."""
+    """If true, it lists the whole task, for programs; pages for people do not."""
     with_history: bool = False
-    """Whether it shows the history of the title."""
+    """If true, it shows the history of the title."""

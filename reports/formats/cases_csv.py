@@ -12,11 +12,11 @@ from promptlab.reports.formats.base import Format, Surroundings
 from promptlab.reports.printing.visible import for_spreadsheet, visible
 from promptlab.reports.views.cases import question
 
-_BOM = "\ufeff"  # without it, Excel reads UTF-8 as something else
+_BOM = "\ufeff"  # without a BOM, Excel does not read UTF-8
 
 
 def to_csv(result: AnalysisResult) -> str:
-    """Return the cases of *result* as CSV; no text in it can act as a formula."""
+    """Return the cases of *result* as CSV, with formulas escaped."""
     dimensions = [dimension.dimension_id for dimension in result.dimensions]
     out = io.StringIO(newline="")
     table = csv.writer(out)

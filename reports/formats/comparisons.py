@@ -12,7 +12,7 @@ from promptlab.reports.pages.render import environment, render
 MOST_BYTES = 60_000
 _CASES = (50, 25, 10, 0)
 _SUBJECTS = 40
-"""Dimensions, and tags, that are listed at most."""
+"""Maximum number of listed dimensions, and of tags."""
 
 
 def comparison_markdown(
@@ -24,8 +24,8 @@ def comparison_markdown(
     """Return *comparison* as Markdown of at most 60 KB.
 
     Args:
-        comparison: What to report, with as many cases as are wanted.
-        gate: What the gate says of it; it stands first.
+        comparison: The comparison, with the cases to list.
+        gate: The gate's result; it is printed first.
         templates: Folder whose files replace the built-in ones of the same name.
     """
     env = environment(comparison.lang, templates)
@@ -49,7 +49,7 @@ def gate_markdown(result: GateResult, *, templates: Path | None = None) -> str:
     """Return *result* as Markdown.
 
     Args:
-        result: What the gate said.
+        result: The gate's result.
         templates: Folder whose files replace the built-in ones of the same name.
     """
     return render(environment(result.lang, templates), "gate.md.j2", result=result)
@@ -58,10 +58,10 @@ def gate_markdown(result: GateResult, *, templates: Path | None = None) -> str:
 def gate_junit(results: Sequence[GateResult], *, templates: Path | None = None) -> str:
     """Return *results* as JUnit XML: a suite per task, a test per rule.
 
-    A rule that could not be judged is an error, for a CI must not show it as green.
+    A rule that could not be judged is an error, because CI must not show it as passed.
 
     Args:
-        results: What the gate said, of one task at least.
+        results: The gate's results, of at least one task.
         templates: Folder whose files replace the built-in ones of the same name.
     """
     return render(

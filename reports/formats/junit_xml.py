@@ -27,7 +27,7 @@ class JunitCase:
 
     name: str
     seconds: str | None
-    """Time of its rounds; ``None`` where one was not measured."""
+    """Time of its rounds; ``None`` if one was not measured."""
     status: str
     message: str
     lines: list[str]

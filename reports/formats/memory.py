@@ -16,9 +16,9 @@ def to_memory_html(
     """Return the report of a memory run as one self-contained page.
 
     Args:
-        result: What to report.
+        result: The result.
         templates: Folder whose files replace the built-in ones of the same name.
-        links: Where a reader may go from the page.
+        links: Links of the page.
     """
     env = environment(result.lang, templates)
     view = arrange_memory(result)

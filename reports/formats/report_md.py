@@ -18,7 +18,7 @@ _CASES = (50, 25, 10, 5, 0)
 def to_markdown(
     result: AnalysisResult, *, lang: str | None = None, templates: Path | None = None
 ) -> str:
-    """Return a summary of *result* as Markdown; texts of others stay plain text."""
+    """Return a summary of *result* as Markdown, with untrusted texts escaped."""
     env = environment(lang or language_of(result), templates)
     for cases in _CASES:
         limits = ListLimits(cases=cases, rounds=SHOWN.rounds, checks=SHOWN.checks)

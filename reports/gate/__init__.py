@@ -1,1 +1,1 @@
-"""The gate: a policy's rules held against a task's numbers, and the verdict."""
+"""The gate: apply a policy's rules to a task's numbers."""

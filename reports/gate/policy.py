@@ -15,7 +15,7 @@ from promptlab.contracts.gate import GatePolicy
 from promptlab.errors import SettingsError, did_you_mean
 
 FILE = "promptlab-gate.toml"
-"""The policy of the working folder, where none is named."""
+"""The default policy file in the working folder."""
 
 DEFAULT = "default"
 
@@ -44,7 +44,7 @@ class Policy(NamedTuple):
 
 
 def built_in_policy() -> Policy:
-    """The policy where nobody wrote one."""
+    """The default policy."""
     return Policy(DEFAULT, parse_policy(default_policy(), DEFAULT))
 
 
@@ -53,7 +53,7 @@ def load_policy(path: Path | None = None) -> Policy:
 
     Args:
         path: the file; ``promptlab-gate.toml`` of the working folder when not given,
-            and the built-in policy where there is none.
+            and the built-in policy without one.
 
     Raises:
         SettingsError: it cannot be read, or is wrong; names the key and a fix.
@@ -75,10 +75,10 @@ def load_policy(path: Path | None = None) -> Policy:
 
 
 def parse_policy(text: str, name: str) -> GatePolicy:
-    """Read the text of a policy; ``name`` is what messages call it.
+    """Read the text of a policy; ``name`` is its name in messages.
 
     Raises:
-        SettingsError: it is no TOML, or a rule is unknown or has a wrong value.
+        SettingsError: it is not TOML, or a rule is unknown or has a wrong value.
     """
     try:
         return GatePolicy.model_validate(tomllib.loads(text))

@@ -1,14 +1,15 @@
-"""The rules of a gate: a task's numbers held against the limits of a policy.
+"""The rules of a gate: compare a task's numbers with the limits of a policy.
 
-Every number is the marts'. A rule whose number is missing, or whose drop may be chance,
-is inconclusive: it neither passes nor fails. On the first run of a title, the rules
-about the baseline are skipped.
+All numbers come from the marts. A rule whose number is missing, or whose drop may be
+chance, is inconclusive: it neither passes nor fails. On the first run of a title, the
+rules about the baseline are skipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal
 
 from promptlab.contracts.comparison import ScoreComparison
@@ -32,13 +33,15 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Gate:
-    """One task's numbers, and the rules that they are held against."""
+    """One task's numbers and the rules for them."""
 
     policy: GatePolicy
     numbers: GateNumbers
     why_not: str | None
-    """Why there is nothing to compare with; ``None`` where there is, or on a first
+    """The reason for a missing baseline; ``None`` if there is one, or on a first
     run."""
+    left_out: Sequence[str]
+    """Files that were not loaded and may hold a newer run."""
     filters: Filters
 
     @property
@@ -48,12 +51,18 @@ class Gate:
 
     @property
     def is_first_run(self) -> bool:
-        """Whether nothing came before."""
+        """True for the first run."""
         return self.numbers.changes is None and self.why_not is None
 
     def rules(self) -> Iterator[GateRule]:
-        """Judge every rule that the policy asks for, in the order of its file."""
+        """Judge every rule of the policy, in the order of its file."""
         policy = self.policy
+        if self.left_out:
+            names = [PurePosixPath(each).name for each in self.left_out]
+            note = self.texts.text(
+                "gate_note.left_out", n=len(names), files=_named(names)
+            )
+            yield _rule("all_rows", None, None, "inconclusive", note)
         for row in self.numbers.partial:
             yield self._partial(row)
         yield from self._yardstick()
@@ -96,7 +105,7 @@ class Gate:
             yield from self._dimension(dimension_id)
 
     def _partial(self, row: Row) -> GateRule:
-        """Some of the rows say nothing of all of them: inconclusive."""
+        """Return inconclusive if rows are missing."""
         note = self.texts.text(
             f"gate_note.{row['why']}",
             task=row["task_id"],
@@ -106,7 +115,7 @@ class Gate:
         return _rule("all_rows", None, None, "inconclusive", note)
 
     def _yardstick(self) -> Iterator[GateRule]:
-        """What judged the baseline has to judge the task; else a break goes unseen."""
+        """Require the dimensions and checks of the baseline; else breaks are missed."""
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
             before, left = gap["n_before"], gap["n_now"]
@@ -132,10 +141,10 @@ class Gate:
             yield _rule("same_yardstick", None, None, verdict, note)
 
     def _chance(self, limit: float) -> Iterator[GateRule]:
-        """More rounds fail than chance explains, or some fail and nobody can tell why.
+        """More rounds fail than chance explains, or some fail and the cause is unclear.
 
-        A tenth of the false alarms is left to the overall score, which may fall where
-        no verdict changes; where nothing has a verdict it has all of them.
+        A tenth of the allowed false alarms is reserved for the overall score, which may
+        fall without a changed verdict; all of them if there are no verdicts.
         """
         rule, changes = "regression.false_alarm", self.numbers.changes
         if changes is None:
@@ -169,7 +178,7 @@ class Gate:
             yield from self._check(changes, limit)
 
     def _by_chance(self, rule: str, limit: float, chance: Row) -> GateRule:
-        """More failed than chance explains, if errors and clusters let us say so."""
+        """Judge more failures than chance explains, considering errors and clusters."""
         with_errors = chance["p_errors_as_passes"]
         if with_errors is not None and with_errors > limit:
             note = self.texts.text("gate_note.errors_decide", n=chance["n_errors_now"])
@@ -187,9 +196,9 @@ class Gate:
         return _rule(rule, chance["p"], limit, "fail", note)
 
     def _check(self, changes: Changes, limit: float) -> Iterator[GateRule]:
-        """Cases newly fail, and the rounds at hand cannot decide whether they broke.
+        """Judge newly failing cases whose rounds cannot decide whether they broke.
 
-        The new rounds of a re-check decide, and nothing else.
+        Only the new rounds of a re-check decide.
         """
         chance, broke = changes.chance, changes.cases["newly_failing"]
         n, names = broke.n, broke.case_ids
@@ -223,7 +232,7 @@ class Gate:
     def _rechecked(
         self, rule: str, changes: Changes, chance: Row, limit: float
     ) -> GateRule:
-        """The second decision, which is final once every case was asked again."""
+        """Judge a re-check, which is final once every case was asked again."""
         again = [row for row in changes.records if row["is_rechecked"] is not None]
         missing = [row["case_id"] for row in again if not row["is_rechecked"]]
         answered = [row for row in again if row["n_rounds_rechecked"]]
@@ -263,7 +272,7 @@ class Gate:
             yield self._held(rule, value, limit, value is not None and value >= limit)
 
     def _coverage(self, limit: float | None) -> Iterator[GateRule]:
-        """Where no round has a score, nothing says whether the run is good or bad."""
+        """Without a scored round the result of the run is unknown."""
         if limit and self.numbers.measures.get("coverage") == 0:
             note = self.texts.text("gate_note.nothing_scored")
             yield _rule("min_coverage", 0.0, limit, "inconclusive", note)
@@ -305,7 +314,7 @@ class Gate:
             yield self._held(rule, value, limit, value is not None and value <= limit)
 
     def _ceiling(self, rule: str, limit: float, measure: str) -> GateRule:
-        """What a few of the rounds take says little of all of them."""
+        """The values of a few rounds say little about all of them."""
         value = self.numbers.measures.get(measure)
         held = self._held(rule, value, limit, value is not None and value <= limit)
         n, total = self.numbers.measured.get(measure, 0), self._n_to_measure(measure)
@@ -318,7 +327,7 @@ class Gate:
         return _rule(rule, value, limit, verdict, note)
 
     def _n_to_measure(self, measure: str) -> int:
-        """Rounds that have it: all, but an answer that never came took no time."""
+        """Return the number of rounds that can have a value of this measure."""
         n_rounds = self.numbers.measured.get("error_share", 0)
         if measure not in _OF_ANSWERS:
             return n_rounds
@@ -360,10 +369,10 @@ class Gate:
     def _settled(
         self, failing: Sequence[str], mostly: Set[str]
     ) -> tuple[list[str], list[str]]:
-        """Return the cases of which most rounds fail, and those still to run again.
+        """Return the cases with most rounds failing, and those still to run again.
 
         Args:
-            failing: Cases of which some round fails.
+            failing: Cases with at least one failing round.
             mostly: Those of them that fail in most rounds.
         """
         changes = self.numbers.changes
@@ -383,7 +392,7 @@ class Gate:
 
     @property
     def _asks(self) -> RuleVerdict:
-        """The verdict where more rounds have to decide."""
+        """Return the verdict if more rounds are needed."""
         return "check" if self.policy.regression.on_check == "run_again" else "pass"
 
     def _rules_of_tag(self, tag: str, rules: TagRules) -> Iterator[GateRule]:
@@ -437,7 +446,7 @@ class Gate:
         return _rule("allow_missed_targets", float(len(names)), 0.0, verdict, note)
 
     def _lost(self, kind: Literal["must_have_lost", "newly_failing"]) -> GateRule:
-        """No case may do this; where none could have, it is not known."""
+        """Judge a list of cases that must be empty; unknown if no case was judged."""
         rule = f"regression.allow_{kind}"
         changes = self.numbers.changes
         if changes is None:
@@ -463,7 +472,7 @@ class Gate:
     def _lost_by_majority(
         self, rule: str, lost: CaseList, changes: Changes
     ) -> GateRule | None:
-        """Must-haves that fail in fewer than most rounds are to be run again."""
+        """Ask to run must-haves again that fail in fewer than most rounds."""
         if changes.chance is None or not lost.n:
             return None
         passing = set(changes.chance["mostly_passing"] or ())
@@ -480,10 +489,10 @@ class Gate:
         return _rule(rule, float(n), 0.0, self._asks if unsettled else "pass", note)
 
     def _coverage_of_baseline(self, limit: float | None) -> Iterator[GateRule]:
-        """What broke may be among the cases that are not compared.
+        """A broken case may be among the cases that are not compared.
 
         Yields:
-            Nothing if the policy does not ask for it and no case is missing.
+            Nothing without this rule in the policy if no case is missing.
         """
         rule = "regression.min_coverage"
         changes = self.numbers.changes
@@ -573,7 +582,7 @@ class Gate:
 
 
 def confirmed(records: Sequence[Row]) -> list[str]:
-    """Return the cases of which fewer new rounds pass than before, the worst first."""
+    """Return the cases with fewer passing new rounds than before, the worst first."""
 
     def change(row: Row) -> float:
         before = row["n_rounds_rechecked_before"]
@@ -585,8 +594,8 @@ def confirmed(records: Sequence[Row]) -> list[str]:
 
 
 _SCORES_SHARE = 0.1
-"""Of the false alarms, what is left to the overall score where there are verdicts too.
-Its p-value is two-sided and only a fall counts, so that it is held against twice that.
+"""Share of the false alarms for the overall score if there are also verdicts.
+Its p-value is two-sided and only a drop counts, so the limit is twice that.
 """
 
 _IN_PARTS = frozenset(

@@ -1,8 +1,8 @@
-"""The one verdict of a task: what every report, mail and command begins with.
+"""The verdict of a task, which is at the top of every report, mail and command.
 
-The rules are held against the numbers of the marts (``gate.rules``), and
-what comes of it is said in one sentence (``sentences.headline``). Nothing
-else in the project decides or words whether to ship.
+The rules are applied to the numbers of the marts (``gate.rules``), and the
+result is written as one sentence (``sentences.headline``). No other code decides
+whether to ship.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ where baselines.task_id in (select unnest($tasks))
 """
 
 _OURS = ("analysis", "results")
-"""Kinds of tasks whose testset and dimensions are ours to extend."""
+"""Kinds of tasks whose testset and dimensions the user can extend."""
 
 _EARLIER = {
     "partial": "gate_note.earlier_partial",
@@ -76,9 +76,12 @@ def gate_result(
     *,
     lang: str,
     baseline: str | None = None,
+    left_out: Sequence[str] = (),
 ) -> GateResult:
     """Return the verdict of one task; arguments and errors as of `gate_results`."""
-    found = gate_results(con, [task_id], policy, lang=lang, baseline=baseline)
+    found = gate_results(
+        con, [task_id], policy, lang=lang, baseline=baseline, left_out=left_out
+    )
     return found[task_id]
 
 
@@ -89,22 +92,24 @@ def gate_results(
     *,
     lang: str,
     baseline: str | None = None,
+    left_out: Sequence[str] = (),
 ) -> dict[str, GateResult]:
-    """Hold tasks against a policy.
+    """Check tasks against a policy.
 
     Args:
         con: An open connection to a built warehouse.
         task_ids: The whole ids of the tasks.
         policy: The rules; the built-in policy by default.
         lang: Language of the sentences, ``zh`` or ``en``.
-        baseline: The whole id of the task to hold them against, instead of the one
-            that the policy names.
+        baseline: The whole id of the task to compare them with, instead of the one
+            in the policy.
+        left_out: Files that were not loaded and may contain newer runs.
 
     Returns:
         The verdicts by task.
 
     Raises:
-        UsageError: the policy asks for nothing.
+        UsageError: the policy has no rules.
         NothingToDo: the marts hold no such task.
     """
     policy = policy or built_in_policy()
@@ -123,7 +128,9 @@ def gate_results(
                 "gate_note.not_compared", baseline=before, task=task_id
             )
     return {
-        task_id: _judged(numbers[task_id], policy, why_not.get(task_id), filters)
+        task_id: _judged(
+            numbers[task_id], policy, why_not.get(task_id), left_out, filters
+        )
         for task_id in task_ids
     }
 
@@ -135,7 +142,7 @@ def _baselines(
     baseline: str | None,
     filters: Filters,
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """What each task is held against, or why there is nothing; neither: a first run."""
+    """Return each task's baseline, or the reason for a missing one; else nothing."""
     if baseline is not None:
         return dict.fromkeys(task_ids, baseline), {}
     wanted = policy.rules.regression.baseline
@@ -179,9 +186,13 @@ def _of_history(
 
 
 def _judged(
-    numbers: GateNumbers, policy: Policy, why_not: str | None, filters: Filters
+    numbers: GateNumbers,
+    policy: Policy,
+    why_not: str | None,
+    left_out: Sequence[str],
+    filters: Filters,
 ) -> GateResult:
-    gate = Gate(policy.rules, numbers, why_not, filters)
+    gate = Gate(policy.rules, numbers, why_not, left_out, filters)
     rules = list(gate.rules())
     if not rules:
         raise UsageError(f"{policy.name}: asks for nothing; `promptlab gate --init`")
@@ -233,7 +244,7 @@ def _judged(
 
 
 def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
-    """Cases that broke: those that a re-check confirmed, where one did."""
+    """Return the broken cases: those confirmed by a re-check, if there was one."""
     if changes is None:
         return CaseList(n=0, case_ids=[])
     if any(r.rule == "regression.on_check" and r.verdict == "fail" for r in rules):
@@ -243,7 +254,7 @@ def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
 
 
 def _record(row: Row, filters: Filters) -> CaseRecord:
-    """A case with its rounds, in numbers and in words."""
+    """Return a case with its rounds, as numbers and as a sentence."""
     recheck = None
     if row["n_rounds_rechecked"] is not None:
         recheck = CaseRecheck(
@@ -299,7 +310,7 @@ def _worst(rules: Iterable[GateRule]) -> GateVerdict:
 
 
 def _advice(numbers: GateNumbers) -> list[Advice]:
-    """What would tell right from wrong, where nothing of the task does so far."""
+    """Return a hint about how to judge the answers, if nothing judges them yet."""
     if numbers.source_kind == "table":
         return ["verdict_column", "score_rules"]
     if numbers.source_kind not in _OURS:

@@ -1,1 +1,1 @@
-"""The mail of a task: what it shows, and the message with its parts."""
+"""The mail of a task: its content, and the message with its parts."""

@@ -1,8 +1,8 @@
-"""Headers of a mail, encoded here.
+"""Encode the headers of a mail.
 
-Python's header parser decodes encoded words (``=?utf-8?q?=0A?=``) in the text that it
-is given. Old versions then write the line break that was hidden in one. So no text
-reaches that parser: these headers are encoded first and written as they are.
+Python's header parser decodes encoded words (``=?utf-8?q?=0A?=``) in its input. Old
+versions then write a line break that was hidden in one. So the parser is not used:
+these headers are encoded first and written unchanged.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PART_OF_A_NAME = 50
 
 
 class _Encoded(str):
-    """The text of a header, with the lines that are written for it."""
+    """The text of a header, with its encoded lines."""
 
     name: str
     lines: str
@@ -44,7 +44,7 @@ def check_address(text: str) -> str:
     """Return *text*, an address such as ``name@example.com``.
 
     Raises:
-        UsageError: it is not one, or an encoded word could be read from it.
+        UsageError: it is not an address, or it contains an encoded word.
     """
     if not text.isascii():
         raise UsageError(f"{text!r}: only addresses in ASCII can be written to")
@@ -60,8 +60,8 @@ def write_text(message: EmailMessage, name: str, text: str, *, most: int) -> Non
     Args:
         message: the mail.
         name: the header.
-        text: any text; line breaks and hidden characters are named or become blanks.
-        most: characters that are kept.
+        text: any text; line breaks and hidden characters are named or become spaces.
+        most: maximum number of characters.
     """
     text = one_line(text, most)
     _write(message, name, text, _encoded(text, name))
@@ -73,7 +73,7 @@ def write_addresses(message: EmailMessage, name: str, addresses: Sequence[str]) 
 
 
 def write_file_name(part: EmailMessage, file_name: str) -> None:
-    """Write the name of an attached file: as RFC 2231 has it, where it is not plain."""
+    """Write the name of an attached file, encoded by RFC 2231 unless it is plain."""
     file_name = one_line(file_name, 200)
     if _FILE_NAME.fullmatch(file_name):
         lines = f'attachment; filename="{file_name}"'
@@ -106,5 +106,5 @@ def _encoded(text: str, name: str) -> str:
 
 
 def _word(text: str, name: str) -> str:
-    """Return *text* as encoded words, a line each."""
+    """Return *text* as encoded words, one per line."""
     return Header(text, "utf-8", _LONGEST_LINE, name).encode(linesep="\n")

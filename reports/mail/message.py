@@ -1,7 +1,7 @@
 """The mail of a task: text, HTML and picture in one message.
 
 The same input gives the same bytes: boundaries, Message-ID and Content-ID come from
-the task and the time the report was made, never from a clock or from chance.
+the task and the time of the report, never from a clock or a generator.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from promptlab.reports.sentences.headline import brief
 from promptlab.reports.texts.catalogue import catalogue
 
 MOST_BYTES = 72_000
-"""Of the HTML body: as base64 it is then still below what Gmail shows whole."""
+"""Maximum size of the HTML body; as base64 it is still below Gmail's limit."""
 
 Attach = Literal["none", "html", "zip", "link"]
 
@@ -49,33 +49,33 @@ _SUBJECT_COLUMNS = 72  # a phone shows about 40, a list of mails about 100
 
 @dataclass(frozen=True)
 class Envelope:
-    """What a mail needs beside the report."""
+    """Properties of a mail in addition to the report."""
 
     sender: str = NO_REPLY
     to: Sequence[str] = ()
     subject: str | None = None
-    """Instead of ours."""
+    """Subject instead of the generated one."""
     attach: Attach | None = None
-    """The full report: not at all, as HTML, zipped, or only linked; when not said,
-    linked where there is an address, else as HTML."""
+    """The full report: not at all, as HTML, zipped, or only linked; by default linked
+    if there is a URL, else as HTML."""
     report_url: str | None = None
-    """Address below which the reports stand, as in the output folder."""
+    """URL at which the output folder is served."""
 
     @property
     def attached(self) -> Attach:
-        """How the full report comes along."""
+        """The form of the full report: attached, linked or not included."""
         return self.attach or ("link" if self.report_url else "html")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the full report is."""
+    """Location of the full report."""
 
     link: str | None
     attachment: str | None
     """Name of the attached file."""
     folder: str
-    """Below the output folder."""
+    """Path below the output folder."""
 
 
 def to_message(
@@ -90,14 +90,14 @@ def to_message(
 
     Args:
         result: What to report; a cut ``case_results`` is fine, the worst cases first.
-        history: Runs of the title up to this one, oldest first; none, no trend.
-        lang: Language of our texts; by default the one *result* was made in.
+        history: Runs of the title up to this one, oldest first; empty: no trend.
+        lang: Language of the texts; by default that of *result*.
         templates: Folder whose files replace the built-in ones of the same name.
-        envelope: Sender, recipients, subject, and how the full report comes along.
+        envelope: Sender, recipients, subject, and the form of the full report.
 
     Raises:
-        UsageError: a link is asked for without an address to link to, or an address
-            of the envelope is not one.
+        UsageError: a link is requested without a URL, or an address of the envelope is
+            invalid.
     """
     envelope = envelope or Envelope()
     lang = lang or language_of(result)
@@ -130,7 +130,7 @@ def to_message(
         _attach(
             message, page, place.attachment, result, zipped=envelope.attached == "zip"
         )
-    # Last: making a multipart hands every Content-… header to the first part.
+    # Last: converting to multipart moves every Content-… header to the first part.
     message["Content-Language"] = catalogue(lang).tag
     fix_boundaries(message, _digest(result))
     return message
@@ -151,7 +151,7 @@ def subject_of(result: AnalysisResult, filters: Filters) -> str:
 
 
 def preheader_of(result: AnalysisResult, view: MailView, filters: Filters) -> str:
-    """Return what an inbox shows beside the subject: the whole verdict."""
+    """Return the preview text of an inbox: the whole verdict."""
     if result.gate is not None:
         return one_line(result.gate.headline, 140)
     summary = result.summary
@@ -172,7 +172,7 @@ def _bodies(
     filters: Filters,
     place: Place,
 ) -> tuple[str, str, bytes | None]:
-    """Render both bodies, listing less until the HTML is small enough."""
+    """Render both bodies, with shorter lists until the HTML is small enough."""
     env = environment(lang, templates)
     compared = result.comparison
     drawn = trend(history, compared.baseline.task_id if compared else None)
@@ -196,8 +196,7 @@ def _bodies(
         html = render(env, "mail/mail.html.j2", **values)
         if len(html.encode()) <= MOST_BYTES:
             break
-    # The one template that is no markup; hidden characters are named here too.
-    plain = env.overlay(autoescape=False)
+    plain = environment(lang, templates, autoescape=False)
     return html, render(plain, "mail/mail.txt.j2", **values), image
 
 
@@ -231,8 +230,8 @@ def write_headers(
         message: The mail.
         envelope: Sender and recipients.
         subject: The subject.
-        generated_at: The time that the mail carries.
-        digest: What its id is made of, letters and digits.
+        generated_at: The time of the mail.
+        digest: Letters and digits for its id.
     """
     sender = check_address(envelope.sender)
     write_text(message, "Subject", subject, most=200)
@@ -282,7 +281,7 @@ def _html_part(message: EmailMessage) -> EmailMessage:
 
 
 def _encoding(text: str) -> str:
-    """Choose by length; never 8bit, which not every server on the way takes."""
+    """Choose an encoding by length; never 8bit, which not every server supports."""
     wide = len(text.encode()) > _ASCII_ENOUGH * len(text)
     return "base64" if wide else "quoted-printable"
 
@@ -298,7 +297,7 @@ def _content_id(result: AnalysisResult) -> str:
 
 
 def fix_boundaries(message: EmailMessage, digest: str) -> None:
-    """Replace boundaries that are left to chance; ``=_`` stands in no encoded body."""
+    """Replace the generated boundaries; ``=_`` never occurs in an encoded body."""
     multiparts = [part for part in message.walk() if part.is_multipart()]
     for number, part in enumerate(multiparts):
         part.set_boundary(f"=_{digest[:24]}_{number}")

@@ -26,14 +26,14 @@ def task_message(
     Args:
         con: An open connection to a built warehouse.
         task_id: The whole id of the task.
-        edition: When and in which words it is made, and the policy of the gate.
-        envelope: Sender, recipients, subject, and how the full report comes along;
-            by default only linked where the edition has an address, else attached.
+        edition: Time and language, and the policy of the gate.
+        envelope: Sender, recipients, subject, and the form of the full report; by
+            default linked if the edition has a URL, else attached.
 
     Raises:
-        UsageError: there is no such language, or the envelope cannot be used.
-        SettingsError: the folder of templates is none, or a template is wrong.
-        NothingToDo: the warehouse holds no such task.
+        UsageError: the language is unknown, or the envelope is invalid.
+        SettingsError: the folder of templates is missing, or a template is invalid.
+        NothingToDo: the task is not in the warehouse.
     """
     return to_message(
         analysis_result(con, task_id, edition, limits=SHOWN),

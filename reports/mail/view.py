@@ -1,7 +1,7 @@
-"""What a mail shows of a task: the worst of everything, and how many more there are.
+"""The content of a mail about a task: the worst entries, and the number of others.
 
-Like ``views.task``, which it builds on, it chooses and arranges. It makes no
-number but the widths of bars.
+Like ``views.task``, which it builds on, it selects and sorts. It only computes the
+widths of bars.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TICK = 2  # pixels
 
 @dataclass(frozen=True)
 class MailLimits:
-    """The most that a mail lists of each thing."""
+    """The maximum lengths of a mail's lists."""
 
     alerts: int = 8
     dimensions: int = 8
@@ -51,10 +51,10 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class Proof:
-    """Why a case is bad, in one look."""
+    """The reasons for a bad case."""
 
     heading: str
-    """Where it shows, and what is wrong there."""
+    """A place and the error there."""
     expected: list[TextPiece] | None
     actual: list[TextPiece] | None
     snippet: list[TextPiece]
@@ -68,7 +68,7 @@ class MailCase:
     question: str | None
     proof: Proof | None
     change: CaseChange | None
-    """Against the baseline, if it is among the changes that are known."""
+    """Its change against the baseline, if known."""
 
 
 @dataclass(frozen=True)
@@ -86,12 +86,12 @@ class MailDimension:
     view: DimensionView
     cells: list[BarPiece]
     change: ScoreComparison | None
-    """Against the baseline, where the dimension was compared."""
+    """Its change against the baseline, if compared."""
 
 
 @dataclass(frozen=True)
 class TrendStep:
-    """One run in the table of the trend, and the picture's place in it."""
+    """One run in the table of the trend."""
 
     run: PastRun
     is_this: bool
@@ -117,7 +117,7 @@ class MailView:
     """Clear drops and lost must-haves of cases that are not listed above."""
     n_changes_more: int
     trend: Trend | None
-    """What the picture shows, where there is one."""
+    """The text for the picture, if there is one."""
     steps: list[TrendStep]
     """Runs of the title, newest first."""
     n_steps_more: int
@@ -131,14 +131,14 @@ def arrange_mail(
     picture: Trend | None = None,
     limits: MailLimits = LIMITS[0],
 ) -> MailView:
-    """Return what a mail lists of *result*.
+    """Return the content of a mail about *result*.
 
     Args:
         result: The task; a cut ``case_results`` is fine, the worst cases first.
-        filters: How values are printed.
+        filters: Format values.
         history: Runs of the title up to this task, oldest first.
-        picture: The trend, where it could be drawn.
-        limits: How much is listed.
+        picture: The trend, if it could be drawn.
+        limits: Limits of the lists.
     """
     comparison = result.comparison
     page = arrange(
@@ -202,7 +202,7 @@ def bar_cells(view: DimensionView, width: int = BAR) -> list[BarPiece]:
 def _pixels(hundredths: float | None, width: int) -> int:
     if not hundredths:
         return 0
-    return max(1, round(hundredths * width / 100))  # a score above 0 is seen
+    return max(1, round(hundredths * width / 100))  # a score above 0 is visible
 
 
 def _steps(
@@ -229,7 +229,7 @@ def _case(view: CaseView, change: CaseChange | None, filters: Filters) -> MailCa
 
 
 def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
-    """The first thing that says why: a check, else an error, else evidence."""
+    """Return the first reason: a check, else an error, else evidence."""
     label, text = filters.label, filters.catalogue.text
     if view.first_error is not None:
         code = view.first_error.error_code
@@ -271,7 +271,7 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
 
 
 def _json(value: str | None, filters: Filters) -> list[TextPiece]:
-    """JSON text of a check: what is missing and what is null are two things."""
+    """Return the JSON text of a check, which distinguishes missing and null."""
     if value is None:
         return [TextPiece(filters.catalogue.text("missing.nothing"))]
     if value == "null":
@@ -286,7 +286,7 @@ def _any(value: object, filters: Filters) -> list[TextPiece]:
 
 
 def _short(parts: list[TextPiece]) -> list[TextPiece]:
-    """Keep at most six lines; blanks that HTML would drop become hard ones."""
+    """Keep at most six lines; use non-breaking spaces where HTML would drop them."""
     kept, lines = [], 1
     for part in parts:
         text = part.text

@@ -1,1 +1,1 @@
-"""Templates filled in: the environment they see, and the links of a page."""
+"""Render templates: their environment, and the links of a page."""

@@ -1,7 +1,7 @@
-"""Templates that are compiled once, not by every call: that takes longer than a report.
+"""Cache compiled templates, because compiling takes longer than a report.
 
-Jinja works constant expressions out as it compiles, texts of the language too, so what
-is kept holds for one language and for one state of this package.
+Jinja evaluates constant expressions when it compiles, including texts of the language,
+so a cache is valid for one language and one version of this package's files.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _OLD_S = 30 * 24 * 3600
 
 
 def compiled_templates(lang: str) -> FileSystemBytecodeCache:
-    """The compiled templates of a language.
+    """Return the compiled templates of a language.
 
-    Those of other states of the code go when they are old: until then another process
-    may write there.
+    Old caches of other versions are deleted; recent ones may be in use by another
+    process.
     """
     folder = cache(f"templates/{lang}-{_state_of_the_code()}")
     for other in folder.parent.iterdir():
@@ -32,7 +32,7 @@ def compiled_templates(lang: str) -> FileSystemBytecodeCache:
 
 
 def _state_of_the_code() -> str:
-    package = Path(__file__).parent.parent  # reports, whose texts count too
+    package = Path(__file__).parent.parent  # reports, including its texts
     digest = hashlib.sha256(str(package).encode())
     for file in sorted(package.rglob("*")):
         if file.suffix in {".py", ".toml"}:

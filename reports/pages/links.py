@@ -1,4 +1,4 @@
-"""Where else a reader may go from a page: relative links to files beside it."""
+"""Relative links of a page to the files next to it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEMORY = "memory"
 
 @dataclass(frozen=True)
 class Links:
-    """Links of one page; ``None`` where there is nothing to link to."""
+    """Links of one page; ``None`` without a target."""
 
     index: str | None = None
     baseline: str | None = None
@@ -33,7 +33,7 @@ class Links:
 
 
 NOWHERE = Links()
-"""Of a page that stands alone, say attached to a mail."""
+"""Return the links of a separate page, such as an attachment: none."""
 
 
 def links_of_task(
@@ -49,10 +49,10 @@ def links_of_task(
     Args:
         out: The output folder.
         task_id: The whole id of the task.
-        baseline: The whole id of the baseline, if there is one; its report is linked
-            where it is there.
-        formats: Names of the formats that are written beside.
-        index: Whether there will be an index.
+        baseline: The whole id of the baseline, if any; its report is linked if it
+            exists.
+        formats: Names of the other formats that are written.
+        index: True if an index will be written.
     """
     return Links(
         index=f"../{INDEX}" if index else None,
@@ -66,8 +66,7 @@ def links_of_comparison(out: Path, baseline: str, candidate: str) -> Links:
     """Return the links of ``out/compare/<baseline>..<candidate>/report.html``.
 
     Args:
-        out: The output folder; of the index and both reports those are linked that are
-            there.
+        out: The output folder; the index and both reports are linked if they exist.
         baseline: The whole id of the one task.
         candidate: The whole id of the other.
     """

@@ -2,8 +2,8 @@
 
 A template may use ``result`` (the AnalysisResult), ``view`` (what the page lists of
 it, see ``views.task``), ``t(key, …)`` for a text of the catalogue, ``lang``,
-and the filters of ``printing.filters``. Everything printed is escaped, and
-its hidden characters are named; there is no way past either.
+and the filters of ``printing.filters``. All output is escaped,
+and hidden characters are named, without exception.
 """
 
 from __future__ import annotations
@@ -44,28 +44,34 @@ SECTIONS = (
 """Sections of the report in order, each ``sections/<name>.html.j2``."""
 
 COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
-"""Sections of the page of a comparison that somebody asked for."""
+"""Sections of the page of a requested comparison."""
 
 _BUILT_IN = Path(__file__).parents[1] / "templates"
 
 MOST_BYTES = 590_000
-"""A page is listed with fewer cases until it is no larger."""
+"""Pages list fewer cases until they fit."""
 
-_CASE = '<details class="case"'  # how our template begins a case
+_CASE = '<details class="case"'  # start of a case in the built-in template
 
 
 @lru_cache(maxsize=8)
-def environment(lang: str, templates: Path | None = None) -> Environment:
+def environment(
+    lang: str, templates: Path | None = None, *, autoescape: bool = True
+) -> Environment:
     """Return the environment of all templates.
 
     Args:
-        lang: Language of our texts, ``zh`` or ``en``.
+        lang: Language of the texts, ``zh`` or ``en``.
         templates: Folder whose files replace the built-in ones of the same name.
+        autoescape: False for the plain text of a mail, which is no markup; hidden
+            characters are named there, too.
 
     Raises:
-        UsageError: there is no such language.
-        SettingsError: *templates* is no folder.
+        UsageError: the language is unknown.
+        SettingsError: *templates* is not a folder.
     """
+    if not autoescape:
+        return environment(lang, templates).overlay(autoescape=False)
     built_in = PackageLoader("promptlab.reports", "templates")
     if templates is not None and not templates.is_dir():
         raise SettingsError(f"templates: {templates} is not a folder")
@@ -94,7 +100,7 @@ def render(env: Environment, name: str, **values: Any) -> str:
     """Render the template *name*.
 
     Raises:
-        SettingsError: a template of the user is wrong; names its file and line.
+        SettingsError: a template of the user is invalid; names its file and line.
         RenderError: a built-in template failed; names its file and line.
     """
     return "".join(_pieces(env, name, values))
@@ -152,15 +158,15 @@ def to_html(
     """Return the full report as one self-contained page of less than 600 KB.
 
     Args:
-        result: What to report; a cut ``case_results`` is fine.
-        lang: Language of our texts; by default the one *result* was made in.
+        result: The result; ``case_results`` may be shortened.
+        lang: Language of the texts; by default that of *result*.
         templates: Folder whose files replace the built-in ones of the same name.
-        limits: How many cases, rounds, checks and changes are listed at most.
-        with_script: Whether the page may sort and filter its cases; it is whole
-            without. What goes by mail has no script.
-        links: Where a reader may go from the page.
-        sections: Those of :data:`SECTIONS` that the page has.
-        template: What the page is made of.
+        limits: Maximum number of cases, rounds, checks and changes.
+        with_script: True to sort and filter cases; the page is complete without it.
+            Mails have no script.
+        links: Links of the page.
+        sections: The sections of the page, from :data:`SECTIONS`.
+        template: Name of the template.
     """
     env = environment(lang or language_of(result), templates)
     script = script_hash(env) if with_script else None
@@ -176,10 +182,10 @@ def to_html(
 
 
 def script_hash(env: Environment, name: str = "report.js") -> str:
-    """Return how a content security policy names the script of a page.
+    """Return the source of a page's script for its content security policy.
 
     The script is rendered without any value, so nothing from a result can be in it;
-    any other script on the page, whoever put it there, stays dead.
+    browsers block any other script on the page.
     """
     text = render(env, name)
     digest = hashlib.sha256(text.encode()).digest()
@@ -187,7 +193,7 @@ def script_hash(env: Environment, name: str = "report.js") -> str:
 
 
 def language_of(result: AnalysisResult) -> str:
-    """Return the language that *result* was made in; English where it does not say."""
+    """Return the language of *result*; English if unknown."""
     own = result.extras.get("promptlab")
     lang = own.get("lang") if isinstance(own, dict) else None
     return lang if isinstance(lang, str) and lang in languages() else "en"

@@ -1,1 +1,1 @@
-"""How values and texts of others are printed: units, clipping, hidden characters."""
+"""Formatting of values and untrusted texts: units, clipping, hidden characters."""

@@ -1,7 +1,7 @@
-"""How values are printed: the filters that every template has.
+"""The filters of every template, which format values.
 
-Nothing here computes a result; it only says a number in words. A missing value is a
-phrase of the catalogue, never ``None``, ``nan`` or 0. Shares are 0–1 inside and
+Filters do not compute results. A missing value is a phrase of the catalogue, never
+``None``, ``nan`` or 0. Shares are 0–1 inside and
 percent outside.
 """
 
@@ -33,7 +33,7 @@ class Filters:
     catalogue: Catalogue
 
     def percent(self, share: float | None, digits: int = 1) -> str:
-        """``0.842`` as ``84.2%``; only all is 100 % and only nothing is 0 %."""
+        """Format ``0.842`` as ``84.2%``; only 1 is 100 % and only 0 is 0 %."""
         if share is None:
             return self._missing("not_scored")
         step = Decimal(1).scaleb(-digits)
@@ -45,23 +45,23 @@ class Filters:
         return f"{shown}%"
 
     def score(self, share: float | None, beside: float | None = None) -> str:
-        """``0.842`` as ``84.2``, of 100.
+        """Format ``0.842`` as ``84.2``, of 100.
 
-        A score never rounds onto a border that it does not reach, be it a whole ten
-        (where grades begin) or the target *beside* it: ``0.89997`` is ``89.997``.
+        A score is never rounded to a border that it does not reach: a multiple of ten
+        (limits of grades) or the target *beside*: ``0.89997`` is ``89.997``.
         """
         if share is None:
             return self._missing("not_scored")
         return of_100(share, beside)
 
     def interval(self, low: float | None, high: float | None) -> str:
-        """``66.2–76.6``, of 100; or "no interval" in words, where an end is missing."""
+        """Format an interval as ``66.2–76.6``, of 100, or "no interval"."""
         if low is None or high is None:
             return self._missing("no_interval")
         return f"{self.score(low)}–{self.score(high)}"
 
     def delta(self, difference: float | None, digits: int = 1) -> str:
-        """A difference of shares in points, with its sign: ``+1.2``, ``−3.4``."""
+        """Format a difference of shares in points with its sign: ``+1.2``, ``−3.4``."""
         if difference is None:
             return self._missing("not_comparable")
         shown = rounded(difference, digits, scale=100)
@@ -70,19 +70,19 @@ class Filters:
         return f"{'+' if shown > 0 else MINUS}{abs(shown)}"
 
     def signed(self, difference: float | None) -> str:
-        """A difference on a scale of its own, with its sign: ``+1.2``, ``−340``."""
+        """Format a signed difference that is not a share: ``+1.2``, ``−340``."""
         if not difference:
             return self.number(difference)
         return f"{'+' if difference > 0 else ''}{self.number(difference)}"
 
     def points(self, difference: float | None) -> str:
-        """The size of a difference of shares in points, without sign: ``3.4``."""
+        """Format a difference of shares in points without sign: ``3.4``."""
         if difference is None:
             return self._missing("not_comparable")
         return str(abs(rounded(difference, 1, scale=100)))
 
     def p_value(self, p: float | None) -> str:
-        """``p = 0.159``, ``p < 0.001`` below that."""
+        """Format a p-value: ``p = 0.159``, ``p < 0.001``."""
         if p is None:
             return self._missing("not_measured")
         if p < _SMALL_P:
@@ -90,9 +90,9 @@ class Filters:
         return f"p = {self.number(p)}"
 
     def detectable(self, comparison: ScoreComparison) -> str:
-        """The smallest difference that a comparison sees, or that it sees none.
+        """Return a text about the smallest detectable difference of a comparison.
 
-        Of a few pairs it may exceed the whole scale; then no number is shown.
+        With few pairs it may exceed the scale; then no number is shown.
         """
         least = comparison.smallest_detectable
         if least is None:
@@ -102,7 +102,7 @@ class Filters:
         return self.catalogue.text("changes.points", points=self.points(least))
 
     def number(self, value: float | None, digits: int = 3) -> str:
-        """A number for people: thousands apart, at most *digits* decimals."""
+        """Format a number with thousands separators and at most *digits* decimals."""
         if value is None:
             return self._missing("not_measured")
         if isinstance(value, float) and not math.isfinite(value):
@@ -117,7 +117,7 @@ class Filters:
         return f"{shown:,f}".replace("-", MINUS)
 
     def milliseconds(self, value: float | None) -> str:
-        """``842 ms``, from ten seconds on ``12.3 s``."""
+        """Format ``842 ms``, from ten seconds on ``12.3 s``."""
         if value is None:
             return self._missing("not_measured")
         if value >= 10_000:
@@ -125,7 +125,7 @@ class Filters:
         return f"{self.number(value, 0)} ms"
 
     def seconds(self, milliseconds: float | None) -> str:
-        """Return a time to answer: ``1.2 s``, ``842 ms`` below a second."""
+        """Format a latency: ``1.2 s``, ``842 ms`` below a second."""
         if milliseconds is None or milliseconds < 1000:
             return self.milliseconds(milliseconds)
         return f"{self.number(milliseconds / 1000, 1)} s"
@@ -142,7 +142,7 @@ class Filters:
         return f"{time.astimezone(self.catalogue.time_zone):%Y-%m-%d %H:%M} {name}"
 
     def value(self, value: Any) -> str:
-        """A value of a JSON object as text: a string itself, the rest as JSON."""
+        """Return a value of a JSON object as text: a string itself, others as JSON."""
         if value is None:
             return self._missing("null")
         if isinstance(value, str):
@@ -154,18 +154,18 @@ class Filters:
         return json_text(value)
 
     def listed(self, value: Any) -> str:
-        """A list as its values with commas between; any other value as by `value`."""
+        """Return the values of a list separated by commas, others like `value`."""
         if not isinstance(value, list):
             return self.value(value)
         return self.catalogue.text("word.comma").join(self.value(v) for v in value)
 
     def place(self, difference: CheckDifference) -> str:
-        """Where a check stands: its step or scope, then its JSON Pointer."""
+        """Return the place of a check: its step or scope, then its JSON Pointer."""
         scope = difference.step_id or self.catalogue.label("scope", difference.scope)
         return f"{scope} {difference.pointer or self._missing('pointer')}"
 
     def asserted(self, assertion: AssertionOutcome) -> str:
-        """An assertion of another tool that does not hold, and why, in one line."""
+        """Return a failed assertion of another tool with its reason, on one line."""
         if not assertion.reason:
             return assertion.name
         return self.catalogue.text(
@@ -180,7 +180,7 @@ class Filters:
         )
 
     def sentence(self, difference: CheckDifference) -> str:
-        """One check that did not hold, on one line."""
+        """Return a failed check on one line."""
         nothing = self._missing("nothing")
         return self.catalogue.text(
             "difference.sentence",
@@ -191,17 +191,17 @@ class Filters:
         )
 
     def source(self, code: str) -> str:
-        """Where a compared output was found: ``output_key:intent`` in words."""
+        """Return the source of a compared output: ``output_key:intent`` in words."""
         found = (part.partition(":") for part in code.split("+"))
         words = (f"{self.label(name, 'source')} {key}" for name, _, key in found)
         return self.catalogue.text("word.comma").join(each.strip() for each in words)
 
     def label(self, code: str, group: str) -> str:
-        """The catalogue's word for a code, or the code itself."""
+        """Return the catalogue's word for a code, or the code itself."""
         return self.catalogue.label(group, code)
 
     def as_mapping(self) -> dict[str, Callable[..., Any]]:
-        """Return the filters by the names they have in templates."""
+        """Return the filters by their names in templates."""
         return {
             "percent": self.percent,
             "score": self.score,
@@ -239,9 +239,9 @@ _UPPER_LIMITS = frozenset({"cost", "latency", "levenshtein", "perplexity"})
 
 
 def is_upper_limit(assertion: AssertionOutcome) -> bool:
-    """Whether values above the threshold fail.
+    """Return true if values above the threshold fail.
 
-    Its type says so, or its score: it passed below the threshold, or failed above it.
+    Decided by its type, or if it passed below the threshold or failed above it.
     """
     score, threshold = assertion.score, assertion.threshold
     kind = assertion.type.removeprefix("not-")
@@ -260,5 +260,5 @@ def iso(time: datetime) -> str:
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON with every letter readable."""
+    """Return compact JSON with unescaped letters."""
     return json.dumps(value, ensure_ascii=False, separators=(", ", ": "))

@@ -1,7 +1,7 @@
-"""Text from models and files, made safe to look at.
+"""Make text from models and files safe to display.
 
-What a model answered is shown letter by letter, never run, never rendered. Characters
-that change how the rest is seen without being seen themselves (control characters,
+Model answers are shown literally, never run or rendered. Invisible characters that
+change the display of other text (control characters,
 bidirectional overrides, zero-width marks) are named instead of printed.
 """
 
@@ -29,7 +29,7 @@ class TextPiece:
 
     text: str
     code: str = ""
-    """``U+202E``: what is hidden here; then ``text`` is empty."""
+    """``U+202E``: the hidden characters; then ``text`` is empty."""
     marked: bool = False
 
 
@@ -43,7 +43,7 @@ def parts(text: object) -> list[TextPiece]:
 
 
 def marked_parts(text: str, *, marked: bool) -> list[TextPiece]:
-    """Split *text* at its hidden characters, all of it marked or none."""
+    """Split *text* at its hidden characters, with one mark for all parts."""
     return list(_parts(_one_line_end(text), marked=marked))
 
 
@@ -53,7 +53,7 @@ def visible(text: object) -> str:
 
 
 def bare(text: str | None) -> str | None:
-    """Return what a JSON text says; any other text as it is."""
+    """Return the value of a JSON text; other text unchanged."""
     if text is None or not text.startswith('"'):
         return text
     try:
@@ -64,7 +64,7 @@ def bare(text: str | None) -> str | None:
 
 
 def plain(text: object) -> str:
-    """Return *text* on one line with nothing in it that Markdown would act on.
+    """Return *text* on one line with Markdown escaped.
 
     For templates, which escape ``< > &`` and quotes themselves.
     """
@@ -72,7 +72,7 @@ def plain(text: object) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """Return *text* with at most *limit* characters, ``…`` where it was cut."""
+    """Return *text* with at most *limit* characters, ending in ``…`` if cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
@@ -85,13 +85,13 @@ def for_spreadsheet(value: object) -> str:
 def highlighted(
     text: str, offsets: object, *, window: int = 40, limit: int = 600
 ) -> list[TextPiece]:
-    """Cut a snippet to what matters and mark the spans that *offsets* name.
+    """Shorten a snippet around the spans of *offsets*, and mark them.
 
     Args:
         text: The snippet.
         offsets: Pairs ``[start, end)`` of character positions in *text*. They come
-            from payloads that anyone may write: what is no pair of integers is left
-            out, the rest is clamped, sorted and merged.
+            from untrusted payloads: anything other than pairs of integers is left out,
+            the rest is clamped, sorted and merged.
         window: Characters shown before the first mark.
         limit: Characters shown in all.
     """

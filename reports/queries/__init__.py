@@ -1,1 +1,1 @@
-"""SELECTs on the marts, and their rows as the contracts of ``promptlab`` want them."""
+"""SELECTs on the marts, which return contracts of ``promptlab``."""

@@ -1,6 +1,7 @@
-"""What stands beside a case: what was asked, what each version said, step by step.
+"""Read the details of a case: the input, and the answers of each version by step.
 
-Marts only; of the cases in ``$cases``, as :mod:`promptlab.reports.queries.tasks`.
+Reads only marts, for the cases in ``$cases``, like
+:mod:`promptlab.reports.queries.tasks`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from promptlab.reports.printing.filters import json_text
 from promptlab.reports.queries.rows import Row, from_json
 
 MOST_CHARS = 2_000
-"""Of a step's output, as of an answer."""
+"""Maximum length of a step's output, like that of an answer."""
 MOST_STEPS = 30
 _MOST_HISTORY = 8
 
@@ -103,14 +104,14 @@ select
 """
 
 ByCase = Callable[[str], dict[str, list[Row]]]
-"""Rows of a query by case, as a reader of one task gives them."""
+"""A function that returns the rows of a query by case."""
 
 
 def add_contents(cases: list[Row], by_case: ByCase) -> None:
     """Add inputs, expectations, the baseline's rounds and history to these cases.
 
     Args:
-        cases: Rows of cases; their ``rounds`` are there already.
+        cases: Rows of cases, with ``rounds``.
         by_case: Runs a query for these cases.
     """
     contents = by_case(_CONTENTS)
@@ -128,15 +129,15 @@ def add_contents(cases: list[Row], by_case: ByCase) -> None:
 
 
 def round_row(row: Row) -> Row:
-    """Return a row of ``fct_rounds`` as a ``RoundOutcome`` wants it."""
+    """Convert a row of ``fct_rounds`` to the fields of ``RoundOutcome``."""
     steps = from_json(row["failed_steps"])
-    # what a file called its list of steps may be anything
+    # the list of steps in a file may be any JSON
     row["failed_steps"] = [str(s) for s in steps] if isinstance(steps, list) else []
     return row
 
 
 def prompt_of(found: list[Row]) -> Prompt | None:
-    """Return the prompts that a row of ``PROMPT`` holds, if it holds any."""
+    """Return the prompts in a row of ``PROMPT``, if any."""
     texts = {name: _prompt(from_json(text)) for name, text in found[0].items()}
     return Prompt(**texts) if any(texts.values()) else None
 
@@ -166,7 +167,7 @@ def _object(text: str | None) -> dict[str, Any]:
 
 
 def _golden(payload: Any) -> list[str]:
-    """The texts of one golden answer: the first of the keys that the scorer reads."""
+    """Return the texts of one golden answer, from the key that the scorer uses."""
     if not isinstance(payload, dict):
         return []
     for key in ("text", "answer", "output"):
@@ -215,7 +216,7 @@ def _count(value: Any) -> int | None:
 
 
 def _prompt(value: Any) -> str | None:
-    """A prompt as one text; messages one below the other."""
+    """Return a prompt as one text; messages one per line."""
     if value is None or value == "":
         return None
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Marts to Comparison: the only SQL of comparisons.
+"""Read a Comparison from marts: the only SQL of comparisons.
 
-Everything comes from ``marts``; no number is made here.
+Everything comes from ``marts``; no number is computed here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _NUMBERS = """
     smallest_detectable, n_judged, n_lost, n_gained, mcnemar_p, margin
 """
 
-# What a dimension measures, where that is not a share: time, tokens, cost.
+# Measured values of dimensions other than shares: time, tokens, cost.
 _MEASURED = """
 select
     task_id, dimension_id, diagnosis ->> 'unit' as unit,
@@ -92,7 +92,7 @@ where baseline_task_id = $baseline and candidate_task_id = $candidate
 order by level desc, dimension_position, scores.dimension_id
 """
 
-# Of many pairs at once; the overall score of each stands first.
+# Read many pairs at once; the overall score of each comes first.
 _SCORES_OF_PAIRS = f"""
 with asked as (
 
@@ -159,6 +159,20 @@ order by
 limit $most
 """
 
+_DIFFERENCES = """
+select list(n_cases order by step) as counts
+from (
+    select steps.step, count(changes.case_id) as n_cases
+    from range(-10, 11) as steps (step)
+    left join marts.fct_case_changes as changes
+        on
+            changes.baseline_task_id = $baseline
+            and changes.candidate_task_id = $candidate
+            and round(10 * changes.delta) = steps.step
+    group by steps.step
+)
+"""
+
 _CASE_SCORES = """
 select
     changes.case_id, changes.dimension_id, changes.baseline_score,
@@ -182,7 +196,7 @@ select baseline_task_id from marts.dim_task_baselines where task_id = $task_id
 """
 
 _CHANGES = TypeAdapter(list[CaseChange])
-_EVERYTHING = 2**62  # a limit that no table reaches
+_EVERYTHING = 2**62  # a limit above the size of any table
 
 
 def comparison(
@@ -193,18 +207,18 @@ def comparison(
     lang: str,
     cases: int | None = None,
 ) -> Comparison:
-    """Return how *candidate* did against *baseline*.
+    """Return the comparison of *candidate* with *baseline*.
 
     Args:
         con: An open connection to a built warehouse.
         baseline: The whole id of the task to compare with.
         candidate: The whole id of the task to judge.
         lang: Language of the sentences, ``zh`` or ``en``.
-        cases: How many cases are listed, the worst first; all by default.
+        cases: Number of listed cases, the worst first; all by default.
 
     Raises:
-        UsageError: there is no such language.
-        NothingToDo: the marts do not hold the pair.
+        UsageError: the language is unknown.
+        NothingToDo: the pair is not in the marts.
     """
     language = catalogue(lang).lang
     values: dict[str, Any] = {
@@ -247,6 +261,7 @@ def comparison(
             **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
         ),
         overall=overall,
+        differences=every(_DIFFERENCES)[0]["counts"],
         dimensions=scores["dimension"],
         tags=[_score(row, speech) for row in every(_TAGS)],
         measures=[MeasureComparison(**row) for row in every(_MEASURES)],
@@ -257,7 +272,7 @@ def comparison(
 
 
 def baseline_of(con: duckdb.DuckDBPyConnection, task_id: str) -> str | None:
-    """The whole id of the task that this one is compared with, if there is one."""
+    """Return the whole id of the task's baseline, if any."""
     found = rows(con, _BASELINE, {"task_id": task_id})
     return found[0]["baseline_task_id"] if found else None
 
@@ -287,7 +302,7 @@ def score_comparisons(
 
 
 def is_compared(con: duckdb.DuckDBPyConnection, baseline: str, candidate: str) -> bool:
-    """Whether the marts hold this pair of tasks."""
+    """Return true if the marts contain this pair of tasks."""
     return bool(rows(con, _PAIR, {"baseline": baseline, "candidate": candidate}))
 
 
@@ -313,5 +328,5 @@ def _cases(
     for case in listed:
         case["dimensions"] = scores[case["case_id"]]
         case["reason_text"] = speech.label("comparison_reason", case["reason"])
-    # All at once: many times quicker than one object after the other.
+    # All at once: many times faster than one object at a time.
     return _CHANGES.validate_python(listed)

@@ -1,6 +1,6 @@
-"""Marts to the numbers that a gate looks at: the only SQL of the gate.
+"""Read the numbers for a gate from marts: the only SQL of the gate.
 
-All tasks are read at once, so that an index of hundreds costs ten queries.
+All tasks are read at once, so an index of hundreds of tasks needs ten queries.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     import duckdb
 
 MOST_CASES = 1_000
-"""Cases of a list that are named; all are counted."""
+"""Maximum number of cases in a list; all are counted."""
 
 KINDS = ("broke", "newly_failing", "must_have_lost", "fixed", "not_compared")
-"""What became of a case of the baseline."""
+"""The change of a case of the baseline."""
 
 _TASKS = """
 select
@@ -192,8 +192,8 @@ _JUDGED_BEFORE = """(
     or changes.baseline_status in ('pass', 'fail', 'error')
 )"""
 
-# What broke is a passing case that does not pass any more, or a must-have lost: one
-# list, so that no count of ours differs from the cases that are named next to it. A
+# Broken are passing cases that no longer pass, and lost must-haves: one list, so that
+# the count always matches the cases named next to it. A
 # case that was judged or scored in the baseline is not compared if it is gone, has
 # lost its verdict (whatever still scores it) or its score, or was asked or expected
 # something else.
@@ -295,7 +295,7 @@ order by gap, subject
 """
 
 
-# The test is against the reference runs of the baseline that a task has by itself.
+# The test uses the reference runs of the task's own baseline.
 _CHANCE = """
 with asked as (
 
@@ -412,7 +412,7 @@ group by task_id, tag
 
 @dataclass(frozen=True)
 class TagCases:
-    """The cases of a task with one tag, by how they ended."""
+    """The cases of a task with one tag, by status."""
 
     n_cases: int
     n_pass: int
@@ -427,30 +427,30 @@ class TagCases:
 
 @dataclass(frozen=True)
 class Changes:
-    """A task against its baseline, as a gate looks at it."""
+    """The comparison of a task with its baseline, for the gate."""
 
     baseline_task_id: str
     overall: ScoreComparison
     dimensions: Mapping[str, ScoreComparison]
     cases: Mapping[str, CaseList]
-    """By :data:`KINDS`."""
+    """Cases by :data:`KINDS`."""
     n_cases: int
     """Cases of the baseline that have a verdict or a score there."""
     chance: Row | None
     """The row of ``fct_verdicts``, with lists of the newly failing cases and of those
-    of which at least half of the rounds pass; ``None`` where nothing was tested."""
+    of which at least half of the rounds pass; ``None`` without a test."""
     records: list[Row]
     """Rows of ``fct_verdict_cases``: cases to run again or listed, the worst first."""
     tag_p: dict[str, float]
     """Chance of so many failures among the cases with a tag, by tag."""
     gaps: list[Row]
-    """What judged the baseline and does not judge the task: ``gap``, ``subject``,
+    """Parts of the baseline's evaluation that the task lacks: ``gap``, ``subject``,
     ``name``, ``n_before``, ``n_now`` of ``fct_yardstick_gaps``."""
 
 
 @dataclass(frozen=True)
 class GateNumbers:
-    """What a task has; shares and scores 0–1, ``None`` where it is not known."""
+    """The values of a task; shares and scores 0–1, ``None`` if unknown."""
 
     task_id: str
     title: str
@@ -460,18 +460,18 @@ class GateNumbers:
     created_at: datetime
     testset_id: str | None
     source_kind: str
-    """As in ``dim_tasks``."""
+    """Format of the file, as in ``dim_tasks``."""
     n_cases: int
     n_pass: int
     n_judged: int
     measures: dict[str, float | None]
     """By measure of ``fct_trends``: milliseconds, tokens, cost, shares."""
     measured: dict[str, int]
-    """Cases or rounds that a measure is made of."""
+    """Number of cases or rounds behind a measure."""
     dimensions: dict[str, Row]
     """Name, scorer, score and parameters by dimension."""
     tags: dict[str, TagCases]
-    """Those of the tags asked for that a case has."""
+    """The requested tags that at least one case has."""
     critical_alerts: list[str]
     """Codes of the critical alerts."""
     missed_targets: list[str]
@@ -479,12 +479,12 @@ class GateNumbers:
     judges: list[Row]
     """Those with labels: rows of :data:`JUDGES`."""
     changes: Changes | None
-    """Against the baseline asked for, if the marts hold that comparison."""
+    """The comparison with the requested baseline, if it is in the marts."""
     partial: list[Row]
-    """What says that rows of the task or its baseline are missing: ``task_id``; why:
+    """Evidence of missing rows of the task or its baseline: ``task_id``; the reason:
     its file holds fewer than it claims (``partial``, ``totals_only``), or some were
     faulty (``rejected``, ``duplicate_round``), or variants of the run before it are not
-    in its run (``variants_gone``); ``n`` of ``n_total`` (``None``: not told)."""
+    in its run (``variants_gone``); ``n`` of ``n_total`` (``None``: unknown)."""
 
 
 _TaskRows = dict[str, list[Row]]
@@ -504,12 +504,12 @@ def gate_numbers(
     Args:
         con: An open connection to a built warehouse.
         task_ids: The whole ids of the tasks.
-        baselines: What a task is held against, by its id; not each need have one.
-        tags: Tags whose cases are wanted.
+        baselines: Baselines by task id; tasks may have no baseline.
+        tags: Tags whose cases to read.
         lang: Language of the sentences, ``zh`` or ``en``.
 
     Raises:
-        NothingToDo: the marts hold no such task.
+        NothingToDo: a task is not in the marts.
     """
     pairs = [(task, baselines[task]) for task in task_ids if task in baselines]
     values: dict[str, Any] = {

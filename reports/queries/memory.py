@@ -1,4 +1,4 @@
-"""Marts to MemoryResult: the only SQL of the memory report."""
+"""Read a MemoryResult from marts: the only SQL of the memory report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import duckdb
 
 MOST_LISTED = 200
-"""Wrong answers, and forgotten questions, that a result lists."""
+"""Maximum number of wrong answers, and of forgotten questions, in a result."""
 
 _RUN = """
 select
@@ -144,18 +144,18 @@ def memory_result(
     generated_at: datetime,
     package_version: str = __version__,
 ) -> MemoryResult:
-    """Return what the warehouse knows of one memory run.
+    """Return the result of one memory run.
 
     Args:
         con: An open connection to a built warehouse.
         run_id: The whole id of the run.
         lang: Language of the categories' names, ``zh`` or ``en``.
-        generated_at: When the result is made, with its zone.
-        package_version: Version of promptlab, kept in the result.
+        generated_at: The time of the result, with its zone.
+        package_version: Version of promptlab, stored in the result.
 
     Raises:
-        UsageError: there is no such language.
-        NothingToDo: the marts hold no such run.
+        UsageError: the language is unknown.
+        NothingToDo: the run is not in the marts.
     """
     language = catalogue(lang).lang
     speech = Speech.of(language)

@@ -1,4 +1,4 @@
-"""Reading rows of the marts."""
+"""Read rows of the marts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows(
     """Run *sql* and return its rows as dictionaries, in the order of the query.
 
     A column called ``…_at`` is read as ``epoch_us(…)``; it becomes a UTC time, whatever
-    zone the connection has. Parameters that *sql* does not name are left out.
+    zone the connection has. Parameters that *sql* does not use are left out.
     """
     named = set(re.findall(r"\$(\w+)", sql))
     values = {k: v for k, v in (parameters or {}).items() if k in named}
@@ -45,8 +45,8 @@ def _moment(microseconds: int | None) -> datetime | None:
 def from_json(text: str | None) -> Any:
     """Read a JSON column; SQL NULL is ``None``.
 
-    A number that no double holds stays the text it was written as: the report must
-    be able to write it again as JSON.
+    A number beyond a double stays a text, so that the report can write it again as
+    JSON.
     """
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Whether a dimension reached its target: what its alerts say, whose rule it is."""
+"""Targets of dimensions: reached or not, according to their alerts."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ MISSED = frozenset(
         "max_variance_exceeded",
     }
 )
-"""Codes of the alerts that say that a target was missed."""
+"""Codes of the alerts about a missed target."""
 _UNKNOWN = frozenset({"invalid_target", "invalid_parameters"})
 
 
 def target_status(
     target: dict[str, Any], score: float | None, codes: AbstractSet[str]
 ) -> TargetStatus:
-    """Return what became of a target.
+    """Return the status of a target.
 
     Args:
-        target: As configured; empty where there is none.
-        score: Of the dimension.
-        codes: Of the alerts that name the dimension.
+        target: As configured; empty without a target.
+        score: Score of the dimension.
+        codes: Codes of the alerts of the dimension.
     """
     if not target:
         return "none"

@@ -1,7 +1,7 @@
 """The SQL of the task report: marts only, named parameters, ``{limits}`` filled in.
 
-With limits, only what the page will list is read, so a report of a huge task stays
-small and quick.
+With limits, only rows for the page are read, so a report of a huge task stays small and
+fast.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ where task_id = $task_id
 order by dimension_position, dimension_id
 """
 
-# A case's scores are one JSON object. Pointers reach a dimension of any name, and one
-# reading of the object serves them all.
+# A case's scores are one JSON object, which is parsed once. Pointers reach dimensions
+# of any name.
 HISTOGRAMS = """
 with scores as (
 
@@ -192,7 +192,7 @@ where difference_no <= {checks}
 order by case_id, difference_no
 """
 
-# Checks of the testset that did not hold are differences already.
+# Failed checks of the testset are already in the differences.
 ASSERTIONS = """
 with numbered as (
 

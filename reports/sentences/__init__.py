@@ -1,7 +1,7 @@
 """The sentences of a report, written from the codes and facts of the marts.
 
-The words stand in ``reports/texts``, a file per language; a module here per family says
-which facts fill which place. Nothing is computed: a number is only printed.
+The words are in ``reports/texts``, a file per language; one module here per family
+fills in the facts. Numbers are only formatted, not computed.
 """
 
 from promptlab.reports.sentences.alerts import alert

@@ -1,4 +1,4 @@
-"""What an alert says: one text per code."""
+"""Sentences of alerts: one text per code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptlab.reports.sentences.speech import Speech
 
 
 def alert(speech: Speech, row: dict[str, Any]) -> str:
-    """Return the sentence of a row of ``fct_alerts``, its JSON read."""
+    """Return the sentence of a row of ``fct_alerts`` with parsed JSON."""
     facts = row["facts"]
     dimension_id = next(iter(row["dimension_ids"]), None)
     limit, unit = facts.get("limit"), facts.get("unit")

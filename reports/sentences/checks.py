@@ -1,4 +1,4 @@
-"""What a scope of a round says: the checks that do not hold, or that all do."""
+"""Sentences about a scope of a round: its failed checks, or that all passed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from promptlab.reports.printing.visible import clip
 from promptlab.reports.sentences.speech import Speech
 
 _MOST = 80
-"""Characters of a value that a sentence quotes."""
+"""Maximum length of a quoted value."""
 
 _SAY_ALL = {"missing_step", "missing_field", "unexpected_field", "invalid_pattern"}
-"""Reasons beside which no value needs to be quoted."""
+"""Reasons that need no quoted value."""
 
 
 def details(speech: Speech, row: dict[str, Any]) -> str:
-    """Return the sentence of a row of ``fct_match_results``, its JSON read."""
+    """Return the sentence of a row of ``fct_match_results`` with parsed JSON."""
     listed = row["details"]
     if not listed:
         return speech.text("check.matched")

@@ -1,4 +1,4 @@
-"""What a comparison says of tasks and of their cases."""
+"""Sentences of comparisons, about tasks and their cases."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Facts = dict[str, Any]
 
 
 def comparison(speech: Speech, facts: Facts) -> str:
-    """Return the sentence of a level of two tasks: overall, a dimension or a tag.
+    """Return the sentence about two tasks: overall, a dimension or a tag.
 
     Args:
         speech: The words.
@@ -25,7 +25,7 @@ def comparison(speech: Speech, facts: Facts) -> str:
 
 
 def from_to(speech: Speech, facts: Facts) -> str | None:
-    """Return what a dimension measured on both sides, in its own unit."""
+    """Return the measured values of a dimension on both sides, in its unit."""
     before, after = _metrics(speech, facts)
     if before is None or after is None:
         return None
@@ -54,13 +54,13 @@ def note(speech: Speech, row: Facts) -> str:
 
 
 def _rows(facts: Facts) -> str:
-    """How many rows a file holds, of how many it claims, where it says so."""
+    """Return the number of rows in a file and the number that it claims."""
     counts = (facts.get("n_rows_held"), facts.get("n_rows_claimed"))
     return " / ".join(f"{count:,}" for count in counts if count is not None)
 
 
 def category_name(speech: Speech, dataset: str, category: str) -> str | None:
-    """Return what a data set's category is called; ``None`` where it has no name."""
+    """Return the name of a data set's category; ``None`` without a name."""
     key = f"memory_category.{dataset}.{category}"
     return speech.text(key) if speech.has(key) else None
 
@@ -99,7 +99,7 @@ def _verdict(speech: Speech, subject: str, facts: Facts) -> str:
 
 
 def _p_value(speech: Speech, facts: Facts) -> str:
-    """The p-value that decided: the adjusted one, where there is one."""
+    """Return the p-value that decided: the adjusted one, if any."""
     if facts["p_adjusted"] is None:
         return speech.filters.p_value(facts["p_value"])
     adjusted = speech.filters.p_value(facts["p_adjusted"])
@@ -107,7 +107,7 @@ def _p_value(speech: Speech, facts: Facts) -> str:
 
 
 def _unseen(speech: Speech, detectable: float | None) -> str:
-    """What such a comparison cannot see. Scores are 0 to 1: beyond 1 is nothing."""
+    """Return the smallest detectable change; above 1 no change is detectable."""
     if detectable is None:
         return ""
     if detectable > 1:

@@ -1,4 +1,4 @@
-"""What a round shows as evidence: one text per code."""
+"""Sentences of evidence about a round: one text per code."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from promptlab.reports.printing.visible import clip
 from promptlab.reports.sentences.speech import Speech
 
 _MOST = 80
-"""Characters of an answer that a sentence quotes."""
+"""Maximum length of a quoted answer."""
 _MOST_OF_LISTS = 160
 _MOST_OF_ERRORS = 120
 
 
 def evidence(speech: Speech, row: dict[str, Any]) -> str:
-    """Return the sentence of a row of ``fct_evidence``, its JSON read."""
+    """Return the sentence of a row of ``fct_evidence`` with parsed JSON."""
     payload, facts = row["payload"], row["facts"]
     unit, limit = facts["unit"], facts["limit"]
     return speech.text(
@@ -36,7 +36,7 @@ def evidence(speech: Speech, row: dict[str, Any]) -> str:
 
 
 def measured(speech: Speech, row: dict[str, Any]) -> str | None:
-    """What a round measured, with its unit; ``None`` where the metric is a share."""
+    """Return the measured value of a round with its unit; ``None`` for a share."""
     unit = row["facts"]["unit"]
     return None if unit == "share" else speech.measure(row["payload"]["metric"], unit)
 

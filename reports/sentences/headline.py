@@ -11,7 +11,7 @@ from promptlab.reports.printing.filters import Filters
 from promptlab.reports.printing.visible import clip, visible
 
 MOST_NAMED = 3
-"""Cases of a list that the sentence names."""
+"""Maximum number of cases named in the sentence."""
 
 _LONGEST_ID = 60
 _SHARES = frozenset(
@@ -32,7 +32,7 @@ _NOT_COMPARED = "regression.min_coverage"
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of the sentence: words of ours, or the id of a case."""
+    """A piece of the sentence: text, or the id of a case."""
 
     text: str
     case_id: str | None = None
@@ -72,12 +72,12 @@ def _joined(
 
 
 def brief(result: GateResult, filters: Filters, most: int) -> str:
-    """Return the decision and its first reason, for where there is little room.
+    """Return the decision and its first reason, for short texts.
 
     Args:
-        result: What the gate said.
-        filters: How values are printed.
-        most: Columns; a Chinese letter takes two.
+        result: The gate's result.
+        filters: Format values.
+        most: Maximum width; a Chinese character takes two columns.
     """
     for named in range(MOST_NAMED, -1, -1):
         said = one_line(_joined(result, filters, named=named, clauses=1))
@@ -89,7 +89,7 @@ def brief(result: GateResult, filters: Filters, most: int) -> str:
 
 
 def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[Piece]]:
-    """What decided, broken cases before all else, and then what did not."""
+    """Return the deciding reasons, broken cases first, and then the others."""
     cases = []
     if result.broke.n or (result.change_verdict and result.n_judged_twice):
         cases = [_cases(result, filters, named)]
@@ -104,7 +104,7 @@ def _clauses(result: GateResult, filters: Filters, named: int) -> Iterator[list[
 
 
 def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
-    """Why the decision is what it is, beside the cases that broke; each reason once."""
+    """Return the reasons for the decision other than broken cases; each reason once."""
     deciding = [r for r in result.rules if r.verdict == result.verdict != "pass"]
     if any(_is_told_by_change(rule, result) for rule in deciding):
         yield _change(result, filters)
@@ -120,7 +120,7 @@ def _reasons(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
 
 
 def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
-    """Why newly failing cases do not count, and what the test would have found."""
+    """Explain newly failing cases that do not count, and the power of the test."""
     texts = filters.catalogue
     if result.decision != "ship":
         return
@@ -135,7 +135,7 @@ def _shipped(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
 
 
 def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
-    """What a run with nothing before it has to say: how many cases pass."""
+    """Return the sentence for a first run: how many cases pass."""
     texts = filters.catalogue
     if result.decision == "first_run":
         if result.n_judged:
@@ -146,7 +146,7 @@ def _first_run(result: GateResult, filters: Filters) -> Iterator[list[Piece]]:
 
 
 def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
-    """``2 cases broke (a, b), 4 were fixed``."""
+    """Return ``2 cases broke (a, b), 4 were fixed``."""
     texts = filters.catalogue
     said = [Piece(texts.text("headline.none_broke"))]
     if result.broke.n:
@@ -160,7 +160,7 @@ def _cases(result: GateResult, filters: Filters, named: int) -> list[Piece]:
 
 
 def _is_unconfirmed(result: GateResult) -> bool:
-    """Whether the cases that newly fail did not break, as far as is known."""
+    """Return true if no newly failing case is known to be broken."""
     return result.decision == "run_again" or (
         result.decision == "ship" and any(r.rule == _CHECKED for r in result.rules)
     )
@@ -170,7 +170,7 @@ def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
     if not most:
         return []
     texts = filters.catalogue
-    comma = texts.text("word.comma")
+    comma = texts.text("word.in_list")
     said = [Piece(texts.text("headline.open"))]
     for number, case_id in enumerate(cases.case_ids[:most]):
         if number:
@@ -184,7 +184,7 @@ def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
 
 
 def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[str]:
-    """Why a rule failed or could not be judged; nothing where it is said otherwise."""
+    """Explain a failed or undecided rule; empty if another sentence does."""
     texts = filters.catalogue
     if rule.rule in _TOLD_BY_CASES and (
         rule.verdict in ("fail", "check") or result.advice
@@ -221,7 +221,7 @@ def _reason(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[st
 
 
 def _is_told_by_change(rule: GateRule, result: GateResult) -> bool:
-    """Whether the overall score decided, and not the cases."""
+    """Return true if the overall score decided, and not the cases."""
     by_score = rule.rule == _TOLD_BY_CHANGE or (
         rule.rule == _TESTED and result.p is None
     )
@@ -229,7 +229,7 @@ def _is_told_by_change(rule: GateRule, result: GateResult) -> bool:
 
 
 def _by_chance(rule: GateRule, result: GateResult, filters: Filters) -> Iterator[str]:
-    """What chance explains; a fall of the score is told with the change."""
+    """Explain failures by chance; a drop of the score is reported with the change."""
     texts = filters.catalogue
     expected = result.newly_failing_by_chance
     if _is_told_by_change(rule, result):
@@ -301,7 +301,7 @@ def _advice(result: GateResult, filters: Filters) -> str:
 
 
 def _is_compared(result: GateResult) -> bool:
-    """Whether anything is; where nothing is, the reason says more than a count."""
+    """Return true if there is anything to count; else the reason says more."""
     return result.change is not None or result.n_judged_twice > 0
 
 

@@ -1,4 +1,4 @@
-"""What every family of sentences needs: words, names and numbers in one language."""
+"""Words, names and numbers in one language, for all sentences."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from promptlab.reports.printing.visible import clip
 from promptlab.reports.texts.catalogue import catalogue
 
 UNKNOWN = "–"
-"""Stands where a fact is missing, so that a sentence is never empty."""
+"""Replaces a missing fact, so that a sentence is never empty."""
 
 _MOST_IN_LIST = 160
 _WITH_DEFAULTS = "results"
-"""Tasks of this kind have the default dimensions, and only these."""
+"""Tasks of this kind only have the default dimensions."""
 _CONFIGURED = "analysis"
-"""Tasks of this kind have the dimensions of their file, and no default."""
+"""Tasks of this kind have the dimensions of their file, without defaults."""
 _MEMORY = "memory"
 """Tasks of this kind have the metrics of the memory benchmark."""
 _PASSED = "default_dimension.passed"
-"""The one default dimension of other tools' tasks: those with verdicts and no score."""
+"""The only default dimension of other tools' tasks, for verdicts without scores."""
 _FINE_DIGITS = 4
 
 
@@ -31,10 +31,10 @@ class Speech:
 
     filters: Filters
     own_names: Mapping[str, Any]
-    """Texts that hold the names of the default dimensions, where the task has these:
-    a dimension that a file configures keeps the name it was given."""
+    """Keys of the names of default dimensions, if the task has these: a dimension that
+    is configured in a file keeps its name."""
     is_graded: bool = True
-    """Whether sentences name grades: an analysis input asks for them, other files do
+    """If true, sentences name grades: analysis inputs request them, other files do
     not."""
 
     @classmethod
@@ -42,7 +42,7 @@ class Speech:
         """Return the words of *lang* for a task of this kind.
 
         Raises:
-            UsageError: there is no such language.
+            UsageError: the language is unknown.
         """
         words = catalogue(lang)
         own: Mapping[str, Any] = {}
@@ -59,25 +59,25 @@ class Speech:
         return cls(Filters(words), own, source_kind in (None, _CONFIGURED))
 
     def text(self, key: str, /, **values: Any) -> str:
-        """The text of *key*, its places filled; a missing value is a dash."""
+        """Return the text of *key* with values filled in; a missing value is a dash."""
         known = {k: UNKNOWN if v is None else v for k, v in values.items()}
         return self.filters.catalogue.text(key, **known)
 
     def has(self, key: str) -> bool:
-        """Whether there is such a text."""
+        """Return true if the text exists."""
         return key in self.filters.catalogue.entries
 
     def label(self, group: str, code: str | None) -> str | None:
-        """The word for a code; ``None`` for none."""
+        """Return the word for a code; ``None`` for ``None``."""
         return None if code is None else self.filters.label(code, group)
 
     def dimension(self, dimension_id: str | None, name: str | None) -> str | None:
-        """A dimension's name: ours in this language, or as somebody wrote it."""
+        """Return a dimension's name: a built-in one in this language, or the user's."""
         ours = self.own_names.get(f"default_dimension.{dimension_id}", name)
         return None if ours is None else str(ours)
 
     def percent(self, share: float | None, beside: float | None = None) -> str | None:
-        """A share in percent, with more digits where it would read as *beside* it."""
+        """Return a share in percent, with more digits if it looks equal to *beside*."""
         if share is None:
             return None
         shown = self.filters.percent(share)
@@ -86,7 +86,7 @@ class Speech:
         return self.filters.percent(share, _FINE_DIGITS)
 
     def points(self, difference: float | None) -> str | None:
-        """A difference in points with its sign; one that is there never reads as 0."""
+        """Return a difference in points with its sign; only 0 is shown as 0."""
         if difference is None:
             return None
         fine = 0 < abs(difference) < 0.0005
@@ -95,7 +95,7 @@ class Speech:
     def measure(
         self, number: float | None, unit: str | None, beside: float | None = None
     ) -> str | None:
-        """A metric with its unit, as people read it."""
+        """Return a metric with its unit."""
         if number is None or unit is None:
             return None
         if unit == "share":
@@ -107,10 +107,10 @@ class Speech:
         return self.text(f"measure.{unit}", n=shown) if digits == 0 else shown
 
     def listed(self, names: Iterable[str]) -> str:
-        """Names with commas between them, cut where there are too many."""
+        """Return names separated by commas, shortened if there are too many."""
         return clip(self.text("word.in_list").join(names), _MOST_IN_LIST)
 
 
 _DIGITS = {"cost": 6, "variance": 4, "sum": 2, "tokens": 0, "characters": 0}
 WHOLE_UNITS = frozenset(unit for unit, digits in _DIGITS.items() if not digits)
-"""Units that are counted; they are named beside the number."""
+"""Units that are counted; they are named after the number."""

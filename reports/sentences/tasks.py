@@ -1,4 +1,4 @@
-"""What a task and its dimensions come to, for people."""
+"""Sentences about the results of a task and its dimensions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENDS = ("low", "high")
 
 
 def conclusion(speech: Speech, summary: Facts) -> str:
-    """Return a task in one line: score and how sure it is, grade, cases, weakest part.
+    """Return a task on one line: score, interval, grade, cases, weakest dimension.
 
     Args:
         speech: The words.
@@ -59,7 +59,7 @@ def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
 
 
 def diagnosis(speech: Speech, row: Facts) -> str:
-    """Return what a dimension's score says: how sure, what is wrong, what is missing.
+    """Return the diagnosis of a dimension: score, interval, errors, missing scores.
 
     Args:
         speech: The words.
@@ -93,14 +93,14 @@ def _diagnosis(speech: Speech, row: Facts) -> Iterator[str]:
         yield speech.text("diagnosis.errors", n=metrics["n_error_rounds"])
     n_unscored = metrics["n_rounds"] - row["n_rounds"]
     reason = row["diagnosis"]["unscored_reason"]
-    # a tool does not assert of every case what it asserts of some
+    # tools may have different assertions per case
     if n_unscored and (row["scorer"], reason) != ("reported", "no_score"):
         why = speech.label("score_reason", reason)
         yield speech.text("diagnosis.gaps", n=n_unscored, why=why)
 
 
 def _faults(speech: Speech, row: Facts) -> str:
-    """Shares: which cases fall short. Measures: the numbers behind the score."""
+    """Return the cases below full marks of a share, or the numbers behind a measure."""
     facts, metrics = row["diagnosis"], row["raw_metrics"]
     unit = facts["unit"]
     if unit != "share":

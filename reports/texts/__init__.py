@@ -1,1 +1,1 @@
-"""All words of reports and commands: one TOML file per language."""
+"""All texts of reports and commands: one TOML file per language."""

@@ -1,7 +1,7 @@
-"""The string catalogue: every sentence of ours, in the language of the report.
+"""The string catalogue: all texts in the language of the report.
 
-A text may name values in braces. Where a language counts, the text is a table with
-``one`` and ``other``, chosen by the value ``n``.
+A text may name values in braces. A text with plural forms is a table with ``one`` and
+``other``, selected by the value ``n``.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Catalogue:
 
     lang: str
     tag: str
-    """As browsers and mail name the language: ``zh-CN``."""
+    """Language tag for browsers and mail: ``zh-CN``."""
     time_zone: timezone
-    """In which times are printed."""
+    """Time zone of printed times."""
     entries: dict[str, str | dict[str, str]]
     printed: dict[str, str]
-    """What commands print, by its English, which stands in their code."""
+    """Translations of printed texts, by the English text in the code."""
 
     def text(self, key: str, /, **values: Any) -> str:
         """Return the text of *key* with *values* filled in.
@@ -44,10 +44,10 @@ class Catalogue:
         return entry.format(**shown)
 
     def label(self, group: str, code: str) -> str:
-        """Return the text of ``group.code``, or *code* itself where we have none.
+        """Return the text of ``group.code``, or *code* itself if it is missing.
 
-        For codes that other parts of the project may add to: an unknown one is
-        shown as it stands rather than dropped.
+        For codes that other parts of the project may extend: an unknown code is shown
+        unchanged rather than dropped.
         """
         key = f"{group}.{code}"
         return self.text(key) if key in self.entries else code
@@ -58,7 +58,7 @@ def catalogue(lang: str) -> Catalogue:
     """Return the texts of *lang*.
 
     Raises:
-        UsageError: there is no such language.
+        UsageError: the language is unknown.
     """
     if lang not in languages():
         raise UsageError(f"lang: {lang!r} is not one of {', '.join(languages())}")

@@ -1,1 +1,1 @@
-"""What a page shows: rows chosen, grouped, cut and counted for a template."""
+"""View models of pages: rows selected, grouped, cut and counted for a template."""

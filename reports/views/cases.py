@@ -1,6 +1,6 @@
-"""What the page shows of one case: asked, said by each version, expected, then scores.
+"""View of one case: the input, each version's answer, the expectation, the scores.
 
-A text stands on the page once: rounds that agree are one, an answer that stands beside
+A text is on the page once: rounds that agree are one, an answer that is shown next to
 the baseline's is not repeated below, nor is what a check or a piece of evidence quotes
 of it.
 """
@@ -44,7 +44,7 @@ MOST_FIELDS = 20
 _MOST_SCORES = 60
 _MOST_FEEDBACK = 5
 _MOST_VERSIONS = 3
-"""Different answers of a version that are shown."""
+"""Maximum number of different answers of a version."""
 _QUESTION_KEYS = ("question", "query", "input", "text", "prompt", "user_input")
 _NOTES_SHOWN_ELSEWHERE = frozenset({"unscored", "in_testset"})
 
@@ -62,17 +62,17 @@ def case_view(
     evidences: Evidences,
     optional: Collection[str] = (),
 ) -> CaseView:
-    """Return what a page shows of *case*.
+    """Return the view of *case*.
 
     Args:
         case: The case.
-        anchor: Where it stands on the page.
-        change: Against the baseline, if that is known.
+        anchor: Its position on the page.
+        change: Change against the baseline, if known.
         names: Names of the dimensions by id.
         tags: Tags that the page filters by.
-        limits: How many rounds and checks are listed.
-        evidences: Arranges evidence, leaving out what the reader has seen.
-        optional: Dimensions that say nothing where a case has no score on them.
+        limits: Maximum number of rounds and checks.
+        evidences: Arranges evidence, without texts already on the page.
+        optional: Dimensions that are left out for cases without a score.
     """
     worst = sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status))
     rounds = worst[: limits.rounds]
@@ -120,7 +120,7 @@ def case_view(
 
 
 def prompt_view(prompt: Prompt | None) -> PromptView | None:
-    """Return the prompts side by side; ``None`` where neither is known."""
+    """Return the prompts side by side; ``None`` if both are unknown."""
     if prompt is None:
         return None
     if prompt.text is None or prompt.baseline_text is None:
@@ -135,7 +135,7 @@ def prompt_view(prompt: Prompt | None) -> PromptView | None:
 
 
 def question(context: dict[str, Any]) -> str | None:
-    """Return what was asked, if *context* has a text that says so, or its object."""
+    """Return the input in *context*: its text, or the object."""
     within = [context]
     while within:
         values = within.pop()
@@ -148,12 +148,12 @@ def question(context: dict[str, Any]) -> str | None:
 
 
 def first_error(case: CaseResult) -> RoundOutcome | None:
-    """Return the first round of *case* that gave no usable answer."""
+    """Return the first round of *case* without a usable answer."""
     return next((r for r in case.rounds if r.status == "error"), None)
 
 
 def first_broken(case: CaseResult) -> AssertionOutcome | None:
-    """Return the first assertion of another tool that does not hold in *case*."""
+    """Return the first failed assertion of another tool in *case*."""
     return next((a for a in case.assertions if a.status == "fail"), None)
 
 
@@ -163,7 +163,7 @@ def fields(mapping: dict[str, Any]) -> list[Field]:
 
 
 def _versions(case: CaseResult, rounds: Sequence[RoundOutcome]) -> list[Versions]:
-    """The different answers of both versions, the most frequent ones first."""
+    """Return the different answers of both versions, the most frequent first."""
     if not case.baseline_rounds:
         return []
     before, after = _by_answer(case.baseline_rounds), _by_answer(rounds)
@@ -197,7 +197,7 @@ def _n_cut(round_: RoundOutcome) -> int:
 
 
 def _expected(case: CaseResult) -> list[Expected]:
-    """What the testset expects, and the golden answers that say something else."""
+    """Return the expectations of the testset, and golden answers that differ."""
     found = [
         Expected(name, value if isinstance(value, str) else json_text(value))
         for name, value in list(case.expected.items())[:MOST_FIELDS]
@@ -210,7 +210,7 @@ def _expected(case: CaseResult) -> list[Expected]:
 def _scores(
     case: CaseResult, names: dict[str, str], optional: Collection[str]
 ) -> list[CaseScore]:
-    """The case's scores, without the dimensions that say nothing of it."""
+    """Return the case's scores, without optional dimensions that lack a score."""
     found = []
     for dimension_id, score in list(case.dimension_scores.items())[:_MOST_SCORES]:
         reason = _reason(case.notes, dimension_id)
@@ -244,9 +244,9 @@ def _alike(
     assertions: Sequence[AssertionOutcome],
     beside: set[str],
 ) -> list[list[RoundOutcome]]:
-    """Rounds that ended alike, by their checks and by answers not shown above.
+    """Group rounds with equal results, by checks and by answers not shown above.
 
-    *beside* are the rounds whose answers stand beside the baseline's.
+    *beside* are the rounds whose answers are shown next to the baseline's.
     """
     found: dict[Any, list[RoundOutcome]] = {}
     for round_ in rounds:
@@ -269,7 +269,7 @@ def _alike(
 def _found(
     difference: CheckDifference, round_: RoundOutcome
 ) -> tuple[bool, str | None]:
-    """Whether a check found the whole answer; if not, what it found."""
+    """Return whether a check found the whole answer; if not, what it found."""
     is_whole = round_.answer is not None and bare(difference.actual) == round_.answer
     return is_whole, None if is_whole else difference.actual
 

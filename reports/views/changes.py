@@ -1,7 +1,7 @@
-"""What the page shows of a comparison: the part that moved, the worst first.
+"""View of a comparison: the changes, the worst first.
 
-Like :mod:`promptlab.reports.views.task`, it chooses and arranges; every number is the
-comparison's.
+Like :mod:`promptlab.reports.views.task`, it selects and sorts; all numbers come from
+the comparison.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping
 
 from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
 from promptlab.reports.charts.forest import before_after, forest
+from promptlab.reports.charts.histogram import histogram
 from promptlab.reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
 
 MOST_SCORES = 40
-"""Dimensions that are listed, and measures."""
+"""Maximum number of listed dimensions, and of measures."""
 MOST_TAGS = 20
-"""Tags that are listed beside those that moved reliably."""
+"""Tags that are listed in addition to those with reliable changes."""
 MOST_NOTES = 20
+_MANY_PAIRS = 20
+"""From so many pairs on the spread of their differences is drawn."""
 _MOST_MOVES = 3
 _RELIABLE = ("regressed", "improved")
 
@@ -28,12 +31,12 @@ def arrange_changes(
     ref: Callable[[str], CaseRef],
     names: Mapping[str, str],
 ) -> ChangesView:
-    """Return what a page lists of *comparison*.
+    """Return the view of *comparison*.
 
     Args:
         comparison: The task against its baseline.
-        most: How many cases are listed.
-        ref: Where on the page a case stands.
+        most: Maximum number of listed cases.
+        ref: The position of a case on the page.
         names: Names of the task's dimensions by id.
     """
     cases = comparison.cases[:most]
@@ -62,6 +65,9 @@ def arrange_changes(
             for case in listed
         ],
         n_cases_more=comparison.counts.changed - n_listed,
+        spread=histogram(comparison.differences, -105, 105)
+        if comparison.overall.n_pairs >= _MANY_PAIRS
+        else None,
         forest=forest([comparison.overall, *scores, *moved]),
     )
 
@@ -71,12 +77,12 @@ def _moved(score: ScoreComparison) -> bool:
 
 
 def _is_news(case: CaseChange) -> bool:
-    """Whether anything changed: a case may lose its must-haves at the same score."""
+    """Return true if anything changed: must-haves may be lost at the same score."""
     return case.change != "same" or case.must_have_lost or case.must_have_gained
 
 
 def _moves(case: CaseChange, names: Mapping[str, str]) -> list[ScoreMove]:
-    """The dimensions on which a case moved most."""
+    """Return the dimensions on which a case changed most."""
     moved = [move for move in case.dimensions if move.delta]
     moved.sort(key=lambda move: (-abs(move.delta), move.dimension_id))
     return [

@@ -1,4 +1,4 @@
-"""The verdict of a task, as a page shows it: its cases are links."""
+"""View of the verdict of a task, with links to its cases."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from promptlab.reports.views.pieces import CaseRef, HeadlineView
 def headline_view(
     result: GateResult, ref: Callable[[str], CaseRef], filters: Filters | None = None
 ) -> HeadlineView:
-    """Return what a page shows of the verdict.
+    """Return the view of the verdict.
 
     Args:
-        result: What the gate said.
-        ref: Where on the page a case stands.
-        filters: How values are printed; in the language of *result* by default.
+        result: The gate's result.
+        ref: The position of a case on the page.
+        filters: Format values; in the language of *result* by default.
     """
     first, *rest = pieces(result, filters or Filters(catalogue(result.lang)))
     return HeadlineView(

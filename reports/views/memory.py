@@ -1,4 +1,4 @@
-"""What the page shows of a MemoryResult: the figures by their places."""
+"""View of a MemoryResult: the figures by their places."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ class MemoryView:
     bar: Bar
     previous: MemoryScore | None
     metrics: list[str]
-    """Those that were scored, the run's own first."""
+    """Scored metrics, the run's own first."""
     categories: list[CategoryLine]
     rounds: list[ScoreLine]
     learning: Curve | None
-    """The score of ``rounds`` over the dialogs that were inserted by then."""
+    """The score of ``rounds`` over the number of inserted dialogs."""
     others: list[MemoryScore]
     """The headline metric over all questions under the other rules."""
     retention: list[RetentionLine]
     forgetting: Curve | None
-    """The share still right over the rounds since."""
+    """The share still right, by the number of rounds later."""
     tasks: Sequence[MemoryTask]
     n_tasks_more: int
     wrong: Sequence[MemoryAnswer]
@@ -72,11 +72,11 @@ class MemoryView:
     forgotten: Sequence[ForgottenQuestion]
     n_forgotten_more: int
     names: dict[str, str]
-    """Category to its name, where it has one."""
+    """Category to its name, if any."""
 
 
 def arrange_memory(result: MemoryResult) -> MemoryView:
-    """Return what a page lists of *result*."""
+    """Return the view of *result*."""
     own = result.run.right_metric
     headline = {
         (score.category, score.metric): score

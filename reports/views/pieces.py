@@ -1,4 +1,4 @@
-"""The pieces of a page, as the templates see them."""
+"""The parts of a page for the templates."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ from promptlab.reports.printing.visible import TextPiece
 
 @dataclass(frozen=True)
 class Field:
-    """One named value; ``value`` is text or anything JSON knows."""
+    """One named value; ``value`` is text or any JSON value."""
 
     name: str
     value: Any
     is_share: bool = False
-    """Whether ``value`` is a share that people read as a score."""
+    """If true, ``value`` is a share that people read as a score."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """A score drawn on a track 100 wide; ``None`` where there is nothing to draw."""
+    """A score drawn on a track of width 100; ``None`` without a value."""
 
     fill: float | None
     low: float | None
     width: float | None
-    """Of the interval that begins at ``low``."""
+    """Width of the interval that begins at ``low``."""
     mark: float | None
-    """Where the least wanted score stands."""
+    """Position of the target score."""
 
 
 @dataclass(frozen=True)
 class CaseRef:
-    """A case id, and where on this page it stands."""
+    """A case id and its position on this page."""
 
     case_id: str
     anchor: str | None
@@ -64,17 +64,17 @@ class CaseRef:
 
 @dataclass(frozen=True)
 class HeadlineView:
-    """The verdict that the page begins with, in pieces: words, and cases to link."""
+    """The verdict at the top of the page, in pieces: text, and cases to link."""
 
     gate: GateResult
     decision: str
     pieces: list[tuple[str, CaseRef | None]]
-    """What follows the decision."""
+    """The text after the decision."""
 
 
 @dataclass(frozen=True)
 class PromptView:
-    """The prompt beside the baseline's; either may not be known."""
+    """The prompt and the baseline's prompt; either may be unknown."""
 
     before: list[TextPiece] | None
     after: list[TextPiece] | None
@@ -83,7 +83,7 @@ class PromptView:
 
 @dataclass(frozen=True)
 class AlertView:
-    """One alert with the names that it speaks of."""
+    """One alert with the names in it."""
 
     alert: AlertItem
     dimensions: list[str]
@@ -93,7 +93,7 @@ class AlertView:
 
 @dataclass(frozen=True)
 class EvidenceView:
-    """One piece of evidence, its payload sorted into the places it has on the page."""
+    """One piece of evidence, with the parts of its payload."""
 
     evidence: EvidenceLink
     dimension: str
@@ -108,16 +108,16 @@ class EvidenceView:
     more: list[Field]
     """The payload's other keys."""
     is_told: bool = False
-    """Whether the reader has seen what it compares."""
+    """If true, the compared texts are already on the page."""
 
     @property
     def is_comparison(self) -> bool:
-        """Whether expected and actual stand side by side."""
+        """If true, expected and actual are shown side by side."""
         return self.expected is not None
 
     @property
     def says_more(self) -> bool:
-        """Whether it has anything beside its score that is not seen already."""
+        """Return true if it has anything to show besides its score."""
         words = self.snippet or self.reason or self.pointer or self.more
         return self.is_comparison or bool(words)
 
@@ -129,10 +129,10 @@ class DimensionView:
     dimension: DimensionResult
     tone: str
     least: float | None
-    """The least wanted score, 0–1."""
+    """The minimum score, 0–1."""
     bar: Bar
     histogram: Histogram | None
-    """Of the case scores; ``None`` where there are none."""
+    """Histogram of the case scores; ``None`` without scores."""
     targets: list[Field]
     metrics: list[Field]
     evidence: list[EvidenceView]
@@ -140,7 +140,7 @@ class DimensionView:
 
 @dataclass(frozen=True)
 class CaseScore:
-    """A case's score on one dimension, or why there is none."""
+    """A case's score on one dimension, or the reason for a missing score."""
 
     name: str
     score: float | None
@@ -149,25 +149,25 @@ class CaseScore:
 
 @dataclass(frozen=True)
 class Said:
-    """One answer, and the rounds that gave it."""
+    """One answer, and its rounds."""
 
     rounds: list[RoundOutcome]
     parts: list[TextPiece]
-    """Letter by letter; marked is what the other version did not say."""
+    """Literal text; parts missing in the other version are marked."""
     n_cut: int
-    """Characters of the answer that are not shown."""
+    """Number of characters of the answer that are not shown."""
 
 
 @dataclass(frozen=True)
 class Versions:
-    """An answer of the baseline beside one of this task; either may be missing."""
+    """An answer of the baseline and one of this task; either may be missing."""
 
     before: Said | None
     after: Said | None
 
     @property
     def is_same(self) -> bool:
-        """Whether both say the same, letter by letter."""
+        """Return true if both texts are identical."""
         if self.before is None or self.after is None:
             return False
         return self.before.rounds[0].answer == self.after.rounds[0].answer
@@ -175,7 +175,7 @@ class Versions:
 
 @dataclass(frozen=True)
 class Expected:
-    """What was expected: a field of the output, or a golden answer."""
+    """An expectation: a field of the output, or a golden answer."""
 
     name: str | None
     text: str
@@ -183,16 +183,16 @@ class Expected:
 
 @dataclass(frozen=True)
 class RoundView:
-    """Rounds that answered alike and ended alike, with everything found in them."""
+    """Rounds with the same answer and result, with all details."""
 
     rounds: list[RoundOutcome]
     answer: list[TextPiece] | None
-    """``None`` where it stands beside the baseline's already, or there is none."""
+    """``None`` if it is missing, or already shown next to the baseline's."""
     n_cut: int
     scopes: list[ScopeOutcome]
     differences: list[CheckDifference]
     broken: list[AssertionOutcome]
-    """Assertions of another tool that do not hold, or that nobody could judge."""
+    """Assertions of another tool that failed or could not be judged."""
     held: list[AssertionOutcome]
     evidence: list[EvidenceView]
     feedback: list[str]
@@ -200,18 +200,18 @@ class RoundView:
 
     @property
     def round(self) -> RoundOutcome:
-        """The first of them."""
+        """The first ones."""
         return self.rounds[0]
 
 
 @dataclass(frozen=True)
 class Facets:
-    """What the cases of a page can be filtered by; a case names them by number."""
+    """The filters for the cases of a page; a case refers to them by number."""
 
     tags: list[str]
     """The most frequent ones first."""
     dimensions: list[str]
-    """Names; a case has the numbers of those on which it is below 100."""
+    """Names; a case refers by number to those on which it is below 100."""
 
 
 @dataclass(frozen=True)
@@ -221,18 +221,18 @@ class CaseView:
     case: CaseResult
     anchor: str
     question: str | None
-    """What was asked, if the context has a text that says so."""
+    """The input, if the context contains it as a text."""
     change: CaseChange | None
-    """Against the baseline, if it is among the changes that are known."""
+    """Its change against the baseline, if known."""
     first_difference: CheckDifference | None
     first_error: RoundOutcome | None
     first_broken: AssertionOutcome | None
-    """An assertion of another tool that does not hold."""
+    """A failed assertion of another tool."""
     first_evidence: EvidenceLink | None
     scores: list[CaseScore]
     asked: list[Field]
     versions: list[Versions]
-    """Empty where nothing changed, or there is nothing to compare with."""
+    """Empty without a change or a baseline."""
     expected: list[Expected]
     notes: list[Field]
     rounds: list[RoundView]
@@ -241,7 +241,7 @@ class CaseView:
     evidence: list[EvidenceView]
     """Evidence of rounds that are not listed."""
     state: str
-    """Against the baseline: ``broke``, ``fixed``, ``changed``, or empty."""
+    """Change against the baseline: ``broke``, ``fixed``, ``changed``, or empty."""
     tag_numbers: list[int]
     low_dimensions: list[int]
     """Numbers of the dimensions on which it is below 100."""
@@ -249,7 +249,7 @@ class CaseView:
 
 @dataclass(frozen=True)
 class CaseGroup:
-    """The cases of one status: how many there are, and those listed."""
+    """The cases of one status: their number, and those listed."""
 
     status: Status
     n: int
@@ -263,7 +263,7 @@ class CaseGroup:
 
 @dataclass(frozen=True)
 class Segment:
-    """A piece of the status bar, in hundredths of its width."""
+    """A part of the status bar, in percent of its width."""
 
     status: Status
     n: int
@@ -273,7 +273,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class ScoreMove:
-    """A dimension on which a case moved."""
+    """A dimension on which a case changed."""
 
     name: str
     change: ScoreChange
@@ -281,35 +281,37 @@ class ScoreMove:
 
 @dataclass(frozen=True)
 class ChangedCase:
-    """One case that is not as it was."""
+    """One case that changed."""
 
     change: CaseChange
     ref: CaseRef
     moves: list[ScoreMove]
     track: tuple[float, float] | None
-    """Places of its scores before and after, as ``charts.forest`` draws them."""
+    """Positions of its scores before and after, for ``charts.forest``."""
 
 
 @dataclass(frozen=True)
 class ChangesView:
-    """The task against its baseline."""
+    """The comparison of the task with its baseline."""
 
     comparison: Comparison
     notes: list[str]
     dimensions: list[ScoreComparison]
-    """Those on which a pair of cases moved, or that cannot be compared."""
+    """Dimensions on which a pair of cases changed, or that cannot be compared."""
     same_dimensions: list[ScoreComparison]
-    """Those on which none did."""
+    """Dimensions without changes."""
     n_dimensions_more: int
     measures: list[MeasureComparison]
     n_measures_more: int
     tags: list[ScoreComparison]
-    """Those that moved reliably, the largest loss first."""
+    """Tags with a reliable change, the largest loss first."""
     other_tags: list[ScoreComparison]
-    """Those that moved otherwise."""
+    """Other tags that changed."""
     n_tags_more: int
     cases: list[ChangedCase]
     n_cases_more: int
+    spread: Histogram | None
+    """Differences of the cases, where there are many."""
     forest: Forest
     """The axis of the differences of all these scores."""
 
@@ -319,17 +321,17 @@ class View:
     """The page."""
 
     headline: HeadlineView | None
-    """``None`` in a result of other makers, who do not say."""
+    """``None`` in results that promptlab did not write."""
     is_graded: bool
-    """Whether a grade is shown: the input asked for one, being an analysis input."""
+    """If true, a grade is shown: the file is an analysis input, which requests one."""
     bar: Bar
     n_judged: int
-    """Cases that ``pass_rate`` counts."""
+    """Number of cases in ``pass_rate``."""
     has_must_haves: bool
-    """Whether a must-have of any case was evaluated."""
+    """If true, a must-have of at least one case was evaluated."""
     segments: list[Segment]
     changes: ChangesView | None
-    """``None`` where there is nothing to compare with."""
+    """``None`` without a baseline."""
     alerts: list[tuple[Severity, list[AlertView]]]
     n_alerts_more: int
     dimensions: list[DimensionView]
@@ -339,7 +341,7 @@ class View:
     n_cases_listed: int
     n_cases_more: int
     is_short: bool
-    """Of each case less is listed than usual."""
+    """True if less of each case is listed than usual."""
     prompt: PromptView | None
     provenance: Provenance | None
     env: list[Field]

@@ -1,7 +1,7 @@
-"""What the page shows of an AnalysisResult: sorted, grouped, cut and counted.
+"""View of an AnalysisResult: sorted, grouped, cut and counted.
 
-The step between numbers and template: it chooses and arranges, so that the template
-only loops. It computes no score; every number on the page stands in the result.
+The step between numbers and template: it selects and sorts, so that the template only
+loops. It computes no score; every number on the page is in the result.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ MOST_ALERTS = 100
 MOST_DIMENSIONS = 60
 MOST_IDS = 20
 MOST_TAGS = 40
-"""Tags that the cases can be filtered by."""
+"""Maximum number of tags in the filter."""
 MOST_EVIDENCE = 10
 
 _TARGET_ORDER = {"missed": 0, "unknown": 1, "met": 2, "none": 2}
@@ -63,7 +63,7 @@ _SHARES = ("min_score", "max_score")
 
 
 def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
-    """Return what a page lists of *result*."""
+    """Return the view of *result*."""
     summary = result.summary
     listed = worst_first(result.case_results)[: limits.cases]
     anchors = {case.case_id: case_anchor(case.case_id) for case in listed}
@@ -71,7 +71,7 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     counted = Counter(tag for case in listed for tag in dict.fromkeys(case.tags))
     tags = [tag for tag, _ in counted.most_common(MOST_TAGS)]
     compared = result.comparison.cases if result.comparison else []
-    # another tool need not measure of each case what it does of others
+    # other tools may measure different things per case
     optional = {d.dimension_id for d in result.dimensions if d.scorer == "reported"}
     page = _Page(
         anchors, names, limits, {c.case_id: c for c in compared}, tags, optional
@@ -121,14 +121,14 @@ def worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
 
 
 def counts(result: AnalysisResult) -> dict[Status, int]:
-    """Return how many cases have each status, in the order they are shown."""
+    """Return the number of cases of each status, in the order of the page."""
     s = result.summary
     numbers = (s.n_fail, s.n_error, s.n_unevaluated, s.n_pass)
     return dict(zip(STATUS_ORDER, numbers, strict=True))
 
 
 def case_anchor(case_id: str) -> str:
-    """Return where a case stands on every page that lists it: `#case-<id>`."""
+    """Return the anchor of a case on every page that lists it: `#case-<id>`."""
     return f"case-{folder_name(case_id)}"
 
 
@@ -150,7 +150,7 @@ def bar(
 
 @dataclass(frozen=True)
 class _Page:
-    """What the pieces of a page need to know of each other."""
+    """State shared by the parts of a page."""
 
     anchors: dict[str, str]
     names: dict[str, str]
@@ -201,7 +201,7 @@ class _Page:
     def _evidences_in_case(
         self, links: Iterable[EvidenceLink], seen: Collection[str | None] = ()
     ) -> list[EvidenceView]:
-        """Without those of another tool that say no more than the case's scores do."""
+        """Leave out evidence of other tools that only repeats the case's scores."""
         return [
             each
             for each in self._evidences(links, seen)
@@ -211,7 +211,7 @@ class _Page:
     def _evidence(
         self, link: EvidenceLink, seen: Collection[str | None]
     ) -> EvidenceView:
-        """Sort a payload; what the reader has *seen* just above is not repeated."""
+        """Divide a payload into parts; texts in *seen* are not repeated."""
         payload = dict(link.payload)
         offsets = payload.pop("offsets", None)
         text = _taken(payload, "snippet") or ""
@@ -269,13 +269,13 @@ class _Page:
 def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> ListLimits:
     """Return *limits* for a smaller page.
 
-    Where few cases fit, they are long: they are shortened before others give way.
+    If few cases fit, the cases are long: they are shortened before others are dropped.
 
     Args:
-        limits: Those of the page that was too large.
-        result: What it lists.
-        fitted: How many cases it had listed when it became too large; 0 where that
-            is not known, then half of them are tried.
+        limits: Limits of the page that was too large.
+        result: Its content.
+        fitted: Number of cases listed when it became too large; 0: unknown, then half
+            of them are tried.
     """
     listed = len(result.case_results[: limits.cases])
     wanted = int(fitted * 0.95) - 1 if 0 < fitted < listed else listed // 2
@@ -285,7 +285,7 @@ def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> List
 
 
 def _dimension_rank(dimension: DimensionResult) -> int:
-    """Missed targets first; otherwise as configured."""
+    """Sort missed targets first; otherwise as configured."""
     return _TARGET_ORDER[dimension.target_status]
 
 
@@ -300,7 +300,7 @@ def _taken_number(payload: dict[str, Any], key: str) -> float | None:
 
 
 def _provenance(own: object) -> Provenance | None:
-    """Read ``extras.promptlab``; a result of other makers need not have ours."""
+    """Read ``extras.promptlab``; results of others may lack it."""
     try:
         return Provenance.model_validate(own)
     except ValidationError:

@@ -1,8 +1,8 @@
-"""Two texts side by side: which words one has and the other has not.
+"""Word diff of two texts.
 
-Chinese, Japanese and Korean are compared letter by letter, all else word by word. Long
-texts are bounded: what agrees at both ends is cut off first, and where the rest is
-still too long, all of it counts as changed.
+Chinese, Japanese and Korean are compared by character, other text by word. For long
+texts the common start and end are removed first; if the rest is still too long, all of
+it counts as changed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from difflib import SequenceMatcher
 from promptlab.reports.printing.visible import TextPiece, marked_parts
 
 MOST_CHARS = 2_000
-"""Of either text that are shown and compared."""
+"""Maximum characters of each text that are shown and compared."""
 _MOST_WORK = 400_000  # pairs of words, about a tenth of a second
 _LEAST_ALIKE = 0.4
-"""Texts of which fewer words agree are two texts; marks would be noise."""
+"""Minimum share of common words; below it, texts are not marked."""
 
 _WIDE = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+|\s+|[^\w\s]|_+")
@@ -26,7 +26,7 @@ _TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+|\s+|[^\w\s]|_+")
 
 @dataclass(frozen=True)
 class Diff:
-    """Both texts in pieces; what the other one lacks is marked."""
+    """Both texts in pieces, with marked differences."""
 
     before: list[TextPiece]
     after: list[TextPiece]
@@ -64,7 +64,7 @@ def _cut(text: str) -> str:
 
 
 def _blocks(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int]]:
-    """Where both agree: place in either, and how many words."""
+    """A common part: its position in both texts, and its number of words."""
     head = _common(old, new)
     tail = _common(old[head:][::-1], new[head:][::-1])
     mid_old, mid_new = old[head : len(old) - tail], new[head : len(new) - tail]

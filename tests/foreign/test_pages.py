@@ -107,7 +107,7 @@ def test_a_report_says_first_which_assertion_does_not_hold_and_why(
         assert "Expected output to contain" in text
     assert "weight 3" in page
     assert "at least 0.5" in page
-    assert "assertions hold" in page
+    assert "assertions passed" in page
 
 
 def test_what_a_case_is_not_asserted_of_is_no_missing_score(

@@ -65,10 +65,10 @@ def test_an_alert_says_how_many_there_are(warehouse: Warehouse) -> None:
         for task in ("cut", "empty")
     }
     assert told == {
-        "cut": f"The file claims totals over {n_samples} rows and holds 1: the task is"
-        " not ranked, and no baseline unless it is named.",
-        "empty": "The file holds totals and no rows: the task is not ranked, and no"
-        " baseline unless it is named.",
+        "cut": f"The file claims totals over {n_samples} rows and contains 1: the task is"
+        " not ranked, and is only a baseline if it is named.",
+        "empty": "The file contains totals and no rows: the task is not ranked, and is"
+        " only a baseline if it is named.",
     }
 
 
@@ -124,7 +124,7 @@ def test_a_report_names_each_total_that_the_rows_do_not_give(
     shown = page.read_text("utf-8").partition('<section id="totals"')[2]
     for total in totals.others:
         assert total.total_name in shown
-    assert "the file holds fewer rows than it claims" in shown
+    assert "the file contains fewer rows than it claims" in shown
     assert warehouse.result("whole").totals.others == []
 
 

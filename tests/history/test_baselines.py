@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from promptlab.cli import run_cli
+from promptlab.errors import BuildError
+from promptlab.ingest.raw.requests import note_reported, record_decisions
 from promptlab.warehouse import Warehouse
 from tests.history.runs import Run, even
 
@@ -123,3 +126,34 @@ def test_a_warehouse_from_before_comparisons_says_what_to_do(copy):
     code, _, err = copy("compare", "run-3")
     assert code == 5
     assert "`promptlab build`" in err
+
+
+def test_what_is_set_last_counts_after_the_clock_was_put_back(copy, tmp_path):
+    assert copy("baseline", "set", "run-1")[0] == 0
+    warehouse = Warehouse(copy.db)
+    ahead = " + interval 1 year"
+    with warehouse.writable() as con:
+        record_decisions(con, [("run-2", "do_not_ship")], "policy")
+        note_reported(con, datetime.now(UTC) + timedelta(days=365))
+        for change in (
+            f"raw.builds set built_at = built_at{ahead}, project_hash = 'older'",
+            f"raw.named_baselines set set_at = set_at{ahead}",
+            f"raw.decisions set decided_at = decided_at{ahead}",
+        ):
+            con.execute(f"update {change}")
+    with pytest.raises(BuildError):
+        warehouse.build()
+    warehouse.build(full_refresh=True)
+    assert copy("baseline", "set", "run-2")[0] == 0
+    assert baseline_of(copy, "run-3") == ("run-2", "named")
+    with warehouse.writable() as con:
+        record_decisions(con, [("run-2", "ship")], "policy")
+    with warehouse.connect() as con:
+        newest = con.execute(
+            "select task_id, decision from marts.fct_decisions where is_newest"
+        ).fetchall()
+    assert newest == [("run-2", "ship")]
+    Run("run-4", "nightly", 4, {"quality": even(0.4, 6)}).write(tmp_path / "in")
+    warehouse.ingest(tmp_path / "in")
+    warehouse.build()
+    assert "run-4" in warehouse.to_report()

@@ -78,7 +78,7 @@ def test_the_baseline_and_why_it_is_the_baseline_stand_in_every_output(cli):
     for form in ("table", "json", "md"):
         out = cli("compare", "equal-2", "--format", form, "--lang", "en")[1]
         assert "equal-1" in out
-    assert "the task of this title before it" in cli("compare", "equal-2")[1]
+    assert "the previous task of this title" in cli("compare", "equal-2")[1]
 
 
 def test_the_json_is_the_whole_contract_and_comes_out_the_same_twice(cli, history_db):
@@ -89,7 +89,7 @@ def test_the_json_is_the_whole_contract_and_comes_out_the_same_twice(cli, histor
         **{f"c{n}": "same" for n in range(8)}, "gone": "removed", "new": "added",
     }  # fmt: skip
     assert comparison.notes == [
-        "The weights differ; the candidate's count, for both",
+        "The weights differ; the candidate's weights are used for both",
         "Cases only in the baseline: 1",
         "Cases only in the candidate: 1",
     ]

@@ -107,7 +107,7 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
     [
         ("tagged-2", "min_score = 0.42", "pass", None),
         ("tagged-2", "min_score = 0.45", "fail", None),
-        ("unscored-2", "min_score = 0.1", "inconclusive", "there is no such number"),
+        ("unscored-2", "min_score = 0.1", "inconclusive", "the value is unknown"),
         ("tagged-2", "min_pass_rate = 0", "pass", None),
         ("tagged-2", "min_pass_rate = 0.5", "fail", None),
         ("tagged-2", "max_error_share = 0.125", "pass", None),
@@ -127,7 +127,7 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("tagged-2", "[latency]\nmax_p50_ms = 500", "pass", "measured on 1 of 7 rounds"),
         ("tagged-2", "[latency]\nmax_p95_ms = 499", "fail", "measured on 1 of 7 rounds"),
         ("tagged-2", "[tokens]\nmax_total = 120", "pass", "measured on 1 of 8 rounds"),
-        ("tagged-2", "[cost]\nmax_total = 1", "inconclusive", "there is no such number"),
+        ("tagged-2", "[cost]\nmax_total = 1", "inconclusive", "the value is unknown"),
         ("tagged-2", "[dimensions.quality]\nmin_score = 0.5", "fail", None),
         ("tagged-2", "[dimensions.gone]\nmin_score = 0", "inconclusive", "has no dimension gone"),
         ("tagged-2", "[dimensions.gone]\nmax_drop = 0", "inconclusive", "has no dimension gone"),
@@ -191,7 +191,7 @@ def test_rejected_cases_may_hide_what_broke(tmp_path, capsys, faulty, lang):
     assert (
         rule.note
         == {
-            "en": f"1 of 3 cases of {faulty} is faulty and was rejected",
+            "en": f"1 of 3 cases of {faulty} is invalid and was rejected",
             "zh": f"{faulty} 的 3 个用例中有 1 个因内容有误被拒收",
         }[lang]
     )

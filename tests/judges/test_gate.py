@@ -69,6 +69,6 @@ def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
     assert f"{100 * found.corrected_rate:.1f}%" in found.text
     out = tmp_path / "out"
     written = warehouse.report(["run-1"], out, formats=("html", "md"))
-    texts = [p.read_text("utf-8") for p in written if p.stem == "report"]
-    assert len(texts) == 2
+    texts = [p.read_text("utf-8") for p in written if "run-1" in p.parts]
+    assert len(texts) == 2, written
     assert all("corrected for its errors" in text for text in texts)

@@ -184,6 +184,7 @@ def test_somebody_elses_tables_are_left_and_named(run, warehouse):
     assert code == 0
     assert ".notes" not in out
     assert "theirs.notes: is no table of this project; it was left" in err
+    assert err.count("is no table of this project") == 2
     assert rows_with(db, DOOMED) == ["marts.notes", "theirs.notes"]
 
 

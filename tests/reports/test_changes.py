@@ -58,7 +58,7 @@ def test_the_result_holds_the_comparison_with_the_baseline(result_of):
 def test_a_task_without_baseline_has_no_comparison_and_says_so(result_of):
     result = result_of("en", "empty-task")
     assert result.comparison is None
-    assert "There is nothing to compare with" in words(section(to_html(result)))
+    assert "No comparison: this is the first run" in words(section(to_html(result)))
     assert "baseline" not in to_markdown(result).lower()
 
 
@@ -80,7 +80,7 @@ def test_the_verdict_comes_first_then_why_this_baseline(result_of):
     )
     assert (
         "Baseline: v3.1 (run-20241017-001, 2024-10-17 12:30 UTC),"
-        " the task of this title before it." in shown
+        " the previous task of this title." in shown
     )
 
 
@@ -121,7 +121,7 @@ def test_a_difference_beyond_the_scale_is_said_in_words(compared, lang):
 def test_no_figure_for_the_detectable_difference_is_said_in_words(compared):
     filters = Filters(catalogue("en"))
     overall = compared(overall={"smallest_detectable": None}).comparison.overall
-    assert filters.detectable(overall) == "cannot be told"
+    assert filters.detectable(overall) == "unknown"
 
 
 def test_the_overall_score_and_the_dimensions_have_their_verdicts(result_of):
@@ -249,7 +249,7 @@ def test_the_summary_has_the_short_form(result_of):
     text = to_markdown(result_of("en"))
     part = text.split("## Against the baseline\n")[1].split("## ")[0]
     assert part.strip().splitlines()[2:] == [
-        "- Baseline (the task of this title before it): run-20241017-001 · v3.1"
+        "- Baseline (the previous task of this title): run-20241017-001 · v3.1"
         " · openai/gpt-4o-mini · 2024-10-17 12:30 UTC",
         "- Better 2, worse 4, same 4, added 1, removed 1, not comparable 1",
         "- Must-haves lost 2, gained 1; newly failing 2, newly fixed 1",

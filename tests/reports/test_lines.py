@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import pairwise
 
 import pytest
 
+from promptlab.reports.charts.curve import curve
 from promptlab.reports.charts.lines import MOST_DOTS, Point, line_chart
+from promptlab.reports.charts.pareto import Priced, pareto
 
 
 def drawn(values, **options):
@@ -21,6 +25,37 @@ def drawn(values, **options):
 
 def heights(chart):
     return [dot.y for dot in chart.lines[0].dots]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1.0, math.inf, 2.0],
+        [math.nan, 1.0],
+        [math.inf],
+        [-math.inf, math.nan],
+        [1.7e308, 5e-324, -1.7e308],
+        [5e-324],
+        [0.0, -1.0],
+        [1e-320, 1e-310],
+    ],
+)
+@pytest.mark.parametrize("is_share", [False, True])
+def test_no_number_stops_a_chart(values, is_share):
+    if is_share:
+        values = [value for value in values if not 1 < abs(value) < math.inf]
+    chart = drawn(values, is_share=is_share)
+    points = pareto(
+        [
+            Priced(n, "v", abs(value), 0.5, None, None, is_on_front=True)
+            for n, value in enumerate(values)
+        ]
+    )
+    line = curve([(abs(value), 0.5) for value in values])
+    n_known = sum(map(math.isfinite, values))
+    assert (chart is not None) == (n_known > 0)
+    for text in (repr(chart), repr(points), repr(line)):
+        assert not re.search(r"[xy]=(nan|-?inf)\b|(nan|inf),", text)
 
 
 def test_nothing_is_drawn_without_a_value():

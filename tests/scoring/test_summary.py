@@ -186,7 +186,7 @@ def test_outside_scores_that_are_not_used_are_told(scored):
 def test_what_ingest_refused_is_told_with_the_task(scored):
     alerts = scored.alerts("faulty")
     assert scored.message("faulty", "rejected_case") == (
-        "1 of 3 cases is faulty and was rejected: c1."
+        "1 of 3 cases is invalid and was rejected: c1."
     )
     assert alerts["duplicate_round"]["case_ids"] == ["c3"]
 

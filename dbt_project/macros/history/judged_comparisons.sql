@@ -17,7 +17,7 @@ measured as (
         policy.min_pairs,
         policy.margin,
         sums.n_pairs - 1 as df,
-        -- null where the pairs have no spread: then there is no t
+        -- null if the differences of the pairs are all equal: t is undefined
         nullif(sums.sd, 0) / sqrt(cast(sums.n_pairs as double)) as standard_error
 
     from {{ sums }} as sums
@@ -132,7 +132,7 @@ select
     {{ rounded('candidate_mean') }} as candidate_score,
     {{ rounded('mean_delta') }} as delta,
     {{ rounded('sd') }} as sd,
-    -- an interval that rounding leaves no width is none
+    -- an interval of width 0 after rounding is dropped
     case when low < high then low end as ci_low,
     case when low < high then high end as ci_high,
     p_value,

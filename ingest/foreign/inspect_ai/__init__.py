@@ -1,11 +1,10 @@
 """Inspect AI: logs as ``.eval`` (a zip archive) and as ``.json``.
 
 Tried on logs of 0.3.41, 0.3.58, 0.3.75, 0.3.95, 0.3.108, 0.3.154 and 0.3.285 (log
-version 2). Archives are packed by deflate in older versions and by Zstandard in newer
-ones.
+version 2). Older versions compress archives with deflate, newer ones with Zstandard.
 
 One log is one task. A case is a sample, by its own id; a round is an epoch. Inspect has
-no pass rule: scores stay scores. Its letters are C 1, P 0.5, I 0, N 0.
+no pass rule: scores stay scores. The letters are C 1, P 0.5, I 0, N 0.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ _encode = msgspec.json.Encoder().encode
 
 _HEADER = "header.json"
 _START = "_journal/start.json"
-"""Written first; all there is of a run that did not come to its end."""
+"""Written first; the only files of an unfinished run."""
 
 
 def recognise(head: Head) -> str | None:
-    """JSON with ``eval.task`` and ``eval.model``; an archive that holds a journal."""
+    """Recognise JSON with ``eval.task`` and ``eval.model``, or an archive."""
     if head.is_zip:
         named = head.has(_START.encode()) or head.has(b"samples/", _HEADER.encode())
         return "eval" if named else None
@@ -48,7 +47,7 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The log as records, sample by sample; task and totals come last."""
+    """Yield the log as records, sample by sample; task and totals come last."""
     if source.form == "eval":
         from promptlab.ingest.foreign.archives import Archive
 
@@ -82,14 +81,14 @@ def _log(
     reading = LogReading(_redacted(log, source.redact), source)
     for place, written in samples:
         yield from _sample(place, written, reading, source)
-        del written  # one sample at a time: it may unpack to very much
+        del written  # one sample at a time: it may be very large
     yield from reading.closing()
 
 
 def _sample(
     place: str, written: bytes, reading: LogReading, source: Source
 ) -> list[Record | Problem]:
-    """The records of one sample; nothing else of it is held."""
+    """Return the records of one sample; nothing else of it stays in memory."""
     try:
         return list(reading.add(_redacted(decode(written, Sample), source.redact)))
     except UNREADABLE as error:

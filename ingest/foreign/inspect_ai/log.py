@@ -1,4 +1,4 @@
-"""One log of Inspect: its samples as they come, then its task, scorers and totals."""
+"""One log of Inspect: its samples in order, then its task, scorers and totals."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _GRADED_SCORERS = frozenset(
         *("model_graded_qa", "model_graded_fact"),
     }
 )
-"""Inspect's own: their numbers are on the scale 0 to 1."""
+"""Inspect's built-in scorers, with values from 0 to 1."""
 
 
 class LogReading:
-    """Turns samples into records.
+    """Converts samples to records.
 
     Args:
         log: The log without its samples.
@@ -56,10 +56,10 @@ class LogReading:
         self._seen = Occurrences()
         self._ids = OwnIds("uuid")
         self._numbers: set[str] = set()
-        """Dimensions that have had more than letters and truth values."""
+        """Dimensions with values other than letters and booleans."""
 
     def add(self, sample: Sample) -> Iterable[Record | Problem]:
-        """The records of one sample in one epoch."""
+        """Return the records of one sample in one epoch."""
         task, case_id = self._task, self._case_id(sample)
         if self._ids.again(sample.uuid, case_id, sample.epoch):
             return ()
@@ -78,7 +78,7 @@ class LogReading:
                 categories=about,
                 place=self._places.setdefault(case_id, len(self._places)),
             )
-        # an epoch that occurs twice is another round, and not the same
+        # an epoch that occurs twice is a separate round
         again = self._seen.next(case_id, str(sample.epoch))
         name = sample.epoch if again == 1 else f"{sample.epoch}~{again}"
         answer = write_round(sample, case, name, self._log.eval.model)
@@ -96,7 +96,7 @@ class LogReading:
         return task.written()
 
     def closing(self) -> Iterable[Record | Problem]:
-        """Task, dimensions and totals, and what is to be said of the whole run."""
+        """Return task, dimensions and totals, and problems of the whole run."""
         log, task = self._log, self._task
         self._describe()
         self._write_judges()
@@ -112,10 +112,10 @@ class LogReading:
         return (*task.written(), *self._ids.problems())
 
     def _is_share(self, name: str) -> bool:
-        """Return whether values that seem to be on the scale 0 to 1 are.
+        """Return true if values between 0 and 1 are on the scale 0 to 1.
 
-        Letters do; so do numbers that Inspect takes an accuracy of, and those of its
-        own scorers.
+        This is so for letters, for numbers with the metric accuracy, and for those of
+        built-in scorers.
         """
         if name in _GRADED_SCORERS or name not in self._numbers:
             return True
@@ -173,7 +173,7 @@ class LogReading:
         return [category_tag((k, about[k])) for k in self._group_keys if k in about]
 
     def _write_judges(self) -> None:
-        """Write the models that graded; a scorer without one asks the grader role."""
+        """Write the models that graded; by default the grader role."""
         about = self._log.eval
         roles = about.model_roles if isinstance(about.model_roles, dict) else {}
         grader = roles.get("grader")
@@ -198,7 +198,7 @@ class LogReading:
 
 
 def _provider(model: str, arguments: Any) -> str:
-    """The model, and the arguments of its task: each set of them is evaluated apart."""
+    """Return the model and the arguments of its task, which form the variant."""
     if not isinstance(arguments, dict) or not arguments:
         return model
     said = (f"{key}={value}" for key, value in sorted(arguments.items()))
@@ -216,7 +216,7 @@ def _settings(config: Generation | None) -> dict[str, Any]:
 
 
 def _prompt(log: Log) -> Any:
-    """System messages and templates, in the order in which the plan applies them."""
+    """Return system messages and templates in the order of the plan."""
     plan, generation = log.plan or Plan(), log.eval.model_generate_config
     systems = [each.system_message for each in (generation, plan.config) if each]
     templates = (

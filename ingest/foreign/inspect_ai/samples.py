@@ -1,4 +1,4 @@
-"""One sample of Inspect: what was asked, what came out, what the scorers said."""
+"""Read one sample of Inspect: its input, output and scores."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Value(NamedTuple):
     name: str
     value: float | None
     is_letter: bool
-    """A letter or a truth value: on the scale 0 to 1 by Inspect's own rule."""
+    """A letter or a boolean, which Inspect maps to the scale 0 to 1."""
     explanation: str | None
     payload: dict[str, Any]
 
     @property
     def is_on_scale(self) -> bool:
-        """It is a score as it stands."""
+        """It is used as a score without conversion."""
         return on_scale(self.value) is not None
 
 
@@ -49,7 +49,7 @@ def context_of(sample: Sample) -> dict[str, Any]:
 
 
 def expected_of(sample: Sample) -> Any:
-    """The target as a golden answer; several are alternatives."""
+    """Return the target as a golden answer; several are alternatives."""
     return None if sample.target in ("", []) else sample.target
 
 
@@ -130,7 +130,7 @@ def _completion(sample: Sample) -> str | None:
 
 
 def _resolved(value: Any, sample: Sample) -> Any:
-    """A value with the texts in place that Inspect keeps apart as attachments."""
+    """Return a value with the texts of attachments inserted."""
     if isinstance(value, str):
         if not value.startswith(_ATTACHMENT):
             return value

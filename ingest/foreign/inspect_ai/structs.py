@@ -1,4 +1,4 @@
-"""The parts of Inspect's files that are read; events and messages are skipped."""
+"""The fields of Inspect's files that are read; events and messages are skipped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Config(Struct):
 
 
 class Scorer(Struct):
-    """A scorer and the metrics taken of it."""
+    """A scorer and its metrics."""
 
     name: str | None = None
     metrics: Any = None

@@ -17,11 +17,11 @@ _RULES: dict[str, Rule] = {
     "std": "sd_over_cases",
     "var": "variance_over_cases",
 }
-"""Metric → rule; each over cases, whose epochs the reducer has made one value of."""
+"""Metric → rule over cases; the reducer has combined their epochs."""
 
 
 def write_totals(log: Log, task: TaskWriter) -> None:
-    """Every total of the log: one per score, metric and reducer."""
+    """Yield every total of the log: one per score, metric and reducer."""
     results = log.results
     if results is None:
         return
@@ -57,7 +57,7 @@ def group_keys(log: Log) -> Sequence[str]:
 def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
     """Return the rule of a metric, and the tag of its cases.
 
-    Of two that are called the same, Inspect numbers the key and not the name.
+    If two have the same name, Inspect numbers the key and not the name.
     """
     name, params = metric.name or name, metric.params
     if metric.group != "grouped":
@@ -74,13 +74,13 @@ def _rule(name: str, metric: Metric) -> tuple[Rule, str | None]:
 
 
 def _rule_of(name: Any, params: Any) -> Rule:
-    """Settings, such as clusters of a standard error, make it another formula."""
+    """Return true if settings, such as clusters, change the formula."""
     is_plain = not params or all(each is None for each in params.values())
     return _RULES.get(str(name), "own_formula") if is_plain else "own_formula"
 
 
 def _dimension(score: ScoreResult, dimensions: Dimensions) -> str:
-    """The dimension that a result is about: a scorer, or one key of what it says."""
+    """Return the dimension of a result: a scorer, or one key of its value."""
     key = f"{score.scorer}.{score.name}"
     if key in dimensions or (score.scorer and score.scorer != score.name):
         return key

@@ -1,12 +1,12 @@
 """promptfoo: ``promptfoo eval -o results.json`` or ``.jsonl``.
 
 Tried on 0.120.8, 0.121.20 and 0.123.1 (results version 3); version 2 is read by its
-published shape. Its CSV, YAML, XML and JUnit files say no more of the same run: they
-are skipped, with a word on what to write instead.
+published shape. Its CSV, YAML, XML and JUnit files contain less of the same run: they
+are skipped with a message that names the right format.
 
-One file, a task per column (prompt and provider). A case is what its test says: vars,
-description, assertions, threshold; ``--repeat`` writes no number, so equal tests are
-its rounds, as many as the file says that there are repeats.
+One file, a task per column (prompt and provider). A case is a test: vars,
+description, assertions, threshold. ``--repeat`` writes no number, so equal tests are
+its rounds, up to the number of repeats in the file.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FILES = ToolFiles("promptfoo", "0.120.8, 0.121.20 and 0.123.1")
 
 
 def recognise(head: Head) -> str | None:
-    """JSON with ``results.version``; JSONL whose rows have ``promptIdx``."""
+    """Recognise JSON with ``results.version``, and JSONL rows with ``promptIdx``."""
     if _is_other(head):
         return "other"
     if {"promptIdx", "testIdx"} <= head.keys:
@@ -47,7 +47,7 @@ def recognise(head: Head) -> str | None:
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The export as records, row by row; the columns' tasks and totals come last."""
+    """Yield the export as records, row by row; tasks and totals come last."""
     if source.form == "other":
         yield Problem(
             "says_less",
@@ -62,7 +62,7 @@ def translate(source: Source) -> Iterator[Record | Problem]:
 
 
 def _is_other(head: Head) -> bool:
-    """CSV, YAML, XML or JUnit of promptfoo."""
+    """Recognise CSV, YAML, XML or JUnit of promptfoo."""
     if {"Status", "Score", "Named Scores"} <= head.columns:
         return True
     if head.data.startswith(b"evalId:"):
@@ -74,7 +74,7 @@ def _is_other(head: Head) -> bool:
 
 
 def _document(source: Source) -> Iterator[Record | Problem]:
-    # Only the slices of the rows are held; each is decoded when its turn comes.
+    # Only the slices of the rows are kept; they are decoded one by one.
     export = _FILES.decoded(file_bytes(source), Export)
     results = export.results
     columns = Columns(source, RunHead.of(export, source), repeat=_repeat(export))
@@ -122,4 +122,4 @@ def _test_of(row: tuple[int, msgspec.Raw]) -> int:
     try:
         return decode(row[1], Order).testIdx or 0
     except (msgspec.DecodeError, RecursionError):
-        return 0  # `_row` will say what is wrong with it
+        return 0  # `_row` reports the error

@@ -1,4 +1,4 @@
-"""promptfoo's rows, sorted into their columns: each column is a task."""
+"""Group promptfoo's rows by column: each column is a task."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from promptlab.ingest.reading.source import Source
 
 ROW_SCORE = "score"
-"""Dimension of the row's own score, which promptfoo makes of all assertions."""
+"""Dimension of the row's own score, which promptfoo computes from all assertions."""
 
 
 @dataclass(frozen=True)
@@ -110,12 +110,12 @@ class PromptOnProvider:
 class Columns:
     """All columns of a file.
 
-    What is said of a row is made into records at once: no files are larger than these.
+    Rows are converted to records at once, because these files can be very large.
 
     Args:
         source: The file.
-        head: What it says of them.
-        repeat: How often each test was repeated; ``None``: the file does not say it.
+        head: Its head.
+        repeat: Number of repeats of each test; ``None``: unknown.
     """
 
     def __init__(self, source: Source, head: RunHead, *, repeat: int | None) -> None:
@@ -137,10 +137,10 @@ class Columns:
         self._run_id = head.run_id
 
     def add(self, row: Row) -> Iterator[Record | Problem]:
-        """The records of one row; none where it is a row of before once more."""
+        """Return the records of one row; no records for a repeated row."""
         if self._ids.again(row.id, row.promptIdx, row.testIdx):
             return
-        if self._run_id is None:  # JSONL: rows know their own ids and not the run's
+        if self._run_id is None:  # JSONL: rows have their own ids and not the run's
             self._run_id = f"promptfoo-{row.id or content_id(text(row))}"
         task, test = self._column(row).task, self._test(row)
         count = self._seen.next(task.task_id, test.id)
@@ -176,11 +176,11 @@ class Columns:
             for score in scores:
                 task.dimensions.see(score.dimension_id, score.value)
             yield from scores
-        # JSONL does not number repeats: rows are told by their own ids
+        # JSONL does not number repeats: rows are identified by their ids
         self._same_run.add(row.id or text(row), *_said(row, status, checks))
 
     def closing(self) -> Iterator[Record | Problem]:
-        """Tasks and dimensions, which are known once all rows are read."""
+        """Return tasks and dimensions, which are known when all rows are read."""
         columns = self.in_order
         in_order = list(dict.fromkeys(text(each.prompt.raw) for each in columns))
         for column in columns:
@@ -206,7 +206,7 @@ class Columns:
                     ", ".join(sorted(models)),
                     next(iter(rubrics)) if len(rubrics) == 1 else None,
                 )
-            # the row's score is made of the named ones: it alone counts
+            # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
             task.grade(directions=best, weights={ROW_SCORE: 1.0})
             yield from task.written()
@@ -267,9 +267,9 @@ class Columns:
         return self._tests[key]
 
     def _filled(self, template: Any) -> Any:
-        """Return a prompt with the variables that are a part of it.
+        """Return a prompt with the variables that are part of it.
 
-        One that has several values in a run stays a variable.
+        A variable with several values in a run is not replaced.
         """
         if not isinstance(template, str):
             return template
@@ -282,7 +282,7 @@ class Columns:
 
 
 def _told_by(head: HeadPrompt) -> tuple[str, str]:
-    """What tells a prompt of the head from the others, as a row has it."""
+    """The key of a prompt of the head, as in a row."""
     return _provider(head.provider), head.label or head.display or text(head.raw)
 
 
@@ -330,15 +330,15 @@ def _scores(
 
 @dataclass(frozen=True)
 class _Test:
-    """One test, as all columns have it."""
+    """One test, common to all columns."""
 
     id: str
-    """Its author's, else its content."""
+    """Its id by the author, else by its content."""
     content: str
-    """An id made of what is asked; what is asserted is not a part of it."""
+    """An id derived from the input, without the assertions."""
     context: msgspec.Raw
     expected: Mapping[str, Any] | None
-    """Variables that only assertions read; ``None``: there are none."""
+    """Variables that only assertions use, or ``None``."""
     expectation_hash: str | None
     tags: Sequence[str]
     metadata: Mapping[str, Any]
@@ -354,7 +354,7 @@ class _Test:
         Args:
             row: Any row of the test.
             templates: The prompts of the run, with their variables.
-            prompt_vars: Variables that are a part of the prompt.
+            prompt_vars: Variables that are part of the prompt.
         """
         test = decode(row.testCase, TestCase) if is_there(row.testCase) else TestCase()
         given = test.vars
@@ -404,7 +404,7 @@ class _Test:
 
 
 def _slots(prompt: Prompt) -> str:
-    """Return what a prompt says of variables; of a function its whole source."""
+    """Return the template of a prompt; the whole source of a function."""
     raw = prompt.raw if isinstance(prompt.raw, str) else text(prompt.raw)
     return " ".join(re.findall(r"\{[{%].*?[%}]\}", raw, re.DOTALL)) or raw
 
@@ -450,10 +450,9 @@ def _judges(
 def _expected(
     asked: Mapping[str, Any], asserted: str, templates: str
 ) -> dict[str, Any]:
-    """Return the variables that assertions read and no prompt of the run does.
+    """Return the variables that only assertions and no prompt of the run use.
 
-    None where this would leave nothing that is asked, or where the prompts are not
-    known.
+    Return ``None`` if this would leave no input, or if the prompts are unknown.
     """
     found = {
         key: value
@@ -470,7 +469,7 @@ _CREDENTIALS = re.compile(r"key|token$|secret|password|auth|header", re.IGNORECA
 
 
 def _settings(providers: msgspec.Raw, source: Source) -> dict[str, dict[str, Any]]:
-    """Return how each provider was called, without anything that may be a secret."""
+    """Return the settings of each provider, without possible secrets."""
     if not is_there(providers):
         return {}
     listed = decode(source.redact(bytes(providers)), Any)
@@ -498,7 +497,7 @@ def _provider(provider: str | Provider | None) -> str:
 
 
 def _own_id(*candidates: Any) -> str | None:
-    """The first id that an author gave to a test."""
+    """Return the first id that an author gave to a test."""
     said = (str(each).strip() for each in candidates if isinstance(each, str | int))
     return next((first_line(each, 120) for each in said if each), None)
 
@@ -508,7 +507,7 @@ def _label(prompt: Prompt) -> str | None:
 
 
 def _version(prompt: Prompt, label: str | None) -> str:
-    """The label; of one that holds the prompt's text its name, and promptfoo's hash."""
+    """Return the label; if it contains the prompt, its name and promptfoo's hash."""
     name, known = _name(prompt), (prompt.id or "")[:7]
     if name and known and label != first_line(name):
         return f"{name} {known}"
@@ -516,15 +515,15 @@ def _version(prompt: Prompt, label: str | None) -> str:
 
 
 def _name(prompt: Prompt) -> str | None:
-    """The label without the prompt's text, which an edit would change.
+    """Return the label without the prompt's text, which an edit would change.
 
-    promptfoo labels a prompt of a file ``file: text``, and one without a label by its
-    text alone.
+    promptfoo's label of a prompt from a file is ``file: text``, and without a label the
+    text.
     """
     label, raw = prompt.label or prompt.display or "", prompt.raw
     if isinstance(raw, str) and raw and label.endswith(raw):
         label = label.removesuffix(raw).rstrip().removesuffix(":")
         label = re.split(r"[\\/]", label)[-1]
-        # of `label: file` the label, which the author chose
+        # the author's label in `label: file`
         label = re.sub(r"(?<=\S): [^\s/\\]+\.\w{1,5}$", "", label)
     return first_line(label) or None

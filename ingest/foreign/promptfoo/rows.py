@@ -1,7 +1,7 @@
 """One row of promptfoo: its round, its verdict, its assertions.
 
-A set of assertions is in ``componentResults`` once as a whole, with its members
-inside it, and its members follow next to it again: each is given once.
+``componentResults`` contains a set of assertions with its members, followed by the
+same members again: each is returned once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Place = tuple[str, str, str]
 """Task, case and round."""
 
 _ERROR = 2
-"""``failureReason``: the provider broke. 1 is an assertion, 0 nothing."""
+"""``failureReason``: error of the provider. 1 is a failed assertion, 0 success."""
 
 
 def error_of(row: Row) -> str | None:
@@ -43,11 +43,11 @@ def error_of(row: Row) -> str | None:
 
 
 def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
-    """The verdict of promptfoo itself; a pass with nothing checked counts as none.
+    """Return promptfoo's own verdict; a pass without assertions is not a verdict.
 
-    A row without a verdict has none, whatever its assertions say.
+    A row without a verdict is unevaluated, regardless of its assertions.
 
-    Where nothing failed but what a broken judge should have judged, nothing is known.
+    If only assertions with judge errors failed, the verdict is unknown.
     """
     if error_of(row) is not None:
         return "error"
@@ -65,13 +65,13 @@ def status_of(row: Row, checks: Sequence[Check] = ()) -> Status:
 
 
 def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
-    """The row's answer."""
+    """Return the row's answer."""
     task_id, case_id, round_id = place
     response = row.response
     output, parsed = answer(response.output if response else None)
     usage = (response.tokenUsage if response else None) or row.tokenUsage or {}
     given, made, total = map(integer, map(usage.get, ("prompt", "completion", "total")))
-    if total and not given and not made:  # from the cache: only the total is known
+    if total and not given and not made:  # from the cache: only the total is available
         given = made = None
     counted: Literal["pass", "fail"] | None = None
     if status == "unevaluated" and row.success is not None:
@@ -102,10 +102,10 @@ def round_of(row: Row, place: Place, n: int, status: Status) -> Round:
 
 
 def checks_of(row: Row, place: Place) -> Iterator[Check]:
-    """The row's assertions, sets before their members."""
+    """Return the row's assertions, sets before their members."""
     grading = row.gradingResult
     position = 0
-    beside = 0  # members of a set that are to follow it once more
+    beside = 0  # members of a set that follow it again
     parent: int | None = None
     for each in (grading.componentResults if grading else None) or []:
         if each is None:

@@ -1,4 +1,4 @@
-"""The parts of promptfoo's files that are read; the rest is not decoded."""
+"""The fields of promptfoo's files that are read; others are not decoded."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from promptlab.ingest.foreign.documents import ABSENT
 
 
 class Provider(Struct):
-    """A model, or a program in its place."""
+    """A model, or a program that replaces it."""
 
     id: str | None = None
     label: str | None = None
 
 
 class Prompt(Struct):
-    """A prompt, and in the head of a file what was counted of its column."""
+    """A prompt; in the head of a file with the counts of its column."""
 
     raw: Any = None
     display: str | None = None
@@ -28,7 +28,7 @@ class Prompt(Struct):
 
 
 class HeadPrompt(Prompt, omit_defaults=True):
-    """A prompt in the head of a file, where not all of them were counted."""
+    """A prompt in the head of a file without complete counts."""
 
 
 class Response(Struct):
@@ -51,7 +51,7 @@ class Assertion(Struct):
 
 
 class Component(Struct):
-    """One assertion's verdict, or that of a set of them."""
+    """The verdict of an assertion, or of a set of assertions."""
 
     passed: bool | None = field(name="pass", default=None)
     score: float | None = None
@@ -79,7 +79,7 @@ class Grading(Struct):
 
 
 class Row(Struct):
-    """One prompt of one provider on one test, once."""
+    """One call of one prompt of one provider on one test."""
 
     promptIdx: int | None = None
     testIdx: int | None = None
@@ -103,7 +103,7 @@ class Row(Struct):
 
 
 class TestCase(Struct):
-    """The content that identifies a test; its place in the file does not."""
+    """Return the content that identifies a test; its position does not."""
 
     id: Any = None
     description: str | None = None

@@ -39,7 +39,7 @@ _STATS = {
 
 
 def write_totals(export: Export, columns: Sequence[PromptOnProvider]) -> None:
-    """Every total of the file.
+    """Yield every total of the file.
 
     A column's score is a sum in which an error counts 0; named scores are sums of
     value times weight, and plain sums in files without weights (0.120).
@@ -79,7 +79,7 @@ def _of_column(
             yield name, rule, value, None, about
         elif name in _NAMED and isinstance(value, dict):
             for metric, each in value.items():
-                # a metric that no row has is derived from others
+                # a metric without rows is derived from others
                 rule = (
                     _NAMED[name] if metric in column.task.dimensions else "own_formula"
                 )

@@ -2,12 +2,13 @@
 
 The mapping is in the config as ``[tables.<name>]`` and says what the columns mean
 (`promptlab.contracts.table_mapping`); ``promptlab init --table FILE`` guesses one. A
-table that no mapping fits is skipped, and reported. Tried on what Excel, pandas, polars
-and DuckDB write: byte order marks, semicolons, decimal commas, UTF-16, ``sep=`` lines.
+table without a matching mapping is skipped with a message. Tried on files of Excel,
+pandas, polars and DuckDB: byte order marks, semicolons, decimal commas, UTF-16,
+``sep=`` lines.
 
 A file is a run; a task is one title, model and prompt version of it. Rows with the same
-``case`` are rounds of it; without ``case``, rows that ask the same are cases of their
-own, because nothing says that they are repeats.
+``case`` are its rounds; without ``case``, rows with equal inputs are separate cases,
+because they are not known to be repeats.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ __all__ = ["FORMS", "recognise", "translate"]
 
 
 def recognise(_head: Head) -> str | None:
-    """Never: any tool may write tables, so `plan` asks when no tool knows a file."""
+    """Return nothing: any tool may write tables, so `plan` tries mappings last."""
     return None
 
 
 def translate(source: Source) -> Iterator[Record | Problem]:
-    """The rows of a table as records."""
+    """Yield the rows of a table as records."""
     form = source.form or ""
     if source.mapping is None:
         message = no_mapping(source.path, form)

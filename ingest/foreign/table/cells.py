@@ -40,18 +40,18 @@ _NO_ERROR |= {
     "否",
 }
 _LONGEST_NUMBER = 64
-"""Characters of a text that may be a number or a word for nothing."""
+"""Maximum length of a number or of a word for a missing value."""
 _LONGEST_LITERAL = 1_000_000
 _DECIMAL_COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*%?\s*")
 _SECONDS = re.compile(r"(\d{10}|\d{13}|\d{16})(\.\d+)?")
 """Seconds, milliseconds or microseconds since 1970, from 2001 on."""
 _DIGITS = 9
 _FEW = 4
-"""One odd cell in so many."""
+"""One unusual cell in this many is accepted as a mistake."""
 
 
 def plain(value: Any) -> Any:
-    """A typed cell as JSON can hold it, so that redaction changes no other cell.
+    """Convert a typed cell to a JSON value, so that redaction changes no other cell.
 
     Decimals keep their digits, times become ISO 8601, bytes text; NaN is empty.
     """
@@ -79,7 +79,7 @@ def plain(value: Any) -> Any:
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text: UTF-8, else Base64."""
+    """Return bytes as text: UTF-8, else Base64."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -87,25 +87,25 @@ def text_of(data: bytes) -> str:
 
 
 def said(cell: Any) -> str | None:
-    """A cell as text; ``None`` where it is empty."""
+    """Return a cell as text; ``None`` if it is empty."""
     if cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell)):
         return None
     if isinstance(cell, str):
         return cell
     if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))  # Excel has no whole numbers
+        return str(int(cell))  # Excel stores all numbers as doubles
     if isinstance(cell, bool | int | float):
         return str(cell)
     return msgspec.json.encode(cell, enc_hook=str).decode().strip('"')
 
 
 def with_point(cell: str) -> str:
-    """A number written with a decimal comma, with a point instead."""
+    """Replace the decimal comma of a number by a point."""
     return cell.replace(",", ".") if _DECIMAL_COMMA.fullmatch(cell) else cell
 
 
 def number_of(cell: Any) -> float | None:
-    """A cell as a number: digits, a percentage, true and false."""
+    """Return a cell as a number: digits, a percentage, true and false."""
     if not isinstance(cell, str):
         return number(cell)
     if len(cell) > _LONGEST_NUMBER:
@@ -126,7 +126,7 @@ def number_of(cell: Any) -> float | None:
 
 
 def is_infinite(cell: Any) -> bool:
-    """Return whether a cell is infinite: an error of the tool, not a text."""
+    """Return true if a cell is infinite: an error of the tool, not a text."""
     try:
         return math.isinf(float(cell))
     except (TypeError, ValueError, OverflowError):
@@ -134,18 +134,18 @@ def is_infinite(cell: Any) -> bool:
 
 
 def is_nothing(cell: Any) -> bool:
-    """Return whether a cell means that there is no number."""
+    """Return true for a cell that means "not a number"."""
     text = said(cell)
     return text is None or says_nothing(text)
 
 
 def count_of(cell: Any) -> int | None:
-    """A cell as a whole number from 0 to 2^63; ``None`` for any other."""
+    """Return a cell as a whole number from 0 to 2^63; ``None`` for others."""
     value = number_of(cell)
     if value is None or not 0 <= value < 2**63 or not value.is_integer():
         return None
     text = said(cell)
-    # a double has no more than 53 bits
+    # doubles have 53 bits
     return (
         int(text)
         if text is not None and text.isascii() and text.isdecimal()
@@ -154,7 +154,7 @@ def count_of(cell: Any) -> int | None:
 
 
 def moment(cell: Any) -> datetime | None:
-    """A cell as a time: ISO 8601, or seconds, ms or µs since 1970."""
+    """Return a cell as a time: ISO 8601, or seconds, ms or µs since 1970."""
     text = (said(cell) or "").strip()
     since_1970 = _SECONDS.fullmatch(text)
     if since_1970 is not None:
@@ -164,7 +164,7 @@ def moment(cell: Any) -> datetime | None:
 
 
 def error_of(cell: Any) -> str | None:
-    """Return the error of a round; ``None`` if the cell says that there was none."""
+    """Return the error of a round; ``None`` if the cell means "no error"."""
     text = said(cell)
     if text is None or says_nothing(text):
         return None
@@ -172,7 +172,7 @@ def error_of(cell: Any) -> str | None:
 
 
 def is_few(odd: int, of: int) -> bool:
-    """Return whether odd cells are few enough to be mistakes."""
+    """Return true if unusual cells are few enough to be mistakes."""
     return odd * _FEW <= of
 
 
@@ -184,7 +184,7 @@ def mostly_numbers(cells: Iterable[Any]) -> bool:
 
 
 def verdict_of(cell: Any) -> Status | None:
-    """A cell as a verdict; ``None`` for any other word."""
+    """Return a cell as a verdict; ``None`` for any other word."""
     text = said(cell)
     if text is None or says_nothing(text):
         return "unevaluated"
@@ -200,7 +200,7 @@ def is_verdict_word(cell: Any) -> bool:
 def content(cell: Any) -> Any:
     """Return the value of a cell; lists and objects written as text are parsed.
 
-    pandas writes them into CSV as Python shows them, others as JSON.
+    pandas writes them into CSV as Python literals, other tools as JSON.
     """
     if not isinstance(cell, str):
         return None if isinstance(cell, float) and math.isnan(cell) else cell
@@ -211,13 +211,13 @@ def content(cell: Any) -> Any:
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         pass
     try:
-        return ast.literal_eval(cell)  # constants alone: nothing is run
+        return ast.literal_eval(cell)  # only literals: no code is run
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return cell
 
 
 def text_alike(cell: Any) -> str:
-    """Equal for cells that hold the same text, or the same list, in two formats."""
+    """Return a key that is equal for the same text or list in two formats."""
     if isinstance(cell, str) and cell[:1] not in ("[", "{"):
         return cell
     held = content(cell)
@@ -227,7 +227,7 @@ def text_alike(cell: Any) -> str:
 
 
 def same(cell: Any) -> str:
-    """Equal for cells that say the same in two formats: numbers, empty cells, lists."""
+    """Return a key that is equal for the same number or list in two formats."""
     if not isinstance(cell, str) or len(cell) <= _LONGEST_NUMBER:
         if is_nothing(cell):
             return ""

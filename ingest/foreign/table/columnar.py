@@ -1,7 +1,7 @@
-"""Parquet, streamed by DuckDB in bounded memory.
+"""Stream Parquet with DuckDB in bounded memory.
 
-What a file unpacks to is measured before a row is read: dictionaries and run lengths
-make millions of equal rows out of a few bytes.
+The unpacked size is measured before a row is read: dictionaries and run lengths expand
+a few bytes to millions of equal rows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 2000
 _LEAST = 2
-"""Bytes that a cell has at least, in any text form: a character and a separator."""
+"""Minimum bytes of a cell as text: a character and a separator."""
 _MEMORY = "1GB"
 _NESTED = ("STRUCT", "MAP", "UNION", "VARIANT", "JSON")
 
@@ -75,7 +75,7 @@ def _opened() -> duckdb.DuckDBPyConnection:
 
 
 def _names(con: duckdb.DuckDBPyConnection, path: Path) -> list[str]:
-    """Return the names as they are written: DuckDB renames `A` next to `a`."""
+    """Return the names as written: DuckDB renames `A` if there is also `a`."""
     tree = con.execute(
         "select name, coalesce(num_children, 0) from parquet_schema($1)", [str(path)]
     ).fetchall()
@@ -102,7 +102,7 @@ def _measure(
     types: list[tuple[str, str]],
     limits: Limits,
 ) -> None:
-    """Refuse a file whose rows hold more than ``max_file_mb`` as text."""
+    """Refuse a file whose rows are larger than ``max_file_mb`` as text."""
     (cells,) = con.execute(
         "select coalesce(sum(num_values), 0) from parquet_metadata($1)", [str(path)]
     ).fetchall()[0]
@@ -175,7 +175,7 @@ def _as_text(column: str, kind: str) -> str:
 
 
 def _as_read(column: str, kind: str) -> str:
-    """A column as Python reads it without losing digits."""
+    """Return the expression that reads a column without losing digits."""
     if kind == "FLOAT":  # 0.1 is 0.1, and not the nearest double of the nearest float
         return f"cast(cast({column} as varchar) as double)"
     return f"cast({column} as varchar)" if kind in _AS_TEXT else column

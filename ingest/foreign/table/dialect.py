@@ -1,7 +1,7 @@
-"""CSV and TSV in the dialects that Excel, pandas and databases write.
+"""Read CSV and TSV in the dialects of Excel, pandas and databases.
 
-Quotes are read strictly: a row whose quotes do not add up is rejected alone, and the
-line below is read next, so that a stray quote swallows no other row.
+Quotes are read strictly: only the row with unbalanced quotes is rejected, and reading
+continues with the next line, so a stray quote does not affect other rows.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ Row = dict[str, Any]
 _SEPARATORS = ",;\t|"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _NO_CHARACTER = re.compile("[\ud800-\udfff]")
-"""Stands for bytes that mean nothing in the encoding of the file."""
+"""Placeholder for bytes that are invalid in the encoding of the file."""
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _NAMELESS = re.compile(r"column \d+|Unnamed: \d+|__index_level_\d+__")
 
 
 @dataclass(frozen=True, slots=True)
 class CsvHead:
-    """The first two lines of a CSV file: columns, a row, and what separates cells."""
+    """The first two lines of a CSV file: columns, a row, and the separator."""
 
     names: list[str]
     first: list[str]
@@ -73,7 +73,7 @@ def _is_name(cell: str) -> bool:
 
 
 def told_apart(names: Collection[Any]) -> list[str]:
-    """Return the names; one that is empty or taken gets a number."""
+    """Return the names; add a number to one that is empty or repeated."""
     seen: dict[str, int] = {}
     result = []
     for place, name in enumerate(names, start=1):
@@ -84,7 +84,7 @@ def told_apart(names: Collection[Any]) -> list[str]:
 
 
 def repeated_names(names: Collection[Any]) -> Iterator[Problem]:
-    """Warn of each name that several columns have."""
+    """Warn about each name that several columns have."""
     named = [word for each in names if (word := str(each).strip())]
     for name in dict.fromkeys(named):
         if named.count(name) > 1:
@@ -92,7 +92,7 @@ def repeated_names(names: Collection[Any]) -> Iterator[Problem]:
 
 
 def repeated_name(name: str, what: str, line: int | None) -> Problem:
-    """Warn that a table or a row has a name several times."""
+    """Return a warning about a repeated name in a table or a row."""
     return Problem(
         "repeated_column",
         f"`{name}` is the name of several columns: the first counts, {what}. Give each"
@@ -108,11 +108,11 @@ def is_nameless(column: str) -> bool:
 
 
 def _separator(text: str) -> tuple[str, str]:
-    """Return what separates cells, and the text without Excel's line about it."""
+    """Return the separator, and the text without Excel's ``sep=`` line."""
     if text[:4].lower() == "sep=" and len(text) > 4:
         end = _LINE_END.search(text)
         return text[4], text[end.end() :] if end else ""
-    # a separator inside quotes is text: count those of the header outside of them
+    # count separators of the header outside of quotes
     line = _LINE_END.split(text, maxsplit=1)[0]
     outside = "".join(line.split('"')[::2])
     return max(_SEPARATORS, key=outside.count), text
@@ -121,8 +121,8 @@ def _separator(text: str) -> tuple[str, str]:
 def decoded(data: bytes) -> tuple[str, list[int]]:
     """Return the text, and the lines of it that are not UTF-8.
 
-    Such a line is read as Windows-1252. What no encoding knows becomes a lone
-    surrogate, so that its row can be rejected.
+    Such a line is read as Windows-1252. Invalid bytes become lone surrogates, so that
+    the row can be rejected.
     """
     if data.startswith(_UTF16):
         whole = data[: len(data) // 2 * 2].decode("utf-16", "surrogatepass")
@@ -144,13 +144,13 @@ def decoded(data: bytes) -> tuple[str, list[int]]:
 def csv_rows(
     data: bytes, source: Source, numbers: Collection[str] | None
 ) -> Iterator[tuple[int, Row] | Problem]:
-    """Read the rows of a CSV file, each after the line where it begins.
+    """Yield the rows of a CSV file, each with its first line number.
 
     Args:
         data: The whole file.
-        source: Its limits, and what redacts a rejected row.
-        numbers: Columns whose cells may have a decimal comma, where semicolons separate
-            cells; ``None``: all.
+        source: Its limits, and the redaction of rejected rows.
+        numbers: Columns that may have decimal commas if semicolons separate the cells;
+            ``None``: all.
     """
     text, odd = decoded(data)
     if odd:

@@ -1,8 +1,7 @@
-"""Guess the meaning of the columns of a table: a mapping to correct.
+"""Guess a mapping of the columns of a table, for the user to correct.
 
-Names decide, in the words that people use for them; the cells of the first rows confirm
-what should be a number or a verdict. A number is guessed as a score only where its name
-says that 1 is best.
+Usual column names decide; the cells of the first rows confirm numbers and verdicts. A
+number is guessed as a score only if 1 is best according to its name.
 """
 
 from __future__ import annotations
@@ -61,7 +60,7 @@ _NAMES: dict[str, str] = {
     "tags": "tags|tag|category|categories|标签|分类",
     "time": "time|timestamp|date|created|created at|executed at|时间",
 }
-"""Setting → names of columns, the likeliest first; underscores are blanks."""
+"""Setting → names of columns, the likeliest first; underscores count as spaces."""
 _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
 _NUMBERS = frozenset({"latency_ms", "latency_s", "input_tokens", "output_tokens"})
 _NO_UNIT = frozenset(_WORDS["latency_s"]) - {
@@ -71,7 +70,7 @@ _NO_UNIT = frozenset(_WORDS["latency_s"]) - {
     "time s",
 }
 _MS_FROM = 100
-"""A typical latency from here on is in milliseconds, where its name has no unit."""
+"""A typical latency of at least this is in milliseconds, unless the name has a unit."""
 _LOWER = re.compile(
     r"\b(latency|duration|cost|costs|price|usd|fees?|errors?|loss|perplexity|ppl|seconds"
     r"|fail|fails|failed|failure|failures|wrong|incorrect|mistakes?|missed|missing"
@@ -80,7 +79,7 @@ _LOWER = re.compile(
     r"|wer|cer|ter|mer|mae|mse|rmse|mape|brier|ece|distance|edits?|regrets?|penalty"
     r"|noise\w*|tokens?|false positives?|false negatives?|fpr|fnr|timeouts?|retries)\b"
 )
-"""Names of which less is better."""
+"""Names of metrics for which less is better."""
 _PARAMETER = re.compile(
     r"\b(temperature|top p|top k|seed|index|idx|row|rank|position|turn|turns|step|steps"
     r"|length|count|threshold|weight|year|month|day|cached|stream)\b|^(n|num) "
@@ -95,12 +94,12 @@ _BEST_AT_1 = re.compile(
     r"|safe\w*|useful\w*|good|right|is right|usefulness|preference|comprehens\w*)(?!\w)"
     r"|得分|分数|评分|准确|相关|忠实|一致"
 )
-"""Names of which 1 is best."""
+"""Names of metrics for which 1 is best."""
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
 class NoGuess(InputError):
-    """The names and cells of a table do not say what its columns mean."""
+    """The names and cells of a table do not reveal the meaning of its columns."""
 
 
 class Guess(NamedTuple):
@@ -109,14 +108,14 @@ class Guess(NamedTuple):
     mapping: TableMapping
     columns: list[str]
     notes: list[str]
-    """Doubts, and how to correct the mapping."""
+    """Uncertain points, and how to correct the mapping."""
 
 
 def guess(path: Path) -> Guess:
     """Guess the mapping of a table.
 
     Raises:
-        NoGuess: None of its columns is understood; the message has lines to start from.
+        NoGuess: No column is recognised; the message contains lines to start from.
         InputError: It is not a table.
     """
     rows = _first_rows(path)
@@ -158,7 +157,7 @@ def guess(path: Path) -> Guess:
 
 
 def no_mapping(path: Path, form: str) -> str:
-    """Say that a table has no mapping, and how to get one."""
+    """Return the message that a table has no mapping, and how to create one."""
     columns = columns_of(path, form) or []
     shown = ", ".join(columns[:12]) + (", …" if columns[12:] else "")
     found = (
@@ -173,13 +172,13 @@ def no_mapping(path: Path, form: str) -> str:
 
 
 def _plain_name(name: str) -> str:
-    """Lower case, words apart: ``isWrong`` and ``is_wrong`` are ``is wrong``."""
+    """Return lower-case words: ``isWrong`` and ``is_wrong`` become ``is wrong``."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return _NOT_WORD.sub(" ", apart.lower()).strip()
 
 
 def _cells(rows: list[Row]) -> dict[str, list[Any]]:
-    """The cells of each column, and of each field inside of objects."""
+    """Return the cells of each column, and of each field inside objects."""
     nested = [[n for n in nested_names(row) if not n[-1].isdecimal()] for row in rows]
     paths = list(dict.fromkeys(name for names in nested for name in names))
     rows = [with_nested(row, paths) for row in rows]
@@ -193,7 +192,7 @@ def _guess_unit(
     plain: dict[str, str],
     notes: list[str],
 ) -> None:
-    """Take a latency without a unit as milliseconds where its numbers are large."""
+    """Read a latency without a unit as milliseconds if its numbers are large."""
     name = settings.get("latency_s")
     if name is None or plain[name] not in _NO_UNIT:
         return
@@ -213,7 +212,7 @@ def _guess_unit(
 def _guess_numbers(
     settings: dict[str, Any], cells: dict[str, list[Any]], notes: list[str]
 ) -> None:
-    """Sort what holds numbers into scores, values and what is kept as it is."""
+    """Divide numeric columns into scores, values and columns kept unchanged."""
     scores: list[str] = []
     values: list[str] = []
     lower: list[str] = []
@@ -253,7 +252,7 @@ def _guess_numbers(
 
 
 def _start(cells: dict[str, list[Any]], settings: dict[str, Any]) -> TableMapping:
-    """A mapping that can be used, of columns that were not understood."""
+    """Return a valid mapping for columns that were not recognised."""
     there = {n: [c for c in column if not is_nothing(c)] for n, column in cells.items()}
     lengths = {
         name: sum(len(said(cell) or "") for cell in column)
@@ -358,7 +357,7 @@ def mapping_as_toml(
 
     Args:
         header: Its name in the config.
-        mapping: What the columns mean.
+        mapping: The mapping of the columns.
         notes: Comments, a line each.
     """
     lines = [f"[{header}]  # what the columns mean; guessed, correct it"]
@@ -380,7 +379,7 @@ def _toml_list(values: tuple[str, ...]) -> str:
 
 
 def _toml(value: str) -> str:
-    # a JSON string is a TOML string, but for the one control character it may hold
+    # a JSON string is a TOML string, except for one control character
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

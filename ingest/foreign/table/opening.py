@@ -1,8 +1,8 @@
-"""The bytes of a table as rows: which form it has, its columns, its cells.
+"""Open a table: its form, its columns and its rows.
 
 Cells of CSV and TSV stay texts, so that ``007`` stays an id; those of other formats
-keep the type that the file gives them. What a number is, the mapping knows. Every cell
-becomes a value that JSON can hold before it is redacted, and each table is read once.
+keep the type that the file gives them. The mapping declares numbers. Every cell
+is converted to a JSON value before it is redacted, and each table is read once.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def form_of(data: bytes) -> str | None:
-    """The form of a table by its first bytes; ``None``: it does not look like one."""
+    """Return the form of a table by its first bytes; ``None`` if it is not a table."""
     if data.startswith(b"PAR1"):
         return "parquet"
     head = Head(data)
@@ -55,7 +55,7 @@ def form_of(data: bytes) -> str | None:
 
 
 def _has_lines(head: Head) -> bool:
-    """Two lines that are objects with a key in common."""
+    """Return true for two lines that are objects with a common key."""
     found = []
     for line in head.data.split(b"\n")[:2]:
         try:
@@ -66,9 +66,9 @@ def _has_lines(head: Head) -> bool:
 
 
 def columns_of(path: Path, form: str) -> list[str] | None:
-    """The columns of a table; ``None`` where it cannot be opened.
+    """Return the columns of a table; ``None`` if it cannot be opened.
 
-    Fields inside of objects are named too: ``label.value``.
+    Fields inside objects are included: ``label.value``.
     """
     try:
         if form == "parquet":
@@ -91,7 +91,7 @@ def columns_of(path: Path, form: str) -> list[str] | None:
 
 
 def _keys(data: bytes) -> list[str]:
-    """Keys of the first lines: not every row has every key."""
+    """Return the keys of the first lines: not every row has every key."""
     names: dict[str, None] = {}
     written = data.split(b"\n")[:_LINES_LOOKED_AT]
     for line in written if len(data) < HEAD_BYTES or not written[1:] else written[:-1]:
@@ -113,10 +113,10 @@ def _all_nested(rows: Iterable[Row]) -> Iterator[str]:
 def rows_of(
     source: Source, form: str, numbers: Collection[str] | None = ()
 ) -> Iterator[tuple[int, Row] | Problem]:
-    """Each row, redacted, in the order of the file, after the line where it begins.
+    """Yield each row, redacted, in file order, with its first line number.
 
-    Rows of binary formats are counted, the header as the first. Rows without any cell
-    are left out.
+    In binary formats it is the number of the row; the header is row 1. Rows without
+    cells are left out.
 
     Args:
         source: The file.
@@ -204,7 +204,7 @@ def _header_of(rows: Iterator[tuple[int, dict[int, Any]]]) -> list[str]:
 
 
 def _names(header: dict[int, Any]) -> dict[int, str]:
-    """Column → its name; one without a name has its number."""
+    """Return column → its name; a column without a name gets its number."""
     names = [
         f"column {column}" if isinstance(cell, CellError) else said(cell) or ""
         for column, cell in sorted(header.items())
@@ -255,7 +255,7 @@ def _redacted_batch(
 ) -> list[tuple[int, Row]]:
     if not rows:
         return []
-    # as lines: what is redacted looks at a text line by line
+    # as lines, because redaction works line by line
     written = [_encode(row) for _, row in rows]
     redacted = source.redact(b"\n".join(written)).split(b"\n")
     return [
@@ -265,7 +265,7 @@ def _redacted_batch(
 
 
 class Rows:
-    """The rows of a table, which are read and redacted once, and gone through again.
+    """The rows of a table; they are read and redacted once, and can be iterated again.
 
     Args:
         source: The file.

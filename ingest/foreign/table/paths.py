@@ -1,4 +1,4 @@
-"""Fields inside of objects, named by a dotted path or a JSON Pointer."""
+"""Fields inside objects, named by a dotted path or a JSON Pointer."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def with_nested(row: dict[str, Any], paths: Iterable[str]) -> dict[str, Any]:
 
 
 def _at(row: Any, path: str) -> Any:
-    """Return what is at a path; ``None`` where there is nothing."""
+    """Return the value at a path, or ``None``."""
     value = row
     for step in steps_of(path):
         if isinstance(value, dict):

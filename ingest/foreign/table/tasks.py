@@ -1,4 +1,4 @@
-"""Rows of a table into records, as a mapping says."""
+"""Convert the rows of a table to records, according to a mapping."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _Name = tuple[str, str, str]
 
 
 def _share(value: float | None) -> float | None:
-    """A score on the scale 0 to 1; what a sum of doubles adds to an end is none."""
+    """Return a score from 0 to 1; rounding errors beyond the ends are removed."""
     if value is None or not -_DUST <= value <= 1 + _DUST:
         return None
     return min(max(value, 0.0), 1.0)
@@ -61,14 +61,14 @@ def _off_scale(column: str, value: float, kind: str) -> Problem:
 
 
 def _key(column: str) -> str:
-    """A column as a key of TOML."""
+    """Return a column as a key of TOML."""
     is_bare = column.isascii() and column.replace("_", "").replace("-", "").isalnum()
     return column if is_bare else f'"{column}"'
 
 
 @dataclass
 class _OddCells:
-    """Cells of one column that do not fit its meaning."""
+    """Cells of one column that do not match its declared type."""
 
     code: str
     column: str
@@ -78,7 +78,7 @@ class _OddCells:
     case_id: str = ""
 
     def problem(self) -> Problem:
-        """One warning for all of them."""
+        """Return one warning for all of them."""
         shown = ", ".join(map(str, self.lines[:3])) + (", …" * bool(self.lines[3:]))
         rows = f"row {shown}" if len(self.lines) == 1 else f"rows {shown}"
         n = "" if len(self.lines) == 1 else f"{len(self.lines)} rows, "
@@ -106,10 +106,10 @@ class Tasks:
     """The tasks of one table.
 
     Args:
-        title: Where no column and no fixed value says it.
-        mapping: What the columns mean.
+        title: Default title.
+        mapping: The mapping of the columns.
         source: The file.
-        kind: Whose file it is, as in the registry.
+        kind: Name of the tool in the registry.
     """
 
     def __init__(
@@ -137,10 +137,10 @@ class Tasks:
     def read(
         self, rows: Iterable[tuple[int, Row] | Problem]
     ) -> Iterator[Record | Problem]:
-        """Every task of the table.
+        """Yield every task of the table.
 
         Args:
-            rows: Gone through twice, to know the run first.
+            rows: Iterated twice, to know the run first.
         """
         same_run = SameRun(self._kind)
         found: dict[_Name, None] = {}
@@ -149,7 +149,7 @@ class Tasks:
         for found_row in rows:
             if not isinstance(found_row, Problem):
                 _, row = found_row
-                # names too: two formats may order the columns in two ways
+                # names too: the order of columns may differ between formats
                 same_run.add(*(f"{k}\x1e{alike(k, same)(row[k])}" for k in sorted(row)))
                 found[self._name(row)] = None
                 for column in self._mapping.scores:
@@ -281,7 +281,7 @@ class Tasks:
         case_id: str,
         line: int | None,
     ) -> T | None:
-        """Read a cell; note it if it does not fit what its column means."""
+        """Read a cell; record it if it does not match its column."""
         cell = None if column is None else row.get(column)
         if column is None or cell is None:
             return None
@@ -349,7 +349,7 @@ def _seconds(cell: Any) -> float | None:
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON can hold: others as their text."""
+    """Return a JSON value; other values as their text."""
     if isinstance(value, str | int | float | list | dict | None):
         return value
     return said(value)

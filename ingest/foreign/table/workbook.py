@@ -1,8 +1,8 @@
-"""XLSX, cell by cell: each keeps its own type, whatever is above and below it.
+"""Read XLSX cell by cell: each keeps its own type.
 
 A workbook is an archive of XML files. It is read as a stream with the standard library:
-libraries that give a column a type lose cells of other types, and those that lay out a
-whole sheet in memory can be made to allocate all of it by one cell in its last corner.
+libraries with typed columns lose cells of other types, and those that allocate a whole
+sheet can be made to exhaust memory by one cell in its last corner.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ class CellError(NamedTuple):
 
 
 class Workbook:
-    """A workbook whose cells are read one after the other.
+    """A workbook that is read cell by cell.
 
     Args:
         path: The file.
-        limits: How much it may unpack to.
-        is_whole: All of it is to be read; else each part counts by itself.
+        limits: Limits of its unpacked size.
+        is_whole: True if all of it is to be read; else each part is limited separately.
 
     Raises:
-        Refused: It is not a workbook, or unpacks to more than ``max_file_mb``.
+        Refused: It is not a workbook, or larger than ``max_file_mb`` unpacked.
     """
 
     def __init__(self, path: Path, limits: Limits, *, is_whole: bool = True) -> None:
@@ -73,7 +73,7 @@ class Workbook:
         self._epoch = datetime(1899, 12, 30)
 
     def rows(self) -> Iterator[tuple[int, Cells]]:
-        """Read the rows of the first sheet that has two, each after its number."""
+        """Yield the rows of the first sheet with two rows, each with its number."""
         try:
             sheets = self._sheets()
             self._read_styles()
@@ -86,14 +86,14 @@ class Workbook:
                     return
         except (zipfile.BadZipFile, expat.ExpatError, ValueError, EOFError) as error:
             raise _refused(str(error)) from None
-        except (NotImplementedError, RuntimeError) as error:  # packed in an unknown way
+        except (NotImplementedError, RuntimeError) as error:  # unknown compression
             raise _refused(str(error)) from None
         except (IndexError, KeyError):
             raise _refused("a cell refers to a part that is not there") from None
         raise _refused("no sheet of it has rows")
 
     def _sheets(self) -> list[str]:
-        """The files of the sheets, in the order of the workbook."""
+        """Return the files of the sheets, in the order of the workbook."""
         if "xl/workbook.xml" not in self._names:
             raise _refused("it has no xl/workbook.xml; save it as .xlsx")
         files: dict[str, str] = {}
@@ -113,7 +113,7 @@ class Workbook:
         return [each for each in found if "worksheets/" in each]
 
     def _shared_strings(self) -> Iterator[str]:
-        """Yield the texts that cells refer to by their place."""
+        """Yield the shared texts, which cells refer to by index."""
         if "xl/sharedstrings.xml" not in self._names:
             return
         parts: list[str] = []
@@ -170,13 +170,13 @@ class Workbook:
         return number
 
     def _string(self, place: int) -> str:
-        """Return a shared text; those before it are read first, the others not yet."""
+        """Return a shared text, reading texts up to it."""
         missing = place + 1 - len(self._strings)
         self._strings += islice(self._more_strings, max(missing, 0))
         return self._strings[place]
 
     def _elements(self, name: str) -> Iterator[tuple[str, dict[str, str], str | None]]:
-        """Each element as it opens (text ``None``) and as it closes, with its text."""
+        """Yield each start (text ``None``) and end of an element, with its text."""
         found: list[tuple[str, dict[str, str], str | None]] = []
         texts: list[str] = []
 
@@ -199,7 +199,7 @@ class Workbook:
         size = 0
         while block := file.read(_BLOCK):
             size += len(block)
-            if size > self._size:  # whatever the archive says of it
+            if size > self._size:  # regardless of the size in the archive
                 raise ValueError(f"a part of it is larger than {in_mb(self._size)}")
             parser.Parse(block, False)
             yield from found
@@ -212,7 +212,7 @@ class _SheetParser:
     """Collects the rows of a sheet while its XML is parsed.
 
     Args:
-        read: Makes a cell of its type, its style, its value and its inline texts.
+        read: Creates a cell from its type, style, value and inline texts.
     """
 
     def __init__(self, read: Callable[[str, str, str | None, list[str]], Any]) -> None:
@@ -285,7 +285,7 @@ def _refused(why: str) -> Refused:
 
 
 def _unescaped(text: str) -> str:
-    """Characters that XML cannot hold are written as ``_x000D_``."""
+    """Decode ``_x000D_``, the form of characters that XML does not allow."""
     if "_x" not in text:
         return text
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
@@ -300,7 +300,7 @@ def _column(letters: str) -> int:
 
 
 def _number(written: str) -> Any:
-    """Excel knows no whole numbers: 7 and 7.0 are one."""
+    """Read a number; Excel does not distinguish 7 and 7.0."""
     value = float(written)
     if written.lstrip("-").isdecimal() and abs(value) < 1 << 63:
         return int(written)
@@ -308,11 +308,11 @@ def _number(written: str) -> Any:
 
 
 def _shown(days: float, epoch: datetime) -> Any:
-    """A number that is formatted as a date or a time, in ISO 8601."""
+    """Convert a number formatted as a date or a time to ISO 8601."""
     if not 0 <= days < _LAST_DAY:
         return days
     if 0 < days < 60 and epoch.year == 1899:
-        days += 1  # Excel believes in the 29th of February 1900
+        days += 1  # Excel has a 29 February 1900
     whole = int(days)
     moment = epoch + timedelta(
         days=whole, milliseconds=round((days - whole) * 86_400_000)

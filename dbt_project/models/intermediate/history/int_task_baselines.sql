@@ -20,7 +20,7 @@ counted as (
 
 ),
 
--- the last run before, by what has to be the same; results of one run are no baselines of
+-- the previous run with the same properties; results of one run are not baselines of
 -- each other. A run that the gate refused counts only where every one before was refused.
 looked_up as (
 
@@ -110,7 +110,7 @@ matched as (
 
 ),
 
--- a named baseline is one for its own variant, and for others that have none of their own
+-- a named baseline is one for its own variant, and for others without a separate one
 chosen as (
 
     select
@@ -127,7 +127,7 @@ chosen as (
         ) as choice
 
     from matched
-    -- a task is no baseline of its own
+    -- a task is not its own baseline
     left join named
         on
             matched.title = named.title

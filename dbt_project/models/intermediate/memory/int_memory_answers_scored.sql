@@ -35,7 +35,7 @@ scored as (
         case
             when answers.is_failed then null
             when answers.category = '5' then {{ is_refusal('answers.predicted_answer') }}
-            -- Where there is no answer there are no stems to compare: as published, 0.
+            -- An answer without stems scores 0, as in the published metric.
             when answers.has_reference then coalesce(locomo_scores.locomo_f1, 0.0)
         end as locomo_f1,
         right_metrics.right_metric,

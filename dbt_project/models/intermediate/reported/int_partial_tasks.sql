@@ -6,20 +6,24 @@ totals as (select * from {{ ref('stg_reported__totals') }}),
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 rounds as (select * from {{ ref('stg_tasks__rounds') }}),
 
--- a count by status claims its part of the rows
+-- a count by status claims its part of the rows; a file may claim any number
 claims as (
 
     select
         task_id,
         total_scope,
         cast(
-            sum(case when total_rule = 'count_rounds' then reported_value end) as bigint
+            least(sum(case when total_rule = 'count_rounds' then reported_value end), 1e15)
+            as bigint
         ) as n_rounds,
-        cast(max(case when total_rule = 'count_cases' then reported_value end) as bigint)
-            as n_cases,
+        cast(
+            least(max(case when total_rule = 'count_cases' then reported_value end), 1e15)
+            as bigint
+        ) as n_cases,
         max(n_reported) as n_values
 
     from totals
+    where reported_value is null or reported_value >= 0
     group by task_id, total_scope
 
 ),

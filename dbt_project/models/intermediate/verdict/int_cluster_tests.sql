@@ -15,7 +15,7 @@ totals as (
 
 ),
 
--- Whole numbers whose sums have at most 7801 places; where there is room for 60ths equal
+-- Whole numbers whose sums have at most 7801 places; where 60ths fit equal
 -- sums of few rounds stay equal.
 scales as (
 

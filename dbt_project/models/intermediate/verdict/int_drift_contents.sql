@@ -29,7 +29,7 @@ shared as (
 
 ),
 
--- a run of other cases is no earlier state of this suite
+-- a run of other cases is not an earlier state of this suite
 counted as (
 
     select

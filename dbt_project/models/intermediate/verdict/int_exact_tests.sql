@@ -3,7 +3,7 @@ with
 sums as (select * from {{ ref('int_test_sums') }}),
 waves as (select * from {{ ref('int_test_waves') }}),
 
--- the window holds all that can be: outside of it lies nothing
+-- the window covers every possible sum
 tested as (
 
     select

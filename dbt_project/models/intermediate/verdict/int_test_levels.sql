@@ -88,7 +88,7 @@ ranked as (
 
 ),
 
--- all beyond the last sum that is no alarm
+-- all sums above the last one that is not an alarm
 levels as (
 
     select

@@ -6,7 +6,7 @@ drift as (select * from {{ ref('int_drift_strata') }}),
 run_tests as (select * from {{ ref('int_run_tests') }}),
 policy as (select * from {{ ref('verdict_policy') }}),
 
--- errors are no answers; where there are many, what if each had been a pass?
+-- errors are not answers; if there are many, the test is repeated as if each had passed
 in_error as (
 
     select cases.task_id

@@ -29,7 +29,7 @@ summed as (
 
 ),
 
--- One case, or any number of one kind with two outcomes: each sum tells the other, so that
+-- One case, or any number of one kind with two outcomes: each sum determines the other, so that
 -- both statistics are one test.
 tests as (
 
@@ -49,7 +49,7 @@ tests as (
 ),
 
 -- A sum that can take more values than the window has places is looked at from 8 standard
--- deviations below its mean on; what lies outside is less than 1e-13.
+-- deviations below its mean on; the rest is less than 1e-13.
 sized as (
 
     select

@@ -22,7 +22,7 @@ summed as (
         avg(baseline_value) as baseline_value,
         avg(candidate_value) as candidate_value,
         avg(delta) as mean_delta,
-        -- null where the pairs have no spread: then there is no t
+        -- null if the differences of the pairs are all equal: t is undefined
         nullif(stddev_samp(delta), 0) / sqrt(cast(count(*) as double)) as standard_error,
         count(*) - 1 as n_free
 

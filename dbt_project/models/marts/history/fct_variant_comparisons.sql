@@ -84,7 +84,7 @@ summed as (
 
 ),
 
--- where all differences are equal there is no spread to go by
+-- if all differences are equal, their variance is 0
 tested as (
 
     select

@@ -83,7 +83,7 @@ scored_dimensions as (
         cases.candidate_task_id,
         of_baselines.dimension_id,
         count(*) as n_before,
-        -- an answer that was not scored may be the one that broke; an error is no answer
+        -- an answer that was not scored may be the one that broke; an error is not an answer
         count(*) filter (
             where coalesce(of_candidates.n_scored_rounds, 0)
             >= least(of_baselines.n_scored_rounds, cases.n_answers_now)

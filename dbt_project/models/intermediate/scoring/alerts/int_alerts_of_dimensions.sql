@@ -22,7 +22,7 @@ cases as (
 
 ),
 
--- nobody asked for the dimensions of the seed, so none of them can be missing
+-- the dimensions of the seed are defaults, so none of them can be missing
 asked_for as (
 
     select

@@ -7,7 +7,7 @@ case_results as (select * from {{ ref('int_case_results') }} where {{ in_this_bu
 tasks as (select * from {{ ref('stg_tasks__tasks') }} where {{ in_this_build() }}),
 policy as (select * from {{ ref('alert_policy') }}),
 
--- other tools do not score a round in error: that is no gap in their scores
+-- other tools do not score a round in error: that is not a missing score
 cases as (
 
     select

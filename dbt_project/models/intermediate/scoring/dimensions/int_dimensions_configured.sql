@@ -50,7 +50,7 @@ asked as (
 
     from configs
     left join primaries using (task_id)
-    -- what lies on no known scale is kept as the tool gave it, and never graded
+    -- a value on an unknown scale is kept as the tool wrote it, and never graded
     where coalesce(configs.is_graded, true)
 
 ),

@@ -15,7 +15,7 @@ received as (
 
 ),
 
--- what a dimension leaves out has a default; a default dimension has no row of its own
+-- omitted fields of a dimension have defaults; a default dimension has no row here
 typed as (
 
     select
@@ -122,7 +122,7 @@ joined as (
         or typed.scorer = 'judge'
         or typed.scorer = 'accuracy'
         and typed.match_rule = 'semantic' as is_judged,
-        -- whether its rounds pass or fail, beside their score
+        -- true if its rounds pass or fail in addition to their score
         typed.pass_score is not null
         or coalesce(scorers.has_verdict, false)
         and (typed.scorer <> 'accuracy' or typed.match_rule in (

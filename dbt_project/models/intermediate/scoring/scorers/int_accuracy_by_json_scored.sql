@@ -88,7 +88,7 @@ matched as (
         round_id,
         golden_no,
         bool_or(is_error) as is_error,
-        -- a failed check decides; without one, a check that nobody could judge does
+        -- a failed check decides; without one, an unjudged check decides
         case
             when golden_no is null then null
             when bool_or(failure <> 'invalid_pattern') then false

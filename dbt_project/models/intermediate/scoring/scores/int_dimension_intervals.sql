@@ -123,7 +123,7 @@ intervals as (
             when score is null then 'unscored'
             when aggregation in ('min', 'p10') then 'no_interval_for_aggregation'
             when ci_method is null then 'too_few_cases'
-            -- an interval without width is none: it would read as certainty
+            -- an interval of width 0 is dropped: it would suggest certainty
             when ci_low >= ci_high then 'no_spread'
         end as ci_reason,
 

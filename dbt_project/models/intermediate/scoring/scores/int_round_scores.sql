@@ -46,7 +46,7 @@ referred_scores as (
 ),
 
 -- 1 - sd / 0.5 of the scores within a case, at least 0, the same for each of its scored
--- rounds; an error round counts in the sd, and has no stability of its own
+-- rounds; an error round counts in the sd, and has no stability
 stability as (
 
     select
