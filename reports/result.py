@@ -16,6 +16,7 @@ from promptlab.contracts.analysis_result import (
     CaseResult,
     DimensionResult,
     EvidenceLink,
+    JudgeResult,
     Provenance,
     ReportedTotal,
     ReportedTotals,
@@ -32,6 +33,7 @@ from promptlab.reports.limits import WHOLE, ListLimits
 from promptlab.reports.queries import tasks
 from promptlab.reports.queries.cases import PROMPT, add_contents, prompt_of, round_row
 from promptlab.reports.queries.comparisons import baseline_of, comparison
+from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, from_json, rows
 from promptlab.reports.queries.targets import target_status
 from promptlab.reports.sentences import Speech
@@ -106,8 +108,14 @@ def analysis_result(
             con, task_id, edition.policy, lang=edition.lang, baseline=baseline
         ),
         totals=_totals(reader.all(tasks.TOTALS)),
+        judges=[_judge(row, speech) for row in reader.all(JUDGES, tasks=[task_id])],
         prompt=prompt_of(reader.all(PROMPT)),
     )
+
+
+def _judge(row: Row, speech: Speech) -> JudgeResult:
+    kept = {k: v for k, v in row.items() if k in JudgeResult.model_fields}
+    return JudgeResult(**kept, text=sentences.judge(speech, row))
 
 
 def _totals(rows: list[Row]) -> ReportedTotals | None:

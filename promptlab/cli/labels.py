@@ -240,6 +240,7 @@ def labels_out(
     from promptlab.database.rows import dictionaries
     from promptlab.errors import NothingToDo, UsageError
     from promptlab.ingest.labels import row_id
+    from promptlab.reports.printing.visible import for_spreadsheet
     from promptlab.task_ids import selected_tasks
 
     if file.exists() and not force:
@@ -272,9 +273,9 @@ def labels_out(
             }
             sheet.writerow(
                 [
-                    _safe(answer["case_id"]),
-                    _safe(answer["context"]),
-                    _safe(answer["answer"]),
+                    for_spreadsheet(answer["case_id"]),
+                    for_spreadsheet(answer["context"]),
+                    for_spreadsheet(answer["answer"]),
                     *("" for _ in labels),
                     "",
                     row_id(about),
@@ -295,9 +296,3 @@ def _nothing(con: duckdb.DuckDBPyConnection, tasks: list[str], dimension: str) -
     names = sorted(str(row[0]) for row in found)
     hint = did_you_mean(dimension, names) or f"; it has {', '.join(names) or 'none'}"
     return f"no answer has a verdict on {dimension!r}{hint}"
-
-
-def _safe(value: object) -> str:
-    """Escape a text so that spreadsheets do not run it as a formula."""
-    text = str(value)
-    return f"'{text}" if text.lstrip().startswith(tuple("=+-@＝＋－＠")) else text

@@ -18,13 +18,14 @@ from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 
-FORMAT_VERSION = "1.4"
+FORMAT_VERSION = "1.5"
 # 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
 # 1.1  comparison with the baseline; histogram of a dimension's case scores
 # 1.2  the gate's verdict; prompt; of a case its inputs, what was expected, the answers
 #      of the baseline, steps, feedback and history
 # 1.3  run, variant, branch and commit of the task
 # 1.4  how the differences of a comparison are spread
+# 1.5  judges with labels: the pass rate that they give, raw and corrected
 
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
@@ -184,6 +185,41 @@ class ReportedTotals(Contract):
     n: int
     n_agree: int
     others: list[ReportedTotal]
+
+
+class JudgeResult(Contract):
+    """Ours: a judge that people checked, and the pass rate corrected for its errors."""
+
+    dimension_id: str
+    """What it judged; ``verdict`` is the round as a whole."""
+    judge: str
+    method: Literal["labels_weighted", "corrected"] | None
+    """How the rate was corrected; ``None``: it could not be."""
+    reason: str | None
+    """Why there is no corrected rate, or why not to rely on it."""
+    n_cases: int
+    n_rounds: int
+    n_passed: int
+    """Rounds that the judge passed."""
+    raw_rate: Share
+    corrected_rate: Share | None
+    """Share of rounds that people would pass, by estimate."""
+    ci_low: Share | None
+    """Lower end of its 95 % interval, over labels and cases."""
+    ci_high: Share | None
+    n_labels_fail: int
+    """Answers that people failed; of all runs of the judge."""
+    n_labels_pass: int
+    tnr: Share | None
+    """Share of these failures that the judge caught."""
+    tnr_low: Share | None
+    tnr_high: Share | None
+    tpr: Share | None
+    """Share of the passes of people that the judge kept."""
+    tpr_low: Share | None
+    tpr_high: Share | None
+    text: str
+    """All of it in words, in the report's language."""
 
 
 class Prompt(Contract):
@@ -362,6 +398,8 @@ class AnalysisResult(Contract):
     """Ours: the decision of the gate, by the current policy."""
     totals: ReportedTotals | None = None
     """Ours: the totals in the file of another tool; ``None`` without totals."""
+    judges: list[JudgeResult] = Field(default_factory=list)
+    """Ours: the judges of the task that have labels of people."""
     prompt: Prompt | None = None
     """Ours: the prompt, if the task's file or its pipeline contains it."""
 

@@ -136,6 +136,10 @@ class GatePolicy(_Rules):
     measured rounds is inconclusive; latency is measured for rounds with an answer."""
     max_error_share: ShareLimit | None = None
     """Maximum share of rounds in error."""
+    min_tnr: ShareLimit | None = None
+    """Of the answers that people failed, those that the judge failed: the lower end of
+    its 95 % interval. A judge below it, or with fewer than 15 passing or failing
+    labels, is inconclusive, and so is a task whose judges have no labels."""
     must_pass_tags: list[NonBlank] = Field(default_factory=list)
     """Tags whose cases must all pass, as defined by ``regression.must_pass``."""
     allow_critical_alerts: bool = True

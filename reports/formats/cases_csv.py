@@ -9,11 +9,9 @@ from typing import Any
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult
 from promptlab.reports.edition import Edition
 from promptlab.reports.formats.base import Format, Surroundings
-from promptlab.reports.printing.visible import visible
+from promptlab.reports.printing.visible import for_spreadsheet, visible
 from promptlab.reports.views.cases import question
 
-# Characters that start a formula in spreadsheets, with full-width forms.
-_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
 _BOM = "\ufeff"  # without a BOM, Excel does not read UTF-8
 
 
@@ -64,8 +62,7 @@ def _cell(value: Any) -> Any:
         return "true" if value else "false"
     if not isinstance(value, str):
         return value
-    text = visible(value)
-    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
+    return for_spreadsheet(visible(value))
 
 
 def _render(result: AnalysisResult, edition: Edition, around: Surroundings) -> bytes:

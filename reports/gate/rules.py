@@ -23,6 +23,7 @@ from promptlab.contracts.gate import (
     TagRules,
 )
 from promptlab.reports.printing.filters import Filters
+from promptlab.reports.printing.visible import clip
 from promptlab.reports.queries.gate import Changes, GateNumbers, TagCases
 from promptlab.reports.queries.rows import Row, from_json
 from promptlab.reports.texts.catalogue import Catalogue
@@ -71,6 +72,8 @@ class Gate:
         yield from self._at_most(
             "max_error_share", policy.max_error_share, "error_share"
         )
+        if policy.min_tnr is not None:
+            yield self._judges(policy.min_tnr)
         for tag in policy.must_pass_tags:
             rule = f"must_pass_tags.{tag}"
             yield self._tag(rule, tag, policy.regression.must_pass)
@@ -275,6 +278,33 @@ class Gate:
             yield _rule("min_coverage", 0.0, limit, "inconclusive", note)
         else:
             yield from self._at_least("min_coverage", limit, "coverage")
+
+    def _judges(self, limit: float) -> GateRule:
+        """Say of the worst judge whether people confirm that it catches failures."""
+        judges = self.numbers.judges
+        if not judges:
+            note = self.texts.text("gate_note.judge_unlabelled")
+            return _rule("min_tnr", None, limit, "inconclusive", note)
+        worst = min(
+            judges,
+            key=lambda row: (row["agreement_reason"] is None, row["tnr_low"] or 0.0),
+        )
+        low, reason = worst["tnr_low"], worst["agreement_reason"]
+        if reason is None and low >= limit:
+            return _rule("min_tnr", low, limit, "pass")
+        note = self.texts.text(
+            "gate_note.judge_misses"
+            if reason is None
+            else "gate_note.judge_few_labels",
+            judge=clip(worst["judge"], 80),
+            dimension=clip(worst["dimension_id"], 60),
+            n_fail=worst["n_labels_fail"],
+            n_pass=worst["n_labels_pass"],
+            tnr=self.filters.percent(worst["tnr"]),
+            low=self.filters.percent(low),
+            high=self.filters.percent(worst["tnr_high"]),
+        )
+        return _rule("min_tnr", low, limit, "inconclusive", note)
 
     def _at_most(
         self, rule: str, limit: float | None, measure: str

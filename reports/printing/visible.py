@@ -33,6 +33,10 @@ class TextPiece:
     marked: bool = False
 
 
+_FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+"""What makes a spreadsheet read a cell as a formula, full-width forms included."""
+
+
 def parts(text: object) -> list[TextPiece]:
     """Split *text* at its hidden characters."""
     return list(_parts(_one_line_end(str(text)), marked=False))
@@ -70,6 +74,12 @@ def plain(text: object) -> str:
 def clip(text: str, limit: int) -> str:
     """Return *text* with at most *limit* characters, ending in ``…`` if cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def for_spreadsheet(value: object) -> str:
+    """Return *value* as a text that no spreadsheet reads as a formula."""
+    text = str(value)
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 
 def highlighted(

@@ -45,6 +45,26 @@ from marts.fct_trends
 where task_id in (select unnest($tasks)) and subject is null
 """
 
+JUDGES = """
+select
+    rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
+    rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
+    rates.corrected_rate, rates.ci_low, rates.ci_high,
+    agreement.n_fail as n_labels_fail, agreement.n_pass as n_labels_pass,
+    agreement.tnr, agreement.tnr_low, agreement.tnr_high,
+    agreement.tpr, agreement.tpr_low, agreement.tpr_high,
+    agreement.reason as agreement_reason
+from marts.fct_corrected_pass_rates as rates
+inner join marts.fct_judge_agreement as agreement
+    on
+        rates.dimension_id = agreement.dimension_id
+        and rates.judge = agreement.judge
+        and agreement.slice_kind = 'all'
+where rates.task_id in (select unnest($tasks))
+order by rates.dimension_id, rates.judge
+"""
+"""Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
+
 _DIMENSIONS = """
 select task_id, dimension_id, name, scorer, score, parameters
 from marts.fct_dimension_scores
@@ -456,6 +476,8 @@ class GateNumbers:
     """Codes of the critical alerts."""
     missed_targets: list[str]
     """Names of the dimensions that missed their target."""
+    judges: list[Row]
+    """Those with labels: rows of :data:`JUDGES`."""
     changes: Changes | None
     """The comparison with the requested baseline, if it is in the marts."""
     partial: list[Row]
@@ -502,6 +524,7 @@ def gate_numbers(
         ("task", _TASKS, True),
         ("measures", _MEASURES, True),
         ("dimensions", _DIMENSIONS, True),
+        ("judges", JUDGES, True),
         ("tags", _TAGGED, bool(tags)),
         ("alerts", _ALERTS, True),
         ("changes", _CHANGES, bool(pairs)),
@@ -572,6 +595,7 @@ def _numbers(
         critical_alerts=[
             row["code"] for row in found["alerts"] if row["severity"] == "critical"
         ],
+        judges=found["judges"],
         missed_targets=[d["name"] for i, d in dimensions.items() if i in missed],
         changes=None
         if baseline is None or not scores

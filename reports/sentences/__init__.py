@@ -14,7 +14,7 @@ from promptlab.reports.sentences.comparisons import (
 )
 from promptlab.reports.sentences.evidence import evidence, measured
 from promptlab.reports.sentences.speech import Speech
-from promptlab.reports.sentences.tasks import conclusion, diagnosis
+from promptlab.reports.sentences.tasks import conclusion, diagnosis, judge
 
 __all__ = [
     "Speech",
@@ -26,6 +26,7 @@ __all__ = [
     "diagnosis",
     "evidence",
     "from_to",
+    "judge",
     "measured",
     "note",
 ]

@@ -10,6 +10,9 @@ from promptlab.reports.sentences.speech import Speech
 Facts = dict[str, Any]
 
 
+_ENDS = ("low", "high")
+
+
 def conclusion(speech: Speech, summary: Facts) -> str:
     """Return a task on one line: score, interval, grade, cases, weakest dimension.
 
@@ -118,6 +121,40 @@ def _faults(speech: Speech, row: Facts) -> str:
     return speech.text(
         "diagnosis.short", n=facts["n_below_full"], cases=speech.listed(lowest)
     )
+
+
+def judge(speech: Speech, row: Facts) -> str:
+    """Return the pass rate that a judge gives, corrected, and how far to trust it.
+
+    Args:
+        speech: The words.
+        row: A row of ``queries.gate.JUDGES``.
+    """
+    said = [
+        speech.text(
+            "judge.raw",
+            name=speech.dimension(row["dimension_id"], row["dimension_id"]),
+            judge=row["judge"],
+            rate=speech.percent(row["raw_rate"]),
+            n=row["n_passed"],
+            total=row["n_rounds"],
+        )
+    ]
+    if row["corrected_rate"] is not None:
+        rate = speech.percent(row["corrected_rate"])
+        said.append(speech.text(f"judge.{row['method']}", rate=rate))
+        said.append(_interval(speech, "judge.interval", row) or "")
+    labels = {"n_fail": row["n_labels_fail"], "n_pass": row["n_labels_pass"]}
+    said.append(speech.text("judge.labels", **labels))
+    for rate_name in ("tnr", "tpr"):
+        if row[rate_name] is not None:
+            ends = {end: speech.percent(row[f"{rate_name}_{end}"]) for end in _ENDS}
+            rate = speech.percent(row[rate_name])
+            said.append(speech.text(f"judge.{rate_name}", rate=rate, **ends))
+    said.append(speech.text("judge.end"))
+    if row["reason"] is not None:
+        said.append(speech.text(f"judge.{row['reason']}"))
+    return "".join(said)
 
 
 def _interval(speech: Speech, key: str, row: Facts) -> str | None:

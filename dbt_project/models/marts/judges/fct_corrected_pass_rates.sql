@@ -59,7 +59,13 @@ strata as (
         own.share,
         case when own.verdict = 'pass' then rates.n_passed else rates.n_rounds - rates.n_passed end
             as n_in_stratum,
-        rates.n_rounds
+        rates.n_rounds,
+        -- equal labels do not mean that all others are equal, too: one more of each
+        case
+            when own.share in (0, 1)
+                then (own.n_labelled + 1e0) / power(own.n_labelled + 2, 2)
+            else own.share * (1 - own.share)
+        end as variance
 
     from rates
     inner join own using (task_id, dimension_id, judge)
@@ -77,7 +83,7 @@ weighted as (
         sum(share * n_in_stratum) / max(n_rounds) as rate,
         sqrt(sum(
             power(cast(n_in_stratum as double) / n_rounds, 2)
-            * share * (1 - share) / nullif(n_labelled - 1, 0)
+            * variance / nullif(n_labelled - 1, 0)
             * (1 - cast(n_labelled as double) / n_in_stratum)
         )) as se
 

@@ -1,0 +1,74 @@
+"""A judge that people do not confirm makes the gate say that it cannot tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptlab.history.gate import exit_code, judge
+from promptlab.reports.gate.policy import load_policy
+from tests.judges.suite import formats, judged
+from tests.judges.test_agreement import agreement
+from tests.judges.test_labels import load
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gate")
+    warehouse = judged(folder)
+    load(warehouse, folder / "labels.csv", formats()["long.csv"])
+    warehouse.build()
+    return warehouse
+
+
+def decide(warehouse, tmp_path, min_tnr: float, lang: str = "en"):
+    file = tmp_path / "gate.toml"
+    file.write_text(f"version = 1\nmin_tnr = {min_tnr}\n", "utf-8")
+    (result,) = judge(warehouse, "run-1", load_policy(file), lang=lang)
+    return exit_code([result], allow_inconclusive=False), result.headline
+
+
+def test_a_judge_is_held_to_the_lower_end_of_its_interval(warehouse, tmp_path, capsys):
+    found = agreement(warehouse)
+    assert found["tnr_low"] < found["tnr"]
+    between = (found["tnr_low"] + found["tnr"]) / 2
+    code, out = decide(warehouse, tmp_path, between)
+    assert code == 4
+    assert "Cannot tell" in out
+    assert "judge-model rubric-1" in out
+    code, out = decide(warehouse, tmp_path, between, "zh")
+    assert code == 4
+    assert "裁判漏掉太多失败" in out
+    code, out = decide(warehouse, tmp_path, found["tnr_low"] - 0.01)
+    assert code == 0
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "said"),
+    [(0, "no judge of the run has labels"), (40, "too few labels to trust the judge")],
+)
+def test_a_judge_without_enough_labels_is_not_trusted(tmp_path, n_labels, said):
+    warehouse = judged(tmp_path)
+    if n_labels:
+        lines = formats()["long.jsonl"].splitlines()[:n_labels]
+        load(warehouse, tmp_path / "labels.jsonl", "\n".join(lines))
+        warehouse.build()
+    code, out = decide(warehouse, tmp_path, 0.01)
+    assert code == 4
+    assert said in out
+
+
+def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
+    result = warehouse.result("run-1")
+    (found,) = result.judges
+    with warehouse.connect() as con:
+        (row,) = con.execute(
+            "select raw_rate, corrected_rate, ci_low, ci_high"
+            " from marts.fct_corrected_pass_rates where dimension_id = 'quality'"
+        ).fetchall()
+    assert row == (found.raw_rate, found.corrected_rate, found.ci_low, found.ci_high)
+    assert f"{100 * found.corrected_rate:.1f}%" in found.text
+    out = tmp_path / "out"
+    written = warehouse.report(["run-1"], out, formats=("html", "md"))
+    texts = [p.read_text("utf-8") for p in written if "run-1" in p.parts]
+    assert len(texts) == 2, written
+    assert all("corrected for its errors" in text for text in texts)
