@@ -38,18 +38,20 @@ MOST_LISTED = 12
 MOST_LONGEST = 3_000
 """Maximum length of a chat message; Slack cuts a block at this length."""
 
-_NEWS = ("worse", "better", "new", "time_or_cost")
-_COURSES: tuple[Course, ...] = ("worse", "cannot_tell", "better", "new", "unchanged")
+_NEWS: tuple[Course, ...] = ("worse", "better", "new", "time_or_cost")
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
-_COST = """
+_SPENT = """
 select
     sum(value) filter (measure = 'cost_total' and created_at >= $since) as cost,
     sum(value) filter (
         measure = 'cost_total' and created_at < $since and created_at >= $before
     ) as cost_before,
-    count(distinct task_id) filter (created_at >= $since) as n_runs
+    count(distinct task_id) filter (created_at >= $since) as n_runs,
+    count(distinct task_id) filter (
+        created_at < $since and created_at >= $before
+    ) as n_runs_before
 from marts.fct_trends
 where subject is null
 """
@@ -68,14 +70,10 @@ class Digest:
     """The changes since a time."""
 
     since: datetime
-    groups: Mapping[str, Sequence[Line]]
-    """Variants with a run since then, by their trend; ``time_or_cost``: only
-    latency or cost changed."""
-    n_runs: int
-    cost: float | None
-    """Cost of the runs since then."""
-    cost_before: float | None
-    """Cost of the runs in the period before."""
+    groups: Mapping[Course, Sequence[Line]]
+    """Variants with a run since then, by their course."""
+    spent: Row
+    """Runs and cost since then, and in the same time before."""
     flaky: Sequence[Row]
     n_flaky: int
 
@@ -126,22 +124,16 @@ def read_digest(
         policy=edition.policy,
     )
     span = {"since": since, "before": since - (edition.generated_at - since)}
-    [cost] = rows(con, _COST, span)
+    [spent] = rows(con, _SPENT, span)
     flaky = rows(con, _FLAKY, span)
-    groups: dict[str, list[Line]] = {}
-    for course in _COURSES:
-        for line in index.groups.get(course, ()):
-            moved = line.row["latency_moved"] or line.row["cost_moved"]
-            if line.row["created_at"] >= since:
-                is_unchanged = course == "unchanged"
-                name = "time_or_cost" if is_unchanged and moved else course
-                groups.setdefault(name, []).append(line)
+    recent = {
+        course: [line for line in lines if line.row["created_at"] >= since]
+        for course, lines in index.groups.items()
+    }
     return Digest(
         since=since,
-        groups=groups,
-        n_runs=cost["n_runs"],
-        cost=cost["cost"],
-        cost_before=cost["cost_before"],
+        groups={course: lines for course, lines in recent.items() if lines},
+        spent=spent,
         flaky=flaky,
         n_flaky=flaky[0]["n"] if flaky else 0,
     )
@@ -248,11 +240,8 @@ def teams_payload(digest: Digest, edition: Edition) -> dict[str, Any]:
 def _rendered(
     name: str, digest: Digest, edition: Edition, *, autoescape: bool = True
 ) -> str:
-    env = environment(edition.lang, edition.templates)
-    if not autoescape:
-        env = env.overlay(autoescape=False)
     return render(
-        env,
+        environment(edition.lang, edition.templates, autoescape=autoescape),
         f"mail/{name}",
         digest=digest,
         subject=subject_of(digest, edition.lang),

@@ -25,14 +25,15 @@ if TYPE_CHECKING:
 
     from promptlab.reports.gate.policy import Policy
 
-MOST_LINES = 1_200
-"""Maximum number of listed variants, those of the newest titles first."""
+MOST_LINES = 1_000
+"""Variants that are listed, those of the newest titles first."""
 MOST_RUNS = 30
 """Number of drawn runs of a variant; the page of its title has more."""
 MOST_FACETS = 100
-"""Maximum number of models, and of tags, in the filters."""
+"""Models, owners and tags that the index can be filtered by."""
 MOST_LONG = 200
-"""With more variants the index draws fewer runs and shortens the decisions."""
+"""Of more variants the index draws fewer runs, shortens the decisions, and names cost
+and prompts only where they moved or are clear."""
 _DRAWN_WHERE_MANY = 15
 _MOVED = 1.25
 """Latency and cost are shown if they changed by a quarter or more."""
@@ -40,8 +41,12 @@ _MOVED = 1.25
 Href = Callable[[str], str | None]
 """Task id, run id or title to the link of its page, relative to the index."""
 
-Course = Literal["worse", "cannot_tell", "better", "unchanged", "new"]
-"""The trend of a variant, in the order of the page."""
+Course = Literal["worse", "cannot_tell", "better", "time_or_cost", "new", "unchanged"]
+"""Where a variant is going, in the order of the page; ``time_or_cost``: its scores are
+unchanged, its latency or cost is not."""
+
+_FACETS = {"model": "m", "owner": "o", "tag": "t"}
+"""What the index can be filtered by, and the letter of its marks."""
 
 _LINES = f"""
 with tasks as (
@@ -100,6 +105,19 @@ tags as (
     where task_id in (select tasks.task_id from tasks where recency_in_variant = 1)
     group by task_id
 
+),
+
+prompts as (
+
+    select
+        title, testset_id, count(distinct prompt_version) as n_versions,
+        min_by(prompt_version, (score_rank, created_at)) as best,
+        min_by(overall_score, (score_rank, created_at)) as best_score,
+        count(distinct prompt_version) filter (overlaps_leader) = 1 as is_clear
+    from marts.fct_leaderboard
+    where overall_score is not null and score_rank is not null
+    group by title, testset_id
+
 )
 
 select
@@ -109,7 +127,12 @@ select
     tasks.n_rows_claimed as n_claimed,
     summaries.overall_score, summaries.pass_rate, summaries.n_pass,
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
-    histories.scores, histories.pass_rates, coalesce(tags.tags, []) as tags,
+    histories.scores, histories.pass_rates,
+    [tasks.model] as model_names, coalesce(tags.tags, []) as tag_names,
+    list_filter([tasks.env ->> '$.owner'], lambda name: name is not null)
+        as owner_names,
+    case when prompts.n_versions > 1 then prompts.best end as best_version,
+    prompts.best_score, prompts.is_clear,
     measures.latency_first, measures.latency, measures.cost_first, measures.cost,
     coalesce(abs(ln(nullif(measures.latency, 0) / nullif(measures.latency_first, 0)))
         > ln({_MOVED}), false) as latency_moved,
@@ -125,6 +148,10 @@ left join marts.dim_variants as variants
 left join measures
     on tasks.title = measures.title and tasks.variant = measures.variant
 left join tags on tasks.task_id = tags.task_id
+left join prompts
+    on
+        tasks.title = prompts.title
+        and tasks.testset_id is not distinct from prompts.testset_id
 where
     tasks.recency = 1
     or (variants.is_current and variants.newest_task_id = tasks.task_id)
@@ -148,10 +175,8 @@ class Line:
     report: str | None
     """Link of the newest report."""
     chart: LineChart | None
-    model: int | None
-    """Index of its model in :attr:`Index.models`."""
-    tags: Sequence[int]
-    """Indexes of its tags in :attr:`Index.tags`."""
+    marks: Sequence[str]
+    """What it is found by: its decision, and marks of :attr:`Index.facets`."""
 
 
 @dataclass(frozen=True)
@@ -163,8 +188,8 @@ class Index:
     n_lines: int
     n_more: int
     is_long: bool
-    models: Sequence[str]
-    tags: Sequence[str]
+    facets: Mapping[str, Mapping[str, str]]
+    """``model``, ``owner`` and ``tag``: each value with its mark, such as ``m0``."""
 
 
 def read_index(
@@ -193,12 +218,12 @@ def read_index(
         if drift["course"]
     }
     filters = Filters(catalogue(lang))
-    models = list(dict.fromkeys(row["model"] for row in found))[:MOST_FACETS]
-    tags = list(dict.fromkeys(tag for row in found for tag in row["tags"]))[
-        :MOST_FACETS
-    ]
-    model_at = {name: at for at, name in enumerate(models)}
-    tag_at = {name: at for at, name in enumerate(tags)}
+    facets = {}
+    for facet, letter in _FACETS.items():
+        names = dict.fromkeys(name for row in found for name in row[f"{facet}_names"])
+        facets[facet] = {
+            name: f"{letter}{at}" for at, name in enumerate(list(names)[:MOST_FACETS])
+        }
     is_long = len(found) > MOST_LONG
     lines = []
     for row in found:
@@ -211,13 +236,20 @@ def read_index(
             headline=headline_view(
                 gate, lambda case: CaseRef(case, case_anchor(case)), filters
             ),
-            course=course_of(gate, moved.get(row["task_id"])),
+            course=_course_of(row, gate, moved.get(row["task_id"])),
             drift=moved.get(row["task_id"]),
             href=title(row["title"]) or report,
             report=None if is_long else report,
             chart=_chart(values[-_DRAWN_WHERE_MANY:] if is_long else values, filters),
-            model=model_at.get(row["model"]),
-            tags=[tag_at[tag] for tag in row["tags"] if tag in tag_at],
+            marks=[
+                gate.decision,
+                *(
+                    marks[name]
+                    for facet, marks in facets.items()
+                    for name in row[f"{facet}_names"]
+                    if name in marks
+                ),
+            ],
         )
         lines.append(line)
     lines.sort(key=lambda line: (_size(line), line.row["title"], line.row["variant"]))
@@ -230,8 +262,7 @@ def read_index(
         n_lines=len(lines),
         n_more=found[0]["n_lines"] - len(found) if found else 0,
         is_long=is_long,
-        models=models,
-        tags=tags,
+        facets=facets,
     )
 
 
@@ -249,8 +280,8 @@ def to_index_html(
     )
 
 
-def course_of(gate: GateResult, drift: Row | None) -> Course:
-    """Return the trend of a variant; a fall takes precedence over a rise."""
+def _course_of(row: Row, gate: GateResult, drift: Row | None) -> Course:
+    """Return where a variant is going: a fall counts before a rise."""
     if (
         gate.decision == "do_not_ship"
         or gate.change_verdict == "regressed"
@@ -261,7 +292,9 @@ def course_of(gate: GateResult, drift: Row | None) -> Course:
         return "better"
     if gate.decision == "first_run":
         return "new"
-    return "unchanged" if gate.decision == "ship" else "cannot_tell"
+    if gate.decision != "ship":
+        return "cannot_tell"
+    return "time_or_cost" if row["latency_moved"] or row["cost_moved"] else "unchanged"
 
 
 def _size(line: Line) -> float:

@@ -119,7 +119,8 @@ def _totals(rows: list[Row]) -> ReportedTotals | None:
         for row, agrees in zip(rows, agree, strict=True)
         if not agrees
     ]
-    return ReportedTotals(n=len(rows), n_agree=sum(agree), others=others)
+    n = sum(row["reported"] is not None for row in rows)
+    return ReportedTotals(n=n, n_agree=sum(agree), others=others)
 
 
 class _Reader:

@@ -41,6 +41,7 @@ NAV: dict[str, list[str]] = {
     ],
     "Operation": [
         "docs/operations",
+        "docs/ci",
         "docs/scheduling",
         "docs/notebooks",
         "docs/bi",

@@ -29,6 +29,7 @@ Rule = Literal[
     "sum_weights",
     "sum_checks",
     "mean_over_cases",
+    "mean_over_tags",
     "stderr_over_cases",
     "sd_over_cases",
     "variance_over_cases",

@@ -29,6 +29,7 @@ TOOLS = (
     "every_eval_ever",
     "helm",
     "azure_ai_evaluation",
+    "memory_benchmarks",
     "table",
 )
 """Modules of this package; also the names in ``--kind`` and the load log."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -38,22 +38,6 @@ _TRENDS = """
     qualify
         dense_rank() over (partition by variant order by task_number desc) <= $last
     order by variant, subject nulls first, task_number
-"""
-
-# For the newest run of each variant with a history: a decline, and its start.
-_FALLS = """
-    select
-        drift.variant, drift.value, drift.change, drift.step_at, drift.n_runs,
-        drift.is_step
-    from marts.fct_drift as drift
-    inner join marts.dim_tasks as tasks using (task_id)
-    where drift.title = $title and drift.measure = $measure
-    qualify
-        row_number() over (
-            partition by drift.variant order by tasks.run_number desc
-        ) = 1
-        and (drift.is_step or drift.is_declining)
-    order by drift.variant
 """
 
 
@@ -105,16 +89,18 @@ def command(
     TITLE defaults to that of the latest task. Changes are from task to task and
     unpaired; `promptlab compare` tests whether a change is significant.
     """
-    from promptlab.database.rows import dictionaries, fetched
+    from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo
+    from promptlab.reports.queries.history import drifts
 
     with call.warehouse().built() as con:
         title = title or _latest_title(con)
         unit = _unit(con, measure)
         asked = {"title": title, "measure": measure, "subject": subject, "last": last}
         columns, rows = fetched(con, _TRENDS, asked)
-        of_measure = {"title": title, "measure": measure}
-        falls = dictionaries(con, _FALLS, of_measure) if rows else []
+        # the newest run of each variant comes last
+        task_ids = {row[2]: row[0] for row in rows}
+        moved = drifts(con, list(task_ids.values()), measure).values()
         if not rows and call.format == "table":
             raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
     if call.format == "table":
@@ -123,27 +109,19 @@ def command(
         label = catalogue(call.settings.lang).label("trend_measure", measure)
         print_text(spoken("{title}: {label}", title=title, label=label))
     print_rows(columns, rows, call.format, _table(unit), wide=call.wide)
-    for fall in falls if call.format == "table" else ():
-        print_text(_fell(fall))
+    for drift in moved if call.format == "table" else ():
+        if drift["course"]:
+            print_text(
+                spoken(
+                    "{variant}: {value}, {change} since {day},"
+                    " more than chance explains",
+                    variant=drift["variant"],
+                    value=score(drift["value"]).text,
+                    change=points(drift["change"]).text,
+                    day=day(drift["since_at"]).text,
+                )
+            )
     return 0
-
-
-def _fell(fall: dict[str, Any]) -> str:
-    """Print how far a variant fell, and since when."""
-    values = {"variant": fall["variant"], "value": score(fall["value"]).text}
-    if not fall["is_step"]:
-        return spoken(
-            "{variant}: {value}, falling over the last {n} runs by more than chance"
-            " explains",
-            **values,
-            n=fall["n_runs"],
-        )
-    return spoken(
-        "{variant}: {value}, {change} since {day}, more than chance explains",
-        **values,
-        change=points(fall["change"]).text,
-        day=day(fall["step_at"]).text,
-    )
 
 
 def _latest_title(con: duckdb.DuckDBPyConnection) -> str:

@@ -18,12 +18,13 @@ from promptlab.contracts.base import Status as Status
 from promptlab.contracts.comparison import Comparison
 from promptlab.contracts.gate import GateResult
 
-FORMAT_VERSION = "1.3"
+FORMAT_VERSION = "1.4"
 # 1.0  first version: contract sections 4.1–4.5, with status, rounds and intervals
 # 1.1  comparison with the baseline; histogram of a dimension's case scores
 # 1.2  the gate's verdict; prompt; of a case its inputs, what was expected, the answers
 #      of the baseline, steps, feedback and history
 # 1.3  run, variant, branch and commit of the task
+# 1.4  how the differences of a comparison are spread
 
 TargetStatus = Literal["met", "missed", "unknown", "none"]
 """``unknown``: a target was set and could not be judged; ``none``: no target."""
@@ -181,6 +182,7 @@ class ReportedTotals(Contract):
     """Ours: the totals of another tool's file, compared with its rows."""
 
     n: int
+    """Totals with a number in the file."""
     n_agree: int
     others: list[ReportedTotal]
 

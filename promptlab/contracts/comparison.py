@@ -14,9 +14,10 @@ from pydantic import Field
 
 from promptlab.contracts.base import Contract, Severity, Share, Status, html_table
 
-COMPARISON_FORMAT_VERSION = "1.1"
+COMPARISON_FORMAT_VERSION = "1.2"
 # 1.0  first version
 # 1.1  the variant of each side
+# 1.2  how the differences of the cases are spread
 
 Verdict = Literal[
     "improved", "regressed", "no_reliable_change", "inconclusive", "not_comparable"
@@ -195,6 +196,9 @@ class Comparison(Contract):
     """Differences that limit the comparison, and other notes; without full stops."""
     counts: CaseCounts
     overall: ScoreComparison
+    differences: list[int] = Field(default_factory=list)
+    """Cases by the difference of their scores, in 21 steps of 10 points from -100 to
+    100; the middle one counts differences of less than 5 points."""
     dimensions: list[ScoreComparison]
     tags: list[ScoreComparison]
     measures: list[MeasureComparison] = Field(default_factory=list)

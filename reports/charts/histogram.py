@@ -1,4 +1,4 @@
-"""Histogram of case scores: ten columns on the bar of a score, for inline SVG."""
+"""How case scores, or their differences, are spread: columns for inline SVG."""
 
 from __future__ import annotations
 
@@ -13,31 +13,36 @@ _LEAST = 1.5  # one case of a hundred thousand is still visible
 
 @dataclass(frozen=True)
 class HistogramColumn:
-    """The cases of one tenth of the scale."""
+    """The cases of one step of the scale."""
 
     x: float
     y: float
     width: float
     height: float
     low: int
-    """Start of the tenth, of 100."""
+    """Where the step begins."""
     high: int
     n: int
 
 
 @dataclass(frozen=True)
 class Histogram:
-    """Columns in a box of ``WIDTH`` by ``HEIGHT``; empty tenths have none."""
+    """Columns in a box of ``WIDTH`` by ``HEIGHT``; empty steps have none."""
 
     columns: list[HistogramColumn]
     width: int = WIDTH
     height: int = HEIGHT
 
 
-def histogram(counts: Sequence[int]) -> Histogram | None:
-    """Return the drawing of the cases in each tenth; ``None`` without cases.
+def histogram(counts: Sequence[int], low: int = 0, high: int = 100) -> Histogram | None:
+    """Return the drawing of the cases in each step; ``None`` where there are none.
 
-    The tallest column fills the box.
+    The tallest column fills the box, whatever it counts.
+
+    Args:
+        counts: Cases of each step, the lowest first; all steps are equally wide.
+        low: Where the scale begins.
+        high: Where it ends.
     """
     most = max(counts, default=0)
     if not most:
@@ -47,15 +52,14 @@ def histogram(counts: Sequence[int]) -> Histogram | None:
     for at, n in enumerate(counts):
         if n:
             height = round(max(_LEAST, HEIGHT * n / most), 2)
-            low = round(at * step)
             columns.append(
                 HistogramColumn(
-                    x=low + _GAP / 2,
+                    x=round(at * step + _GAP / 2, 2),
                     y=round(HEIGHT - height, 2),
-                    width=step - _GAP,
+                    width=round(step - _GAP, 2),
                     height=height,
-                    low=low,
-                    high=round(low + step),
+                    low=round(low + at * (high - low) / len(counts)),
+                    high=round(low + (at + 1) * (high - low) / len(counts)),
                     n=n,
                 )
             )

@@ -196,8 +196,7 @@ def _bodies(
         html = render(env, "mail/mail.html.j2", **values)
         if len(html.encode()) <= MOST_BYTES:
             break
-    # The only template without markup; hidden characters are named here too.
-    plain = env.overlay(autoescape=False)
+    plain = environment(lang, templates, autoescape=False)
     return html, render(plain, "mail/mail.txt.j2", **values), image
 
 

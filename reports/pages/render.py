@@ -55,17 +55,23 @@ _CASE = '<details class="case"'  # start of a case in the built-in template
 
 
 @lru_cache(maxsize=8)
-def environment(lang: str, templates: Path | None = None) -> Environment:
+def environment(
+    lang: str, templates: Path | None = None, *, autoescape: bool = True
+) -> Environment:
     """Return the environment of all templates.
 
     Args:
         lang: Language of the texts, ``zh`` or ``en``.
         templates: Folder whose files replace the built-in ones of the same name.
+        autoescape: False for the plain text of a mail, which is no markup; hidden
+            characters are named there, too.
 
     Raises:
         UsageError: the language is unknown.
         SettingsError: *templates* is not a folder.
     """
+    if not autoescape:
+        return environment(lang, templates).overlay(autoescape=False)
     built_in = PackageLoader("promptlab.reports", "templates")
     if templates is not None and not templates.is_dir():
         raise SettingsError(f"templates: {templates} is not a folder")

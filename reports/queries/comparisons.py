@@ -159,6 +159,20 @@ order by
 limit $most
 """
 
+_DIFFERENCES = """
+select list(n_cases order by step) as counts
+from (
+    select steps.step, count(changes.case_id) as n_cases
+    from range(-10, 11) as steps (step)
+    left join marts.fct_case_changes as changes
+        on
+            changes.baseline_task_id = $baseline
+            and changes.candidate_task_id = $candidate
+            and round(10 * changes.delta) = steps.step
+    group by steps.step
+)
+"""
+
 _CASE_SCORES = """
 select
     changes.case_id, changes.dimension_id, changes.baseline_score,
@@ -247,6 +261,7 @@ def comparison(
             **{name: pair[f"n_{name}"] for name in CaseCounts.model_fields}
         ),
         overall=overall,
+        differences=every(_DIFFERENCES)[0]["counts"],
         dimensions=scores["dimension"],
         tags=[_score(row, speech) for row in every(_TAGS)],
         measures=[MeasureComparison(**row) for row in every(_MEASURES)],

@@ -76,18 +76,26 @@ def title_history(
     return [PastRun(**row) for row in reversed(found)]
 
 
+# A step explains a whole fall, or else the fall goes on from run to run.
 _DRIFT = """
+with courses as (
+
+    select
+        *,
+        is_step and (not is_declining or change <= value - value_first)
+            as falls_at_once
+    from marts.fct_drift
+
+)
+
 select
-    task_id, measure, n_runs,
+    task_id, variant, measure, value, n_runs,
     case when is_declining or is_step then 'falling' when is_rising then 'rising' end
         as course,
-    case
-        when is_declining or not is_step then value - value_first else change
-    end as change,
-    epoch_us(case when is_declining or not is_step then first_at else step_at end)
-        as since_at
-from marts.fct_drift
-where task_id in (select unnest($tasks))
+    case when falls_at_once then change else value - value_first end as change,
+    epoch_us(case when falls_at_once then step_at else first_at end) as since_at
+from courses
+where task_id in (select unnest($tasks)) and measure = coalesce($measure, measure)
 qualify row_number() over (
     partition by task_id
     order by is_declining or is_step desc, is_rising desc, measure
@@ -95,16 +103,22 @@ qualify row_number() over (
 """
 
 
-def drifts(con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]) -> dict[str, Row]:
-    """Return the drift of each task's score or pass rate over the runs before it.
+def drifts(
+    con: duckdb.DuckDBPyConnection,
+    task_ids: Sequence[str],
+    measure: str | None = None,
+) -> dict[str, Row]:
+    """Return how each task's score or pass rate moved over the runs before it.
 
-    The row of a task has ``measure``, ``change``, ``since_at`` and ``course``:
-    ``falling`` or ``rising`` if it changed by more than chance explains, else null.
-    Fewer than five runs have no row.
+    The row of a task has ``measure``, ``value``, ``change``, ``since_at`` and
+    ``course``: ``falling`` or ``rising`` where it moved by more than chance
+    explains, else null. There is no row below five runs.
 
     Args:
         con: An open connection to a built warehouse.
         task_ids: Whole ids of the newest tasks of their variants.
+        measure: ``overall_score`` or ``pass_rate``; by default the one that fell, or
+            rose.
     """
-    found = rows(con, _DRIFT, {"tasks": list(task_ids)})
+    found = rows(con, _DRIFT, {"tasks": list(task_ids), "measure": measure})
     return {row["task_id"]: row for row in found}

@@ -170,7 +170,7 @@ def _named(cases: CaseList, filters: Filters, most: int) -> list[Piece]:
     if not most:
         return []
     texts = filters.catalogue
-    comma = texts.text("word.comma")
+    comma = texts.text("word.in_list")
     said = [Piece(texts.text("headline.open"))]
     for number, case_id in enumerate(cases.case_ids[:most]):
         if number:

@@ -4,21 +4,20 @@
   const tools = document.getElementById("find");
   if (!tools) return;
   const fields = [...tools.querySelectorAll("input, select")];
-  const value = (name) => document.getElementById("find-" + name)?.value ?? "";
   const groups = [...document.querySelectorAll(".group")].map((box) => ({
     box, entries: [...box.querySelectorAll(".e")].map((row) => ({ row, words: "" })),
   }));
   const show = () => {
-    const wanted = value("text").trim().toLowerCase();
-    const [decision, model, tag] = ["decision", "model", "tag"].map(value);
+    const [text, ...marks] = fields.map((field) => field.value.trim()).filter(
+      (value, at) => value || !at);
+    const wanted = text.toLowerCase();
     let shown = 0;
     for (const { box, entries } of groups) {
       let inBox = 0;
       for (const entry of entries) {
-        const { d, m, t } = entry.row.dataset;
+        const own = entry.row.dataset.f.split(" ");
         entry.words ||= entry.row.textContent.toLowerCase();
-        const fits = (!decision || d === decision) && (!model || m === model)
-          && (!tag || t.split(" ").includes(tag)) && entry.words.includes(wanted);
+        const fits = marks.every((mark) => own.includes(mark)) && entry.words.includes(wanted);
         entry.row.hidden = !fits;
         inBox += fits;
       }

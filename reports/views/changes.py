@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 
 from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
 from promptlab.reports.charts.forest import before_after, forest
+from promptlab.reports.charts.histogram import histogram
 from promptlab.reports.views.pieces import CaseRef, ChangedCase, ChangesView, ScoreMove
 
 MOST_SCORES = 40
@@ -17,6 +18,8 @@ MOST_SCORES = 40
 MOST_TAGS = 20
 """Tags that are listed in addition to those with reliable changes."""
 MOST_NOTES = 20
+_MANY_PAIRS = 20
+"""From so many pairs on the spread of their differences is drawn."""
 _MOST_MOVES = 3
 _RELIABLE = ("regressed", "improved")
 
@@ -62,6 +65,9 @@ def arrange_changes(
             for case in listed
         ],
         n_cases_more=comparison.counts.changed - n_listed,
+        spread=histogram(comparison.differences, -105, 105)
+        if comparison.overall.n_pairs >= _MANY_PAIRS
+        else None,
         forest=forest([comparison.overall, *scores, *moved]),
     )
 

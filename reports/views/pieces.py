@@ -310,6 +310,8 @@ class ChangesView:
     n_tags_more: int
     cases: list[ChangedCase]
     n_cases_more: int
+    spread: Histogram | None
+    """Differences of the cases, where there are many."""
     forest: Forest
     """The axis of the differences of all these scores."""
 

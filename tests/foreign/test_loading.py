@@ -40,6 +40,30 @@ FILES = {
     "azure_ai_evaluation/early.json": ("azure_ai_evaluation", "json"),
     "ragas/early.csv": ("ragas", "csv"),
     "ragas/late.jsonl": ("ragas", "jsonl"),
+    "memory_benchmarks/longmemeval/early.jsonl.eval-results-judge-a": (
+        "memory_benchmarks",
+        "longmemeval",
+    ),
+    "memory_benchmarks/longmemeval/types.json": (
+        "memory_benchmarks",
+        "longmemeval_types",
+    ),
+    "memory_benchmarks/caura.json": ("memory_benchmarks", "longmemeval_results"),
+    "memory_benchmarks/mem0.json": ("memory_benchmarks", "mem0"),
+    "memory_benchmarks/zep.json": ("memory_benchmarks", "zep"),
+    "memory_benchmarks/evermemos.json": ("memory_benchmarks", "evermemos"),
+    "memory_benchmarks/a_mem.json": ("memory_benchmarks", "a_mem"),
+    "memory_benchmarks/memory_agent_bench.json": (
+        "memory_benchmarks",
+        "memory_agent_bench",
+    ),
+    "memory_benchmarks/memory_agent_rows.jsonl": (
+        "memory_benchmarks",
+        "memory_agent_rows",
+    ),
+    "memory_benchmarks/amb.json": ("memory_benchmarks", "amb"),
+    "memory_benchmarks/ironmem.json": ("memory_benchmarks", "ironmem"),
+    "memory_benchmarks/locomo_plus.json": ("memory_benchmarks", "locomo_plus"),
 }
 
 NOT_THEIRS = {
@@ -107,6 +131,7 @@ def test_a_folder_of_everything_is_loaded_each_run_once(tmp_path: Path) -> None:
         ("inspect_ai", 2),
         ("langsmith", 2),
         ("lm_eval", 2),
+        ("memory_benchmarks", 12),
         ("mlflow", 3),
         ("openai_evals", 1),
         ("promptfoo", 4),

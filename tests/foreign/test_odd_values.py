@@ -40,6 +40,16 @@ FILES = (
     "helm/rivers,model=acme_early/stats.json",
     "azure_ai_evaluation/early.json",
     "ragas/late.jsonl",
+    "memory_benchmarks/longmemeval/types.json",
+    *(
+        f"memory_benchmarks/{name}"
+        for name in (
+            *("caura.json", "mem0.json", "zep.json", "evermemos.json", "a_mem.json"),
+            *("memory_agent_bench.json", "memory_agent_rows.jsonl", "amb.json"),
+            *("ironmem.json", "locomo_plus.json"),
+        )
+    ),
+    "memory_benchmarks/longmemeval/early.jsonl.eval-results-judge-a",
 )
 ODD: dict[str, str] = {
     "null": "null",

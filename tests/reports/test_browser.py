@@ -238,7 +238,7 @@ f.onload = () => {
   const shown = () => [...d.querySelectorAll('.e')].filter(e => e.checkVisibility())
     .map(e => e.querySelector('h3').textContent.trim()).join(',');
   for (const [name, value, kind] of [['text', 'SALES', 'input'],
-      ['decision', 'do_not_ship', 'change'], ['model', '1', 'change']]) {
+      ['decision', 'do_not_ship', 'change'], ['model', 'm1', 'change']]) {
     const field = d.getElementById('find-' + name);
     field.value = value;
     field.dispatchEvent(new Event(kind));

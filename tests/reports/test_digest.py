@@ -75,14 +75,15 @@ def test_runs_of_before_are_not_news(six_titles_db):
 def test_the_text_says_what_since_when_and_how_sure(digest):
     text = digest_text(digest, EDITION)
     assert "since 17 Nov, more than chance" in text
-    assert "latency 1.1 s → 2.7 s in 5 runs" in text
+    assert "latency 1.1 s → 2.7 s over 5 runs" in text
     assert "https://reports.example.com/titles/Account-support~" in text
 
 
 def test_the_cost_is_compared_with_the_same_time_before(digest):
     # three of five days are in the week, two in the week before
-    assert digest.n_runs == 18
-    assert digest.cost > digest.cost_before > 0
+    assert (digest.spent["n_runs"], digest.spent["n_runs_before"]) == (18, 12)
+    assert digest.spent["cost"] > digest.spent["cost_before"] > 0
+    assert "18 runs, cost 2.547 (12 runs, cost 1.606 in" in digest_text(digest, EDITION)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])

@@ -7,8 +7,12 @@ import json
 import html5lib
 import pytest
 
+from promptlab.database.connection import connect
 from promptlab.reports import to_html
 from promptlab.reports.charts.histogram import HEIGHT, WIDTH, histogram
+from promptlab.reports.queries.comparisons import comparison
+from promptlab.reports.views.changes import arrange_changes
+from promptlab.reports.views.pieces import CaseRef
 from tests.reports.conftest import TASK_ID
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -87,3 +91,30 @@ def test_the_drawing_says_in_words_what_it_shows(result_of, lang, told):
         part.removeprefix("Case scores: ").removeprefix("用例得分的分布：")
         for part in told.replace("，", ", ").split(", ")
     ]
+
+
+def test_the_differences_of_a_comparison_are_counted_in_steps_around_zero(
+    six_titles_db,
+):
+    with connect(six_titles_db, read_only=True) as con:
+        found = comparison(con, "account-support-3", "account-support-4", lang="en")
+        deltas = [case.delta for case in found.cases if case.delta is not None]
+    assert len(found.differences) == 21
+    assert sum(found.differences) == len(deltas) == 24
+    near_zero = sum(abs(delta) < 0.05 for delta in deltas)
+    assert found.differences[10] == near_zero
+    drawn = histogram(found.differences, -105, 105)
+    assert (drawn.columns[0].low, drawn.columns[0].high) == (-45, -35)
+
+
+def test_many_differences_are_drawn_and_few_are_not(six_titles_db):
+    with connect(six_titles_db, read_only=True) as con:
+        many = comparison(con, "account-support-3", "account-support-4", lang="en")
+    few = many.model_copy(
+        update={"overall": many.overall.model_copy(update={"n_pairs": 19})}
+    )
+    arranged = [
+        arrange_changes(each, most=10, ref=lambda case: CaseRef(case, None), names={})
+        for each in (many, few)
+    ]
+    assert [each.spread is not None for each in arranged] == [True, False]

@@ -7,7 +7,7 @@ import pytest
 
 from promptlab.database.connection import connect
 from promptlab.reports.edition import Edition
-from promptlab.reports.index import read_index
+from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.title import read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
 
@@ -44,7 +44,19 @@ def test_each_story_is_told_by_its_place_in_the_index(six):
     assert course["Sales FAQ"] == "better"
     assert course["Travel planner"] in {"cannot_tell", "unchanged"}
     assert course["Invoice reader"] == "unchanged"
-    assert course["Meeting summary"] == "unchanged"
+    assert course["Meeting summary"] == "time_or_cost"
+
+
+def test_the_index_names_the_best_prompt_of_a_title(six):
+    index = read_index(six, lambda _: None, lambda _: None)
+    html = to_index_html(index, lang="en", generated_at=GENERATED_AT)
+    account, sales = (
+        next(entry for entry in html.split("<article") if title in entry)
+        for title in ("Account support", "Sales FAQ")
+    )
+    assert "best prompt: v3, 79.1<" in account
+    assert "best prompt: v15, 74.1; others may be as good" in sales
+    assert html.count("best prompt: ") == 3
 
 
 def test_a_break_is_told_since_the_run_that_broke_it(six):
@@ -113,6 +125,21 @@ def test_the_page_is_well_formed_and_has_no_script(title_of, lang):
     assert not list(tree.iter("script"))
     text = "".join(tree.find("body").itertext())
     assert not [word for word in ("None", "nan", "null") if f" {word} " in text]
+
+
+def test_links_in_charts_and_landmarks_reach_screen_readers(title_of):
+    tree = html5lib.parse(
+        page(title_of, "Account support"), namespaceHTMLElements=False
+    )
+    pictures = [node for node in tree.iter() if node.get("role") == "img"]
+    assert not [node for picture in pictures for node in picture.iter("a")]
+    landmarks = [
+        node.get("aria-label")
+        or tree.find(f".//*[@id='{node.get('aria-labelledby')}']").text
+        for node in tree.iter()
+        if node.get("role") == "region" or node.tag == "section"
+    ]
+    assert len(set(landmarks)) == len(landmarks) == 5
 
 
 def test_every_chart_has_a_title_and_its_numbers_in_a_table(title_of):

@@ -3,7 +3,7 @@
 with
 
 totals as (select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }}),
-rules as (select * from {{ ref('total_rules') }} where unit in ('cases', 'rounds')),
+rules as (select * from {{ ref('total_rules') }} where unit in ('cases', 'rounds', 'tags')),
 scores as (
     select * from {{ ref('stg_reported__scores') }}
     where {{ in_this_build() }} and reported_value is not null
@@ -20,6 +20,7 @@ asked as (
         rules.unit,
         coalesce({{ json_text('totals.parameters', 'reducer') }}, 'mean') as reducer,
         {{ json_text('totals.parameters', 'tag') }} as tag,
+        {{ json_text('totals.parameters', 'group') }} as tag_group,
         {{ json_text('totals.parameters', 'figure') }} as figure,
         {{ json_number('totals.parameters', 'threshold') }} as threshold
 
@@ -63,7 +64,9 @@ counted as (
         given.total_position,
         given.reducer,
         try_cast({{ without_pattern('given.reducer', '^[a-z_]*') }} as bigint) as k,
-        given.case_id,
+        -- a mean over tags takes the mean of each tag
+        case when given.unit <> 'tags' then given.case_id end as case_id,
+        case when given.unit = 'tags' then tags.tag end as tag,
         -- a statistic over rounds takes each as it is
         case when given.unit = 'rounds' then given.round_id end as round_id,
         case
@@ -77,8 +80,13 @@ counted as (
         on
             given.task_id = tags.task_id
             and given.case_id = tags.case_id
-            and given.tag = tags.tag
-    where given.given_value is not null and (given.tag is null or tags.tag is not null)
+            and (
+                given.tag = tags.tag
+                or given.tag_group || ':' = substr(tags.tag, 1, length(given.tag_group) + 1)
+            )
+    where
+        given.given_value is not null
+        and (coalesce(given.tag, given.tag_group) is null or tags.tag is not null)
 
 ),
 
@@ -97,7 +105,7 @@ units as (
         end as unit_value
 
     from counted
-    group by task_id, total_position, case_id, round_id, reducer, k
+    group by task_id, total_position, case_id, round_id, tag, reducer, k
 
 ),
 

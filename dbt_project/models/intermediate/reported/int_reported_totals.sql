@@ -90,7 +90,7 @@ recomputed as (
             end
         end as double) as computed_value,
         cast(case
-            when rules.unit in ('cases', 'rounds') then coalesce(statistics.n_units, 0)
+            when rules.unit in ('cases', 'rounds', 'tags') then coalesce(statistics.n_units, 0)
             when totals.dimension_id is not null then coalesce(dimension_sums.n_values, 0)
             else scoped.n_rounds
         end as bigint) as n_computed

@@ -1,0 +1,674 @@
+"""Result files of memory benchmarks: LongMemEval, LoCoMo and their relatives.
+
+One row is one question. `LAYOUTS` says how each project names the parts of a row. A
+file is one task: its title is the data set, its variant the system that answered. The
+category of a question is a tag with the code and the data set's own name.
+
+The model that judged belongs to the identity of a result, so one set of answers under
+two judges is two results. A row without a judgement is not evaluated, whatever the
+file writes in its place. Figures that the file claims are totals, which SQL recomputes
+from the rows; means per category, and their mean, are totals without a claim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from promptlab.ingest.foreign.documents import (
+    Refused,
+    integer,
+    milliseconds,
+    number,
+    on_scale,
+    text,
+)
+from promptlab.ingest.foreign.heads import Head
+from promptlab.ingest.foreign.identity import (
+    Occurrences,
+    SameRun,
+    Unjudged,
+    content_id,
+    joined_texts,
+    some_of,
+)
+from promptlab.ingest.foreign.records import Record, Rule, Status
+from promptlab.ingest.foreign.runs import Part, Run, by_folder
+from promptlab.ingest.foreign.tool_files import ToolFiles, file_bytes
+from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
+from promptlab.ingest.reading.problems import Problem
+
+if TYPE_CHECKING:
+    from promptlab.ingest.reading.source import Source
+
+_FILES = ToolFiles("a memory benchmark", "the layouts in docs/tools/memory_benchmarks")
+
+_KIND = "memory_benchmarks"
+_JUDGE = "llm_judge"
+"""The dimension of verdicts by a model."""
+_TYPES = "longmemeval_types"
+"""The form of a file with the types of LongMemEval's questions."""
+
+_LONGMEMEVAL = {
+    "single-session-user": 70,
+    "single-session-assistant": 56,
+    "single-session-preference": 30,
+    "multi-session": 133,
+    "knowledge-update": 78,
+    "temporal-reasoning": 133,
+}
+"""Question type → number of questions in the data set."""
+_LOCOMO = {
+    "1": ("multi-hop", 282),
+    "2": ("temporal", 321),
+    "3": ("open-domain", 96),
+    "4": ("single-hop", 841),
+    "5": ("adversarial", 446),
+}
+"""Code → name in the data set, and number of questions. Projects print other names."""
+_ADVERSARIAL = "5"
+_WORDS: dict[str, float] = {
+    **dict.fromkeys(("yes", "correct", "true", "1"), 1.0),
+    **dict.fromkeys(("partial",), 0.5),
+    **dict.fromkeys(("no", "wrong", "incorrect", "false", "0"), 0.0),
+}
+
+Row = dict[str, Any]
+Placed = tuple[str | None, Row]
+"""The conversation of a row, and the row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How one project writes its rows. Several names: the first that a row has."""
+
+    title: str
+    rows: str | None = None
+    """Key of the list of rows, or of the object of lists; None: the document."""
+    id: Sequence[str] = ()
+    question: Sequence[str] = ("question",)
+    output: Sequence[str]
+    golden: Sequence[str] = ()
+    category: str = "category"
+    verdict: Sequence[str] = ()
+    """The judgement; a dotted name is inside an object."""
+    judge: Sequence[str] = ("judge_model",)
+    reason: Sequence[str] = ("judge_reason",)
+    scores: Mapping[str, str] = field(default_factory=dict)
+    """Number of a row → its dimension."""
+    metrics: str | None = None
+    """Object of numbers in a row."""
+    system: Sequence[str] = ()
+    model: Sequence[str] = ()
+    title_of: Sequence[str] = ()
+    claims: Mapping[str, tuple[Rule, str | None]] = field(default_factory=dict)
+    """Number of the document → the rule that recomputes it, and its dimension."""
+
+
+_ACCURACY: dict[str, tuple[Rule, str | None]] = {
+    "accuracy": ("mean_over_cases", _JUDGE),
+    "overall_accuracy": ("mean_over_cases", _JUDGE),
+    "correct": ("count_rounds", None),
+    "total_questions": ("count_cases", None),
+    "total_queries": ("count_cases", None),
+}
+_LME = Layout(
+    title="LongMemEval",
+    id=("question_id",),
+    output=("hypothesis", "model_answer", "answer"),
+    golden=("gold_answer", "reference", "expected"),
+    category="question_type",
+    verdict=("autoeval_label.label", "llm_judge_correct", "evaluation"),
+    judge=("autoeval_label.model", "judge_model"),
+)
+_MEM0 = Layout(
+    title="LoCoMo",
+    output=("response",),
+    golden=("answer",),
+    verdict=("llm_score",),
+    scores={"f1_score": "f1_mem0", "bleu_score": "bleu1"},
+)
+LAYOUTS: dict[str, Layout] = {
+    "longmemeval": _LME,
+    "longmemeval_list": _LME,
+    "longmemeval_results": Layout(
+        title="LongMemEval",
+        rows="results",
+        id=("question_id",),
+        output=("hypothesis", "model_answer", "answer"),
+        golden=("gold_answer", "expected_answer"),
+        category="question_type",
+        verdict=("correct",),
+        claims=_ACCURACY,
+    ),
+    "mem0": _MEM0,
+    "zep": Layout(
+        title="LoCoMo",
+        output=("answer",),
+        golden=("golden_answer",),
+        verdict=("grade",),
+    ),
+    "evermemos": Layout(
+        title="LoCoMo",
+        rows="detailed_results",
+        id=("question_id",),
+        output=("generated_answer",),
+        golden=("golden_answer",),
+        verdict=("llm_judgments",),
+        claims=_ACCURACY,
+    ),
+    "a_mem": Layout(
+        title="LoCoMo",
+        rows="individual_results",
+        output=("prediction",),
+        golden=("reference",),
+        metrics="metrics",
+        model=("model",),
+    ),
+    "memory_agent_bench": Layout(
+        title="MemoryAgentBench",
+        rows="data",
+        id=("qa_pair_id", "query_id"),
+        question=("query",),
+        output=("output",),
+        golden=("answer",),
+        title_of=("dataset_config.sub_dataset",),
+        system=("agent_config.agent_name",),
+        model=("agent_config.model",),
+    ),
+    "memory_agent_rows": Layout(
+        title="MemoryAgentBench",
+        id=("qa_pair_id",),
+        question=("prompt",),
+        output=("answer",),
+        golden=("golds",),
+        category="source",
+        verdict=("judge_correct",),
+        scores={"correct": "rule"},
+    ),
+    "amb": Layout(
+        title="AMB",
+        rows="results",
+        id=("query_id",),
+        question=("query", "question"),
+        output=("answer",),
+        golden=("gold_answers",),
+        verdict=("correct",),
+        judge=("judge_llm",),
+        title_of=("dataset", "split"),
+        system=("memory_provider", "mode"),
+        model=("answer_llm",),
+        claims=_ACCURACY,
+    ),
+    "ironmem": Layout(
+        title="LoCoMo",
+        rows="per_question",
+        id=("question_id", "id"),
+        output=("prediction", "predicted", "response", "generated"),
+        golden=("gold", "golden_answer", "answer", "expected"),
+        verdict=("score",),
+        claims={f"results.{name}": each for name, each in _ACCURACY.items()},
+    ),
+    "locomo_plus": Layout(
+        title="LoCoMo-Plus",
+        id=("question_id", "sample_id"),
+        question=("question", "question_input", "query"),
+        output=("prediction",),
+        golden=("answer", "reference", "evidence"),
+        verdict=("judge_score", "judge_label"),
+        system=("system",),
+    ),
+}
+FORMS = (*LAYOUTS, _TYPES)
+_CONVERSATION = re.compile(r"(?:conv_|locomo_exp(?:eriment)?_user_)?(\d+)")
+
+
+def recognise(head: Head) -> str | None:
+    """Return the layout of a file, by the names of its parts."""
+    if not head.is_json:
+        return None
+    keys, is_list = head.keys, head.data.lstrip().startswith(b"[")
+    if {"question_id", "hypothesis"} <= keys:
+        return "longmemeval_list" if is_list else "longmemeval"
+    if is_list:
+        return "locomo_plus" if {"prediction", "judge_label"} <= keys else None
+    if {"source", "instance_id", "qa_pair_id", "golds"} <= keys:
+        return "memory_agent_rows"
+    for form, names in {
+        "longmemeval_results": {"by_question_type", "results"},
+        "evermemos": {"total_questions", "detailed_results"},
+        "a_mem": {"aggregate_metrics", "individual_results"},
+        "memory_agent_bench": {"agent_config", "dataset_config", "data"},
+        "amb": {"memory_provider", "results"},
+        "ironmem": {"results", "per_question"},
+    }.items():
+        if names <= keys:
+            return form
+    if keys and all(map(_CONVERSATION.fullmatch, keys)):
+        if head.has(b'"golden_answer"', b'"grade"'):
+            return "zep"
+        return "mem0" if head.has(b'"question"', b'"response"') else None
+    types = head.has(b'"single-session-user"') or head.has(b'"temporal-reasoning"')
+    return _TYPES if types and not keys & {"question_id", "question_type"} else None
+
+
+def gather(parts: Sequence[Part]) -> Iterator[Run]:
+    """Answers of LongMemEval, each with the file of question types in its folder."""
+    for folder in by_folder(parts):
+        types = tuple(part for part in folder if part.form == _TYPES)
+        answers = [part for part in folder if part.form != _TYPES]
+        takers = [part for part in answers if LAYOUTS[part.form] is _LME]
+        for part in answers:
+            yield part, types if part in takers else ()
+        if not takers:
+            yield from ((part, ()) for part in types)
+
+
+def translate(source: Source) -> Iterator[Record | Problem]:
+    """The file as one task."""
+    if source.form == _TYPES:
+        yield Problem(
+            "rows_missing",
+            f"{source.path.name} holds types of LongMemEval's questions and no answers:"
+            " put it into the folder of the answers, and ingest that folder",
+            severity="warning",
+        )
+        return
+    types: dict[str, Any] = {}
+    for path in source.companions:
+        types |= _FILES.document(source, dict[str, Any], path)
+    form = source.form or ""
+    rows: list[Placed] = []
+    document: dict[str, Any] = {}
+    if form in ("longmemeval", "memory_agent_rows"):
+        for line in _FILES.lines(source, dict[str, Any]):
+            if isinstance(line, Problem):
+                yield line
+            else:
+                rows.append((None, line))
+    else:
+        given = _FILES.decoded(source.redact(file_bytes(source)), Any)
+        document = given if isinstance(given, dict) else {}
+        key = LAYOUTS[form].rows
+        listed = given if key is None else document.get(key)
+        rows, n_odd = _placed(listed)
+        if n_odd:
+            yield Problem(
+                "unexpected_shape",
+                f"{n_odd} entries of {key or 'the file'} are not objects with a"
+                " question: they are left out",
+            )
+    if not rows:
+        raise Refused(Problem("no_rows", "it has no row with an answer to load"))
+    run = _Run(form, document, rows, types, source)
+    yield from run.records()
+
+
+def _placed(listed: Any) -> tuple[list[Placed], int]:
+    """Return rows with their conversations, and the number of other entries."""
+    groups: Iterable[tuple[str | None, Any]] = (
+        listed.items() if isinstance(listed, dict) else [(None, listed)]
+    )
+    rows: list[Placed] = []
+    n_odd = 0
+    for name, group in groups:
+        for row in group if isinstance(group, list) else [group]:
+            if isinstance(row, dict) and row:
+                rows.append((name, row))
+            else:
+                n_odd += 1
+    return rows, n_odd
+
+
+def _at(row: Mapping[str, Any], names: Iterable[str]) -> Any:
+    """Return the first of these parts that is in a row; dots lead into objects."""
+    for name in names:
+        value: Any = row
+        for key in name.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is not None:
+            return value
+    return None
+
+
+def _word(value: Any) -> str | None:
+    """Return a text or a number as text."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return str(value).strip() or None
+
+
+def _judgement(given: Any) -> float | None:
+    """Return a judge's number; a reply says yes where the word is anywhere in it."""
+    if not isinstance(given, str):
+        return on_scale(number(given))
+    said = given.strip().strip(".").lower()
+    return _WORDS.get(said, 1.0 if re.search(r"\byes\b", said) else None)
+
+
+class _Run:
+    """One file of answers."""
+
+    def __init__(
+        self,
+        form: str,
+        document: dict[str, Any],
+        rows: list[Placed],
+        types: dict[str, Any],
+        source: Source,
+    ) -> None:
+        self._layout = layout = LAYOUTS[form]
+        self._form = form
+        self._document = document
+        self._types = types
+        self._source = source
+        self._metrics = (
+            set(document.get("metrics") or ()) if form.endswith("bench") else set()
+        )
+        self._repeated = 0
+        self._rows = self._last_of_each(rows)
+        self._judges = sorted(
+            {
+                str(judge)
+                for _, row in rows
+                if (judge := _at(row, layout.judge) or _at(document, layout.judge))
+            }
+        )
+        self._system = (
+            joined_texts(
+                [
+                    _word(_at(document, [n])) or _word(rows[0][1].get(n))
+                    for n in layout.system
+                ]
+            )
+            or source.path.name.split(".", 1)[0]
+        )
+        same_run = SameRun(_KIND, self._system, *self._judges)
+        for case_id, _, row in self._rows:
+            same_run.add(case_id, text(_at(row, layout.output)))
+        task_id = content_id(same_run.hash(), self._system)
+        self._task = TaskWriter(_KIND, task_id, source, same_run, is_share=_is_share)
+        self._tags: Counter[str] = Counter()
+        self._codes: Counter[str] = Counter()
+        self._unjudged = Unjudged("verdict")
+        self._odd_verdicts: list[str] = []
+
+    def _last_of_each(self, rows: list[Placed]) -> list[tuple[str, str | None, Row]]:
+        """Return case id, conversation and row; of two with one id the last counts.
+
+        Questions without an id may occur twice in a conversation.
+        """
+        seen = Occurrences()
+        found: dict[str, tuple[str, str | None, Row]] = {}
+        for name, row in rows:
+            cluster = name or _word(
+                _at(row, ("sample_id", "instance_id", "conversation_id"))
+            )
+            indexed = _CONVERSATION.fullmatch(cluster or "")
+            cluster = indexed[1] if indexed else cluster
+            own = _word(_at(row, self._layout.id))
+            asked = _at(row, self._layout.question)
+            if own is None or (self._layout.title == "LoCoMo" and asked is not None):
+                base = content_id(
+                    [cluster, asked if asked is not None else row], _word(asked)
+                )
+                case_id = Occurrences.named(base, seen.next(base))
+            else:
+                parts = [cluster if self._form == "memory_agent_rows" else None, own]
+                system = _word(row.get("system"))
+                case_id = joined_texts(
+                    [*parts, system if self._layout.system == ("system",) else None],
+                    "/",
+                )
+            if case_id in found:
+                self._repeated += 1
+            found[case_id] = case_id, cluster, row
+        return list(found.values())
+
+    def records(self) -> Iterator[Record | Problem]:
+        """The rows, the task, what the file claims, and what a reader should know."""
+        task = self._task
+        for case_id, cluster, row in self._rows:
+            self._write(case_id, cluster, row)
+            yield from task.written()
+        title = joined_texts(
+            [_word(_at(self._document, [n])) for n in self._layout.title_of]
+        )
+        task.describe(
+            f"{self._layout.title}: {title}" if title else self._layout.title,
+            model=_word(_at(self._document, self._layout.model)),
+            provider=self._system,
+            variant=self._system,
+            judge={"models": self._judges} if self._judges else None,
+        )
+        if _JUDGE in task.dimensions:
+            task.judge(_JUDGE, " + ".join(self._judges))
+        names = list(task.dimensions)
+        headline = next((n for n in (_JUDGE, *_HEADLINES) if n in names), None)
+        task.grade(weights={headline: 1.0} if headline else None)
+        if headline:
+            self._add_means(headline)
+        self._add_claims()
+        self._warn()
+        yield from (*task.written(), *self._unjudged.problems())
+
+    def _write(self, case_id: str, cluster: str | None, row: Row) -> None:
+        layout, task = self._layout, self._task
+        asked, output = _at(row, layout.question), _at(row, layout.output)
+        tags = self._tags_of(case_id, row)
+        self._tags.update(tags)
+        case = task.case(
+            case_id,
+            {"question": asked} if asked is not None else {"id": case_id},
+            golden=_at(row, layout.golden),
+            tags=tags,
+            cluster=cluster,
+        )
+        verdict = _at(row, layout.verdict)
+        repeats = list(verdict.items()) if isinstance(verdict, dict) else []
+        judged = [_judgement(each) for _, each in repeats] or [_judgement(verdict)]
+        known = [each for each in judged if each is not None]
+        value = sum(known) / len(known) if known else None
+        if self._never_asked(row):
+            value = None
+        if isinstance(verdict, str) and value is None:
+            self._odd_verdicts.append(verdict)
+        error = row.get("error")
+        status: Status | None = None
+        if layout.verdict:
+            status = (
+                "unevaluated" if value is None else "pass" if value > 0.5 else "fail"
+            )
+            if value is None and not error:
+                self._unjudged.see(case_id)
+        usage = (
+            row.get("usage")
+            if isinstance(row.get("usage"), dict)
+            else row.get("tokens")
+        )
+        usage = usage if isinstance(usage, dict) else {}
+        seconds = number(_at(row, ("response_time",)))
+        spent = number(row.get("duration_ms"))
+        kept = {
+            n: row[n]
+            for n in ("tokens", "context_tokens", "chunks_truncated")
+            if n in row
+        }
+        answer = case.round(
+            output,
+            input_tokens=integer(usage.get("prompt_tokens")),
+            output_tokens=integer(usage.get("completion_tokens")),
+            latency_ms=milliseconds(seconds) if spent is None else spent,
+            metadata=kept or None,
+            error=str(error) if error else None,
+            status="error" if error else status,
+        )
+        if layout.verdict and (known or status == "unevaluated"):
+            reason = _word(_at(row, layout.reason))
+            answer.score(_JUDGE, value, value, summary=reason)
+        for name, each in repeats:
+            judgement = _judgement(each)
+            answer.check(name, _JUDGE, None if judgement is None else judgement > 0.5)
+        self._write_scores(row, answer)
+
+    def _write_scores(self, row: Row, answer: RoundWriter) -> None:
+        inside = row.get(self._layout.metrics or "")
+        named = {name: row.get(key) for key, name in self._layout.scores.items()}
+        named |= {name: row.get(name) for name in self._metrics}
+        named |= inside if isinstance(inside, dict) else {}
+        for name in sorted(named):
+            value = number(named[name])
+            if value is not None:
+                shared = on_scale(value) if _is_share(name) else None
+                answer.score(name, value, shared)
+
+    def _never_asked(self, row: Row) -> bool:
+        """Return whether a verdict was written without asking the judge."""
+        reason = row.get("judge_reason")
+        return isinstance(reason, str) and reason.strip().lower() == "empty context"
+
+    def _tags_of(self, case_id: str, row: Row) -> list[str]:
+        code = _word(row.get(self._layout.category))
+        if self._layout.title == "LongMemEval":
+            kind = _word(self._types.get(case_id)) or code
+            if kind:
+                self._codes[kind] += 1
+            abstains = "abstention" if "_abs" in case_id else "answerable"
+            return [f"question_type:{kind}", abstains] if kind else [abstains]
+        if code is None:
+            return []
+        if self._layout.title != "LoCoMo":
+            return [f"category:{code}"]
+        self._codes[code] += 1
+        name, _ = _LOCOMO.get(code, (None, 0))
+        tag = f"category:{code} {name}" if name else f"category:{code}"
+        return [tag, "adversarial" if code == _ADVERSARIAL else "answerable"]
+
+    def _add_means(self, dimension: str) -> None:
+        """Ask SQL for the means of the benchmark: per row, per category, of these."""
+
+        def add(name: str, rule: Rule = "mean_over_cases", **parameters: str) -> None:
+            self._task.total(
+                name, rule, None, dimension=dimension, parameters=parameters or None
+            )
+
+        add("micro average")
+        grouped = sorted(tag for tag in self._tags if ":" in tag)
+        if grouped:
+            add("macro average", "mean_over_tags", group=grouped[0].partition(":")[0])
+        for tag in (*grouped, *sorted(self._tags.keys() - set(grouped))):
+            add(tag, tag=tag)
+
+    def _add_claims(self) -> None:
+        """Write the figures that the file itself claims."""
+        task, document = self._task, self._document
+        for name, (rule, dimension) in self._layout.claims.items():
+            claimed = number(_at(document, [name]))
+            if claimed is not None:
+                counts = {"status": "pass"} if name.endswith("correct") else None
+                task.total(name, rule, claimed, dimension=dimension, parameters=counts)
+        for name, value in _members(document.get("averaged_metrics")):
+            scale = 1 if name.endswith(("_len", "_time")) else 100
+            claimed = number(value)
+            if claimed is not None and name in task.dimensions:
+                task.total(
+                    f"averaged_metrics.{name}",
+                    "mean_over_cases",
+                    claimed / scale,
+                    dimension=name,
+                )
+        for group, metrics in _members(document.get("aggregate_metrics")):
+            code = group.removeprefix("category_")
+            tag = f"category:{code} {_LOCOMO[code][0]}" if code in _LOCOMO else None
+            for name, figures in _members(metrics):
+                claimed = number(_at({"": figures}, [".mean"]))
+                if claimed is not None and name in task.dimensions:
+                    task.total(
+                        f"aggregate_metrics.{group}.{name}.mean",
+                        "mean_over_cases",
+                        claimed,
+                        dimension=name,
+                        parameters={"tag": tag} if tag else None,
+                    )
+
+    def _warn(self) -> None:
+        """Say what limits the comparison of this file with others."""
+        task, n = self._task, len(self._rows)
+        if self._repeated:
+            task.warn(
+                "repeated_row",
+                f"{self._repeated} rows have the id of a later row: the last row of an"
+                " id counts. Was an earlier run left in the file?",
+            )
+        if len(self._judges) > 1:
+            task.warn(
+                "several_judges",
+                f"its rows were judged by {some_of(self._judges)}: scores of two judges"
+                " cannot be compared. Split the file by judge",
+            )
+        if self._odd_verdicts:
+            task.warn(
+                "verdict_unknown",
+                f"{len(self._odd_verdicts)} verdicts are not yes or no, the first"
+                f" {self._odd_verdicts[0][:60]!r}: these rows are not evaluated",
+            )
+        if self._form == "a_mem" and self._codes[_ADVERSARIAL]:
+            task.warn(
+                "adversarial_reference",
+                f"the reference of the {self._codes[_ADVERSARIAL]} questions of"
+                " category 5 is the false answer: a high F1 there is bad. The total"
+                " `answerable` leaves them out",
+            )
+        if self._layout.title == "LongMemEval":
+            if len(self._tags) and not self._codes:
+                task.warn(
+                    "types_missing",
+                    "the types of its questions are not in the file: put a JSON object"
+                    " of question id to type into its folder, and ingest the folder",
+                )
+            self._warn_of_size(_LONGMEMEVAL, n)
+        elif self._layout.title == "LoCoMo":
+            sizes = {code: size for code, (_, size) in _LOCOMO.items()}
+            if not self._codes[_ADVERSARIAL]:
+                del sizes[_ADVERSARIAL]
+            self._warn_of_size(sizes, n)
+
+    def _warn_of_size(self, sizes: Mapping[str, int], n: int) -> None:
+        """Compare the numbers of questions with those of the data set."""
+        all_of_them = sum(sizes.values())
+        if n < all_of_them:
+            self._task.warn(
+                "part_of_data_set",
+                f"it has {n} of the {all_of_them} questions of {self._layout.title}:"
+                " compare it only over the questions that both runs have",
+            )
+        more = [
+            f"{code} ({found} of {sizes.get(code, 0)})"
+            for code, found in sorted(self._codes.items())
+            if found > sizes.get(code, 0)
+        ]
+        if more:
+            self._task.warn(
+                "category_counts",
+                f"it has more questions than {self._layout.title} in {some_of(more)}:"
+                " its category codes may be those of another data set",
+            )
+
+
+_HEADLINES = (
+    *("substring_exact_match", "eventqa_recall", "exact_match", "recsys_recall@5"),
+    *("rule", "f1", "f1_mem0"),
+)
+"""Metrics that are the score where no model judged, the first that a file has."""
+
+
+def _is_share(name: str) -> bool:
+    """Return whether a metric is on the scale 0 to 1 by its definition."""
+    return name in {_JUDGE, *_HEADLINES, "bleu1"} or name.startswith(("rouge", "bleu"))
+
+
+def _members(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()

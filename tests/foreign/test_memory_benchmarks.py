@@ -1,0 +1,211 @@
+"""Memory benchmarks: layouts, verdicts, categories, and the figures of a benchmark."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from promptlab.ingest.raw.rows import Reading
+from promptlab.warehouse import Warehouse
+from tests.foreign.reading_of import DATA, reading_of, table
+
+OURS = DATA / "memory_benchmarks"
+EARLY = "longmemeval/early.jsonl.eval-results-judge-a"
+
+
+def _read(name: str) -> Reading:
+    return reading_of(OURS / name)
+
+
+def _codes(reading: Reading) -> set[str]:
+    return {problem.code for problem in reading.problems}
+
+
+def _figures(reading: Reading) -> dict[str, list[Any]]:
+    """Dimension → values in the order of the rows."""
+    scores = table(reading, "reported_scores")
+    names = scores["dimension_id"].unique().to_list()
+    return {n: scores.filter(dimension_id=n)["value"].to_list() for n in names}
+
+
+def _key(value: float | None) -> float:
+    return -1 if value is None else value
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "statuses", "scores"),
+    [
+        (EARLY, "LongMemEval", "pfpp-", {"llm_judge": [1, 0, 1, 1, None]}),
+        ("caura.json", "LongMemEval", "pf", {"llm_judge": [1, 0]}),
+        (
+            "mem0.json",
+            "LoCoMo",
+            "pfpf",
+            {
+                "llm_judge": [1.0, 0.0, 1.0, 0.0],
+                "f1_mem0": [0.5] * 4,
+                "bleu1": [0.4] * 4,
+            },
+        ),
+        ("zep.json", "LoCoMo", "fpp", {"llm_judge": [0, 1, 1]}),
+        ("evermemos.json", "LoCoMo", "pf-", {"llm_judge": [2 / 3, 1 / 3, None]}),
+        (
+            "a_mem.json",
+            "LoCoMo",
+            "",
+            {"f1": [0.5, 1, 0], "exact_match": [0, 1, 0], "bleu1": [0.25, 0.5, 0]},
+        ),
+        (
+            "memory_agent_bench.json",
+            "MemoryAgentBench: ports_6k",
+            "",
+            {"exact_match": [1, 0], "f1": [1, 0], "output_len": [3, 3]},
+        ),
+        (
+            "memory_agent_rows.jsonl",
+            "MemoryAgentBench",
+            "pp",
+            {"llm_judge": [1, 1], "rule": [1, 1]},
+        ),
+        ("amb.json", "AMB: locomo / test", "pf-", {"llm_judge": [1, 0, None]}),
+        ("ironmem.json", "LoCoMo", "pf-", {"llm_judge": [1, 0, None]}),
+        ("locomo_plus.json", "LoCoMo-Plus", "pff", {"llm_judge": [1, 0.5, 0]}),
+    ],
+)
+def test_each_layout_has_the_verdicts_and_numbers_of_its_rows(
+    name: str, title: str, statuses: str, scores: dict[str, list[Any]]
+) -> None:
+    reading = _read(name)
+    assert table(reading, "tasks")["title"].to_list() == [title]
+    words = {"p": "pass", "f": "fail", "-": "unevaluated"}
+    given = table(reading, "rounds")["reported_status"].drop_nulls().to_list()
+    assert sorted(given) == sorted(words[each] for each in statuses)
+    found = _figures(reading)
+    assert found.keys() == scores.keys()
+    for dimension, values in scores.items():
+        assert sorted(found[dimension], key=_key) == sorted(values, key=_key), dimension
+
+
+def test_a_row_that_no_model_judged_is_not_wrong() -> None:
+    for name in ("amb.json", "evermemos.json", "ironmem.json", EARLY):
+        reading = _read(name)
+        assert "verdict_missing" in _codes(reading), name
+        values = table(reading, "reported_scores")["value"]
+        assert values.null_count() == 1, name
+
+
+def test_the_answer_of_one_layout_is_the_gold_answer_of_another() -> None:
+    asked = {}
+    for name in ("zep.json", "mem0.json"):
+        reading = _read(name)
+        cases, rounds = table(reading, "cases"), table(reading, "rounds")
+        baselines = table(reading, "baselines")
+        joined = rounds.join(baselines, on="case_id").join(
+            cases, on="case_id", suffix="_of_case"
+        )
+        rain = joined.filter(pl.col("context").str.contains("rain"))
+        (row,) = rain.select("raw_output", "payload", "cluster", "case_id").rows()
+        asked[name] = row
+    assert asked["zep.json"] == asked["mem0.json"]
+    assert asked["zep.json"][:3] == ("May", '{"answer":7}', "0")
+
+
+def test_equal_questions_of_a_conversation_are_two_cases() -> None:
+    cases = table(_read("mem0.json"), "cases").filter(cluster="1")
+    first, second = cases["case_id"]
+    assert second == f"{first}~2"
+
+
+def test_a_category_has_its_code_and_the_name_of_the_data_set() -> None:
+    tags = table(_read("ironmem.json"), "cases")["tags"].to_list()
+    assert list(map(json.loads, tags)) == [
+        ["category:1 multi-hop", "answerable"],
+        ["category:2 temporal", "answerable"],
+        ["category:5 adversarial", "adversarial"],
+    ]
+
+
+def test_the_last_row_of_an_id_counts() -> None:
+    reading = _read("memory_agent_rows.jsonl")
+    assert "repeated_row" in _codes(reading)
+    assert table(reading, "rounds")["raw_output"].to_list() == ["Ulm", "Ulm"]
+
+
+def test_repeats_of_a_judge_are_checks_of_one_round() -> None:
+    reading = _read("evermemos.json")
+    assert table(reading, "rounds").height == 3
+    passed = table(reading, "reported_checks")["passed"].to_list()
+    assert passed == [True, True, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [("Yes.", 1), ("CORRECT", 1), ("Well, yes", 1), ("no", 0), ("maybe", None)],
+)
+def test_the_word_of_a_judge_is_read_in_any_case(
+    said: str, value: float | None, tmp_path: Path
+) -> None:
+    row = {"question_id": "q", "hypothesis": "x", "evaluation": said}
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps([row]), "utf-8")
+    reading = reading_of(file)
+    assert table(reading, "reported_scores")["value"].to_list() == [value]
+    assert ("verdict_unknown" in _codes(reading)) == (value is None)
+
+
+def test_another_judge_makes_another_result(tmp_path: Path) -> None:
+    written = (OURS / EARLY).read_text("utf-8")
+    file = tmp_path / "early.jsonl"
+    file.write_text(written.replace("judge-a", "judge-b"), "utf-8")
+    one, other = _read(EARLY), reading_of(file)
+    assert not one.runs.keys() & other.runs.keys()
+    assert table(other, "judges")["model"].to_list() == ["judge-b"]
+
+
+def test_files_say_where_they_differ_from_the_data_set(tmp_path: Path) -> None:
+    rows = [
+        {"question": f"Oar {n}?", "answer": "elm", "response": "ash", "category": 3}
+        for n in range(97)
+    ]
+    file = tmp_path / "answers.json"
+    file.write_text(json.dumps({"0": rows}), "utf-8")
+    told = {each.code: each.message for each in reading_of(file).problems}
+    assert "97 of 96" in told["category_counts"]
+    assert "97 of the 1540" in told["part_of_data_set"]
+    told = {each.code for each in _read("a_mem.json").problems}
+    assert "adversarial_reference" in told
+
+
+def test_sql_gives_the_means_of_a_benchmark_and_checks_its_claims(
+    tmp_path: Path,
+) -> None:
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for name in ("longmemeval", "a_mem.json", "evermemos.json", "amb.json"):
+        warehouse.ingest(OURS / name)
+    warehouse.build()
+    rows = warehouse.sql(
+        "select tasks.variant, total_name, computed, n_computed, reason"
+        " from marts.fct_reported_totals join marts.dim_tasks as tasks using (task_id)"
+    ).rows()
+    figures = {(variant, name): rest for variant, name, *rest in rows}
+    unclaimed = "nothing_reported"
+    # one question of each type but multi-session has a verdict, or none
+    assert figures["early", "micro average"] == [0.75, 4, unclaimed]
+    assert figures["early", "macro average"] == [pytest.approx(5 / 6), 2, unclaimed]
+    multi = figures["early", "question_type:multi-session"]
+    assert multi == [pytest.approx(2 / 3), 3, unclaimed]
+    assert figures["early", "abstention"] == [1, 1, unclaimed]
+    assert figures["evermemos", "accuracy"] == [0.5, 2, "differs"]
+    assert figures["evermemos", "correct"][0] == 1
+    assert figures["notes / rag", "accuracy"] == [0.5, 2, "differs"]
+    assert figures["a_mem", "aggregate_metrics.overall.f1.mean"][2] is None
+    claimed = figures["a_mem", "aggregate_metrics.category_5.f1.mean"]
+    assert claimed == [0.5, 2, "differs"]
+    change = warehouse.sql(
+        "select judge_hash is not null from marts.dim_tasks where variant = 'early'"
+    ).rows()
+    assert change == [(True,)]
