@@ -98,7 +98,7 @@ def mcnemar_power(cases: int, broken: float, fixed: float) -> float:
     ):
         chance = _binomial(pairs, cases, changed)
         if chance > 1e-12:
-            total += chance * _rejected(pairs, round(share, 6))
+            total += chance * _rejected(pairs, round(share, 12))
     return total
 
 

@@ -174,6 +174,8 @@ class Line:
     """Link of the title's page, else of the newest report."""
     report: str | None
     """Link of the newest report."""
+    run: str | None
+    """Link of the page that compares the variants of the run."""
     chart: LineChart | None
     marks: Sequence[str]
     """What it is found by: its decision, and marks of :attr:`Index.facets`."""
@@ -196,6 +198,7 @@ def read_index(
     con: duckdb.DuckDBPyConnection,
     task: Href,
     title: Href = lambda _: None,
+    run: Href = lambda _: None,
     *,
     lang: str = "en",
     policy: Policy | None = None,
@@ -206,6 +209,7 @@ def read_index(
         con: An open connection to a built warehouse.
         task: Returns the link of a task's report.
         title: Returns the link of a title's page.
+        run: Returns the link of the page of a title's newest run.
         lang: Language of the decisions, ``zh`` or ``en``.
         policy: The gate's policy; the built-in policy by default.
     """
@@ -240,6 +244,7 @@ def read_index(
             drift=moved.get(row["task_id"]),
             href=title(row["title"]) or report,
             report=None if is_long else report,
+            run=None if is_long else run(row["title"]),
             chart=_chart(values[-_DRAWN_WHERE_MANY:] if is_long else values, filters),
             marks=[
                 gate.decision,

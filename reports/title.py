@@ -252,19 +252,23 @@ def read_title(
     )
 
 
-def to_title_html(view: TitlePage, edition: Edition, *, index: str | None) -> str:
+def to_title_html(
+    view: TitlePage, edition: Edition, *, index: str | None, run: str | None = None
+) -> str:
     """Return the page of a title, without script.
 
     Args:
         view: Its content.
         edition: Language and time.
         index: Link of the index, if there is one.
+        run: Link of the page that compares the variants of the newest run.
     """
     return render(
         environment(edition.lang, edition.templates),
         "title.html.j2",
         view=view,
         index=index,
+        run=run,
         generated_at=edition.generated_at,
         anchor=case_anchor,
     )

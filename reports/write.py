@@ -134,17 +134,17 @@ def write_all(
                 write_task, con, task_id, out, edition, formats=formats, index=True
             ),
         )
-    for title in titles_of(con, task_ids):
-        attempt(
-            title,
-            f"{TITLES}/{folder_name(title)}/{PAGE}",
-            partial(write_title, con, title, out, edition, index=True),
-        )
     for title in titles_with_variants(con):
         attempt(
             title,
             f"{RUNS}/{folder_name(title)}/{PAGE}",
             partial(write_run, con, title, out, edition, index=True),
+        )
+    for title in titles_of(con, task_ids):
+        attempt(
+            title,
+            f"{TITLES}/{folder_name(title)}/{PAGE}",
+            partial(write_title, con, title, out, edition, index=True),
         )
     attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
     if failed:
@@ -251,13 +251,17 @@ def write_title(
 ) -> list[Path]:
     """Write the page of a title to ``out/titles/<title>/``; return it."""
 
-    def link(task_id: str) -> str | None:
-        folder = folder_name(task_id)
+    def link(folder: str) -> str | None:
         exists = (out / folder / PAGE).is_file()
         return f"../../{quote(folder)}/{PAGE}" if exists else None
 
-    view = read_title(con, title, link, edition)
-    page = to_title_html(view, edition, index=f"../../{INDEX}" if index else None)
+    view = read_title(con, title, lambda task_id: link(folder_name(task_id)), edition)
+    page = to_title_html(
+        view,
+        edition,
+        index=f"../../{INDEX}" if index else None,
+        run=link(f"{RUNS}/{folder_name(title)}"),
+    )
     folder = f"{TITLES}/{folder_name(title)}"
     return [write_file(out, folder, PAGE, page.encode())]
 
@@ -372,6 +376,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
         con,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
+        run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
         lang=edition.lang,
         policy=edition.policy,
     )

@@ -111,7 +111,7 @@ def test_a_recheck_is_no_step_of_the_history(warehouse, tmp_path):
             "select reference_task_id from intermediate.int_reference_runs"
         ).fetchall()
     assert references == [("old",)]
-    assert warehouse.to_report(everything=True)[0] == ["old", "new"]
+    assert warehouse.to_report(everything=True) == ["old", "new"]
     assert warehouse.result("latest").task.task_id == "new"
     later = tmp_path / "later"
     later.mkdir()

@@ -322,7 +322,10 @@ def test_a_policy_may_let_what_chance_explains_pass(warehouse, capsys):
 
 
 def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
-    """One case that broke in one of many variants is less surprising than in one."""
+    """The variants are tested together and one by one, so p is twice the smaller.
+
+    Cases that never fail say nothing, so both cases alone decide the joint test.
+    """
 
     def p(night: int, providers: Sequence[str]) -> float:
         load(
@@ -335,7 +338,7 @@ def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
         return next(each["p"] for each in found if each["variant"] == "m0 × short")
 
     alone = p(1, ("m0",))
-    assert p(11, ("m0", "m1", "m2", "m3")) == pytest.approx(4 * alone)
+    assert p(11, ("m0", "m1", "m2", "m3")) == pytest.approx(2 * alone)
 
 
 PATHS = (
