@@ -48,7 +48,7 @@ _TABLE = Table(
 )
 
 
-@click.command("flaky", short_help="Cases that flip on an unchanged setup.")
+@click.command("flaky", short_help="List cases that pass and fail by chance.")
 @titled
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()

@@ -95,7 +95,7 @@ _TIMES = Table(
 )
 
 
-@click.command("memory", short_help="The figures of one memory run, or of two.")
+@click.command("memory", short_help="Show one memory run, or compare two.")
 @click.argument("runs", nargs=-1, metavar="[RUN] [RUN]")
 @click.option(
     "--view", type=click.Choice(("last_round", "pooled")), default="last_round"

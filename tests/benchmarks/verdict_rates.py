@@ -40,7 +40,7 @@ class Row:
     run_effect: float = 0.0
     """Standard deviation of whole runs, in logits."""
     decline: bool = False
-    """Whether every case of the candidate passes a little less."""
+    """True if every case of the candidate passes a little less often."""
     errors: float = 0.0
     """Share of the candidate's passing rounds that end in an error."""
     edits: int = 0
@@ -264,7 +264,7 @@ def rechecked(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> float:
 
 
 def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
-    """Return the alarms of four nights after a break; refused runs are no reference."""
+    """Return the alarms of four nights after a break; refused runs are not references."""
     rng = np.random.default_rng(seed)
     p = truth(rng, (SUITES, row.cases), row.flaky)
     now = broken(rng, p, row.broken)
@@ -360,7 +360,7 @@ def _null(alarms: float, is_seen: bool = True) -> str:
 
 
 def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Print one of the tables of which each row is a procedure of its own."""
+    """Print one of the tables with a procedure per row."""
     if name == "recheck":
         head = ["suite", "nothing", "one", "three"]
         lines = [
@@ -493,7 +493,7 @@ def _table(
 
 
 def _is_seen(row: Row) -> bool:
-    """Whether there are earlier runs enough to see copies and runs that differ."""
+    """True if there are enough earlier runs to detect copies and differing runs."""
     if row.copies:
         return row.history >= 2
     return not row.run_effect or row.history >= 4

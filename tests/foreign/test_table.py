@@ -1,4 +1,4 @@
-"""Tables of anybody: opened in any dialect, read by a mapping, told where there is none."""
+"""Users' tables: opened in any dialect, read by a mapping, reported without one."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ TASK = tasks.task(
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    """Run a command beside a warehouse with one task, ``t/1``."""
+    """Run a command next to a warehouse with one task, ``t/1``."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith("PROMPTLAB_"):
