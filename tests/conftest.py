@@ -1,4 +1,4 @@
-"""What many tests share: the example warehouse, golden files, hypothesis profile."""
+"""Shared fixtures: the example warehouse, golden files, hypothesis profile."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@
 | Invoice reader | stays as it is, with another model from its fourth run on |
 | Meeting summary | gets slower and dearer with another prompt, scores stay |
 
-Each day has a folder of its own, ``1`` to ``5``: load them one after the other, as a
+Each day has its own folder, ``1`` to ``5``: load them one after the other, like a
 nightly job does.
 """
 

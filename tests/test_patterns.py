@@ -1,4 +1,4 @@
-"""What texts in expectations ask for, and what patterns mean."""
+"""Matchers of texts in expectations, and the meaning of patterns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from promptlab.patterns import text_check, translate
 
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "matching.md"
 
-# Every code point that a text can hold; unassigned ones are judged by nobody.
+# Every code point that a text can contain; unassigned ones are not tested.
 BMP = [chr(code) for code in range(0x10000) if not 0xD800 <= code <= 0xDFFF]
 ASSIGNED = [char for char in BMP if unicodedata.category(char) != "Cn"]
 

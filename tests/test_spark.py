@@ -1,4 +1,4 @@
-"""What is missing for Spark is said in one sentence, with the way to get it."""
+"""A missing requirement of Spark is reported in one sentence, with the fix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptlab.paths import dbt_project
 
 
 def java_that_says(folder: Path, version: str) -> str:
-    """A JAVA_HOME whose java only tells its version."""
+    """A JAVA_HOME whose java only prints its version."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")

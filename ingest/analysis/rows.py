@@ -236,6 +236,7 @@ def _cases(cases: Sequence[Any]) -> Table:
     return {
         "context": json_objects(_each("context", cases)),
         "tags": texts([encode(case.tags).decode() for case in cases]),
+        "cluster": texts(_each("cluster", cases)),
     }
 
 

@@ -558,7 +558,7 @@ class _Run:
         add("micro average")
         grouped = sorted(tag for tag in self._tags if ":" in tag)
         if grouped:
-            add("macro average", "mean_over_tags", group=grouped[0].partition(":")[0])
+            add("macro average", "mean_over_tags", tag_key=grouped[0].partition(":")[0])
         for tag in (*grouped, *sorted(self._tags.keys() - set(grouped))):
             add(tag, tag=tag)
 

@@ -217,8 +217,9 @@ class Total(msgspec.Struct, gc=False, kw_only=True):
     """``run``: over all tasks of the run."""
     parameters: Json = "{}"
     """Parameters of the rule: ``status`` to count, ``reducer`` of a case's rounds,
-    ``tag`` of the cases, ``figure`` of the rounds' metadata, ``threshold`` from which a
-    value counts 1, ``digits`` that the tool rounds to."""
+    ``tag`` of the cases, ``tag_key`` of their tags (the part before the colon),
+    ``figure`` of the rounds' metadata, ``threshold`` from which a value counts 1,
+    ``digits`` that the tool rounds to."""
 
 
 class Judge(msgspec.Struct, gc=False, kw_only=True):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 full_refresh_option = click.option(
     "--full-refresh",
     is_flag=True,
-    help="Compute everything again from the raw tables, not only what is new.",
+    help="Rebuild everything from the raw tables, not only new rows.",
 )
 
 
@@ -31,14 +31,14 @@ target_option = click.option(
 )
 
 
-@click.command("build", short_help="Compute every mart.")
+@click.command("build", short_help="Build the marts.")
 @click.argument("dbt_args", nargs=-1, type=click.UNPROCESSED)
 @full_refresh_option
 @target_option
 @click.option(
     "--raw",
     metavar="parquet://DIR",
-    help="Read the raw tables from here [default: from the warehouse].",
+    help="Location of the raw tables [default: from the warehouse].",
 )
 @common("target", "raw")
 def command(

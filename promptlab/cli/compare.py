@@ -55,21 +55,21 @@ _SOURCES = {
 }
 
 
-@click.command("compare", short_help="Two tasks case by case, and is it real?")
+@click.command("compare", short_help="Compare two tasks case by case.")
 @click.argument("tasks", nargs=-1, metavar="[[BASELINE] CANDIDATE]")
 @click.option(
     "--cases",
     type=click.IntRange(min=0),
     default=SHOWN,
     show_default=True,
-    help="Changed cases that a table or Markdown lists.",
+    help="Number of changed cases in a table or Markdown.",
 )
 @click.option(
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write the comparison as a page below this folder, too.",
+    help="Also write the comparison as a page below this folder.",
 )
-@click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
+@click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
 @policy_option
 @common("policy", formats=("table", "json", "csv", "md"))
 def command(

@@ -13,7 +13,7 @@ _ADDRESSES = {
 }
 
 
-@click.command("digest", short_help="What moved since a day: mail, page or chat.")
+@click.command("digest", short_help="Changes since a day: mail, page or chat.")
 @click.option(
     "--since",
     default="7d",
@@ -21,13 +21,13 @@ _ADDRESSES = {
     help="A span such as 7d, 12h or 2w, or a date.",
 )
 @click.option("--to", multiple=True, help="An address; may be repeated.")
-@click.option("--subject", help="Instead of the counts.")
+@click.option("--subject", help="Subject, instead of the counts.")
 @click.option(
     "--webhook",
     "webhooks",
     type=click.Choice(("slack", "teams")),
     multiple=True,
-    help="Post to a chat; its address is PROMPTLAB_SLACK_WEBHOOK or"
+    help="Post to a chat; its URL is PROMPTLAB_SLACK_WEBHOOK or"
     " PROMPTLAB_TEAMS_WEBHOOK.",
 )
 @click.option(

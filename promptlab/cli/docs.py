@@ -9,7 +9,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("docs", short_help="Tables, columns and lineage as one page.")
+@click.command("docs", short_help="Write tables, columns and lineage as one page.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

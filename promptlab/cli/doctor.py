@@ -27,7 +27,7 @@ _TABLE = Table(
 )
 
 
-@click.command("doctor", short_help="Versions, and the health of the warehouse.")
+@click.command("doctor", short_help="Print versions and check the warehouse.")
 @common()
 def command(call: Call) -> int:
     """Examine the warehouse file: is it whole, and does it hold together?

@@ -11,27 +11,27 @@ from promptlab.cli.build import target_option
 from promptlab.cli.options import Call, common
 
 
-@click.command("export", short_help="The tables as Parquet; tasks as shared files.")
+@click.command("export", short_help="Export tables as Parquet, or tasks as files.")
 @click.option(
     "--parquet",
     "folder",
     type=click.Path(path_type=Path),
-    help="Folder to write; one that holds an export is replaced.",
+    help="Target folder; an existing export is replaced.",
 )
 @click.option(
     "--every-eval-ever",
     "evals",
     type=click.Path(path_type=Path),
-    help="Folder to write tasks into, as Every Eval Ever has it.",
+    help="Target folder for tasks in the format of Every Eval Ever.",
 )
 @click.option(
-    "--task", "tasks", multiple=True, help="A task for --every-eval-ever; else all."
+    "--task", "tasks", multiple=True, help="Task for --every-eval-ever [default: all]."
 )
 @click.option(
     "--organization",
     default="unknown",
     show_default=True,
-    help="Who gives the data, for --every-eval-ever.",
+    help="Source of the data, for --every-eval-ever.",
 )
 @click.option(
     "--schema",

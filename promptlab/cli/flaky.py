@@ -10,14 +10,22 @@ from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.titles import check_title, titled
 
 _FLAKY = """
+    with listed as (
+        select *
+        from marts.fct_flaky_cases
+        where $title is null or title = $title
+        order by
+            abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant, prompt_version
+        limit $limit
+    )
+
     select
         case_id, title, variant, prompt_version, model, flaky_across, pass_rate,
         n_pass, n_fail, n_error, n_rounds, n_tasks, n_flips, flip_rate
-    from marts.fct_flaky_cases
-    where $title is null or title = $title
+    from listed
     order by
-        abs(pass_rate - 0.5), n_rounds desc, title, case_id, variant, prompt_version
-    limit $limit
+        min(abs(pass_rate - 0.5)) over (partition by title, variant, prompt_version),
+        title, variant, prompt_version, abs(pass_rate - 0.5), n_rounds desc, case_id
 """
 
 
@@ -27,9 +35,6 @@ _TABLE = Table(
         Column("passed", n_of, "n_pass", "n_rounds"),
         Column("across", words, "flaky_across"),
         Column("flips", plain, "n_flips"),
-        Column("variant", plain, "variant"),
-        Column("version", plain, "prompt_version"),
-        Column("title", plain, "title"),
     ),
     wide=(
         Column("model", plain, "model"),
@@ -39,10 +44,11 @@ _TABLE = Table(
         Column("tasks", plain, "n_tasks"),
         Column("flip rate", score, "flip_rate"),
     ),
+    by=("title", "variant", "prompt_version"),
 )
 
 
-@click.command("flaky", short_help="Cases that flip on an unchanged setup.")
+@click.command("flaky", short_help="List cases that pass and fail by chance.")
 @titled
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()
@@ -50,8 +56,9 @@ def command(call: Call, title: str | None, limit: int) -> int:
     """List cases that passed and failed without any change.
 
     The prompt version, the model and the contents are the same: across the rounds of a
-    task, or from one task to the next; for all tasks, or those of TITLE. Cases with a
-    pass rate near 50 % come first.
+    task, or from one task to the next; for all tasks, or those of TITLE. Each title,
+    variant and prompt version is a part. In each, cases with a pass rate near 50 %
+    come first.
     """
     from promptlab.database.rows import fetched
 

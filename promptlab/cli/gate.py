@@ -47,8 +47,8 @@ _TABLE = Table(
 @click.command("gate")
 @click.argument("task", metavar="[RUN]", default="latest")
 @policy_option
-@click.option("--init", is_flag=True, help="Print the built-in policy, to begin with.")
-@click.option("--allow-inconclusive", is_flag=True, help="Exit 0 where it would be 4.")
+@click.option("--init", is_flag=True, help="Print the built-in policy, as a template.")
+@click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
 @click.option("--no-record", is_flag=True, help="Do not record the decision.")
 @common("policy", formats=("table", "json", "csv", "md", "junit"))
 def command(

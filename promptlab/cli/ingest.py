@@ -66,7 +66,7 @@ def given_options(command: F) -> F:
         (
             click.option("--title", help="Title of every task in these files."),
             click.option("--variant", help="Variant of every task in these files."),
-            click.option("--time", help="When they ran, such as 2026-11-24T09:30."),
+            click.option("--time", help="Time of the runs, such as 2026-11-24T09:30."),
             click.option("--branch", help="Branch that was evaluated."),
             click.option("--commit", help="Commit that was evaluated."),
             click.option("--run-name", help="Name of runs that are judged together."),
@@ -87,12 +87,12 @@ def given_options(command: F) -> F:
     "--kind",
     type=click.Choice(KIND_CHOICES),
     default="auto",
-    help="What the files are; auto recognises each by its content.",
+    help="Kind of the files; auto detects it from the content.",
 )
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options
 @click.option("--strict", is_flag=True, help="Exit 3 if any record was rejected.")
-@click.option("--purged-too", is_flag=True, help="Load again what was purged.")
+@click.option("--purged-too", is_flag=True, help="Load purged files again.")
 @click.option(
     "--sink",
     "sinks",
@@ -103,7 +103,7 @@ def given_options(command: F) -> F:
 @click.option(
     "--workers",
     default="1",
-    help="Who reads for parquet://: a number of processes, or spark.",
+    help="Readers for parquet://: a number of processes, or spark.",
 )
 @common()
 def command(

@@ -44,7 +44,7 @@ TASK_FILE = "run.json"
 @click.option(
     "--table",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Guess what the columns of this CSV, TSV, JSONL, Parquet or XLSX mean.",
+    help="Guess a mapping for this CSV, TSV, JSONL, Parquet or XLSX.",
 )
 @common()
 def command(call: Call, folder: Path, task: bool, table: Path | None) -> int:

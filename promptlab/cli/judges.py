@@ -109,9 +109,9 @@ _DIFFERENT_TABLE = Table(
 )
 
 
-@click.command("judges", short_help="How well judges agree with people.")
+@click.command("judges", short_help="Compare judges with labels of people.")
 @click.argument("judge", required=False)
-@click.option("--by", type=click.Choice(SLICES), help="One row per part.")
+@click.option("--by", type=click.Choice(SLICES), help="Print one row per part.")
 @click.option(
     "--min-tnr",
     type=click.FloatRange(0, 1),

@@ -122,7 +122,7 @@ _ANSWERS = """
 """
 
 
-@click.group("labels", short_help="People's labels: read them, write sheets.")
+@click.group("labels", short_help="Load labels of people, or write sheets.")
 def command() -> None:
     """Check a judge against people.
 
@@ -134,15 +134,15 @@ def command() -> None:
 @command.command("in")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--policy", help="Version of the instruction that labelers followed.")
-@click.option("--by", "labeler", help="Who labelled, where a file does not say.")
-@click.option("--dimension", help="What was judged, where a file does not say.")
+@click.option("--by", "labeler", help="Labeler, if a file does not name one.")
+@click.option("--dimension", help="Judged dimension, if a file has none.")
 @click.option("--scale", type=float, help="Best grade of graded labels.")
 @click.option(
     "--map",
     "words",
     multiple=True,
     metavar="WORD=pass|fail",
-    help="What another word means; may be repeated.",
+    help="Meaning of another word; may be repeated.",
 )
 @click.option("--strict", is_flag=True, help="Exit 3 if any label was rejected.")
 @common()
@@ -206,15 +206,17 @@ def _word(said: str) -> tuple[str, str]:
 
 @command.command("out")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--task", default="latest", help="Whose answers [default: latest].")
-@click.option("--dimension", default="verdict", help="What is judged.")
+@click.option(
+    "--task", default="latest", help="Task with the answers [default: latest]."
+)
+@click.option("--dimension", default="verdict", help="Dimension to judge.")
 @click.option("--n", type=click.IntRange(min=1), default=100, show_default=True)
 @click.option(
     "--draw",
     type=click.Choice(["random", "verdict", "disagree"]),
     default="random",
     show_default=True,
-    help="random; verdict: half of what the judge passed, half of what it failed;"
+    help="random; verdict: half passed by the judge, half failed;"
     " disagree: answers on which dimensions differ.",
 )
 @click.option("--people", type=click.IntRange(1, 9), default=1, help="Label columns.")

@@ -82,10 +82,12 @@ _TABLE = Table(
 )
 
 
-@click.command("leaderboard", short_help="Variants ranked, within and over titles.")
+@click.command("leaderboard", short_help="Rank variants within and over titles.")
 @titled
 @click.option(
-    "--matrix", is_flag=True, help="Only the table of variants by titles, with means."
+    "--matrix",
+    is_flag=True,
+    help="Print only the table of variants by titles, with means.",
 )
 @common(formats=(*FORMATS, "markdown", "latex"))
 def command(call: Call, title: str | None, matrix: bool) -> int:

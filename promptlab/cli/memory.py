@@ -16,6 +16,7 @@ from promptlab.cli.cells import (
     score,
     words,
 )
+from promptlab.cli.language import spoken
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 
@@ -94,7 +95,7 @@ _TIMES = Table(
 )
 
 
-@click.command("memory", short_help="The figures of one memory run, or of two.")
+@click.command("memory", short_help="Show one memory run, or compare two.")
 @click.argument("runs", nargs=-1, metavar="[RUN] [RUN]")
 @click.option(
     "--view", type=click.Choice(("last_round", "pooled")), default="last_round"
@@ -145,7 +146,13 @@ def command(
         print_rows(*(timings if show == "timings" else figures), call.format)
         return 0
     if show in (None, "figures"):
-        print_rows(*figures, "table", _figures(metrics, lang), wide=call.wide)
+        names, found = figures
+        place = names.index("category")
+        rows = [
+            (*row[:place], spoken(row[place] or ""), *row[place + 1 :]) for row in found
+        ]
+        table = _figures(metrics, lang, is_pair=len(chosen) == 2)
+        print_rows(names, rows, "table", table, wide=call.wide)
     if show == "timings" or (show is None and timings[1]):
         if show is None:
             click.echo()
@@ -167,23 +174,29 @@ def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
     return texts.text("word.comma").join(words)
 
 
-def _figures(metrics: Sequence[str], lang: str) -> Table:
-    """Return the table of figures: the first two metrics, and the others if wide."""
+def _figures(metrics: Sequence[str], lang: str, *, is_pair: bool) -> Table:
+    """Return the table of figures: the first two metrics, and the others if wide.
+
+    One run has a line for each category; of two runs, each category is a part.
+    """
     from promptlab.reports.texts.catalogue import catalogue
 
     texts = catalogue(lang)
     headings = {metric: texts.label("memory_metric", metric) for metric in metrics}
     scores = [Column(heading, score, metric) for metric, heading in headings.items()]
+    first = Column("category", named, "category", "name")
+    if is_pair:
+        first = Column("run", ident, "run_id")
     return Table(
         columns=(
-            Column("run", ident, "run_id"),
-            Column("category", named, "category", "name"),
+            first,
             Column("questions", plain, "n_questions"),
             Column("failed", plain, "n_failed"),
             Column("95% interval", interval, "ci_low", "ci_high"),
             *scores[:2],
         ),
         wide=tuple(scores[2:]),
+        by=("category", "name") if is_pair else ("run_id",),
     )
 
 

@@ -141,7 +141,7 @@ def _with_options(
         click.option(
             "--lock-timeout",
             type=float,
-            help="Seconds to wait for a warehouse that another process holds.",
+            help="Seconds to wait for a warehouse locked by another process.",
         ),
         click.option(
             "--threads",
@@ -152,15 +152,19 @@ def _with_options(
         click.option(
             "--log-format",
             type=click.Choice(stderr.FORMATS),
-            help="Form of what goes to stderr [default: text].",
+            help="Format of stderr [default: text].",
         ),
         click.option(
             "--lang",
             type=click.Choice(languages()),
             help="Language of results and reports [default: the locale's, else en].",
         ),
-        click.option("--quiet", "-q", is_flag=True, help="Only results and errors."),
-        click.option("--verbose", "-v", is_flag=True, help="Say more; tracebacks."),
+        click.option(
+            "--quiet", "-q", is_flag=True, help="Print only results and errors."
+        ),
+        click.option(
+            "--verbose", "-v", is_flag=True, help="Print details and tracebacks."
+        ),
     ]
     if formats:
         options.append(
@@ -169,12 +173,12 @@ def _with_options(
                 "format_",
                 type=click.Choice(formats),
                 default=formats[0],
-                help="Form of what goes to stdout.",
+                help="Format of stdout.",
             )
         )
     if formats and {"table", "csv"} <= set(formats):
         options.append(
-            click.option("--wide", is_flag=True, help="Every column of a table.")
+            click.option("--wide", is_flag=True, help="Show every column of a table.")
         )
     for option in reversed(options):
         function = option(function)

@@ -59,7 +59,7 @@ _HISTORY = """
 """
 
 
-@click.command("power", short_help="How many cases, rounds and labels are needed.")
+@click.command("power", short_help="Plan sample sizes.")
 @click.argument("task", required=False)
 @click.option("--drop", type=click.FloatRange(0.001, 1), help="Drop of the pass rate.")
 @click.option("--rounds", type=click.IntRange(min=1), help="Rounds per case.")
@@ -82,7 +82,7 @@ _HISTORY = """
     show_default=True,
     help="… to within this.",
 )
-@click.option("--labels", is_flag=True, help="How many labels a judge needs.")
+@click.option("--labels", is_flag=True, help="Number of labels to check a judge.")
 @common(formats=("table", "json"))
 def command(
     call: Call,

@@ -7,7 +7,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("project", short_help="Where the dbt project lies, to build upon it.")
+@click.command("project", short_help="Print the folder of the dbt project.")
 @common()
 def command(call: Call) -> int:
     """Print the folder of the bundled dbt project.

@@ -9,12 +9,12 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("publish", short_help="A read-only copy for dashboards and notebooks.")
+@click.command("publish", short_help="Write a read-only copy for dashboards.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--marts-only",
     is_flag=True,
-    help="Copy the marts and nothing else; views become tables.",
+    help="Copy only the marts; views become tables.",
 )
 @common()
 def command(call: Call, path: Path, marts_only: bool) -> int:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from promptlab.operations.purge import Purge
 
 
-@click.command("purge", short_help="Delete tasks and memory runs for good.")
+@click.command("purge", short_help="Delete tasks and runs permanently.")
 @click.option("--task", "tasks", multiple=True, help="A task's id; may be repeated.")
 @click.option("--run", "runs", multiple=True, help="The same for a memory run.")
 @click.option(
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     type=click.DateTime(("%Y-%m-%d",)),
     help="Every task created, and memory run started, before this day (UTC).",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would go, and change nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Report the rows to delete, and change nothing."
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common()
 def command(

@@ -9,7 +9,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("query", short_help="Read-only SQL over the whole warehouse.")
+@click.command("query", short_help="Run read-only SQL on the warehouse.")
 @click.argument("sql")
 @common()
 def command(call: Call, sql: str) -> int:

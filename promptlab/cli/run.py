@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from promptlab.warehouse import Warehouse
 
 
-@click.command("run", short_help="Files in, reports out: the main job.")
+@click.command("run", short_help="Ingest, build and report.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--testset", help="Testset of every task in these files.")
 @given_options

@@ -51,7 +51,7 @@ _TABLE = Table(
 )
 
 
-@click.command("runs", short_help="The tasks of the warehouse, newest first.")
+@click.command("runs", short_help="List the tasks, newest first.")
 @titled
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()

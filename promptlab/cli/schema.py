@@ -10,7 +10,7 @@ import click
 from promptlab.cli.options import Call, common
 
 
-@click.command("schema", short_help="The JSON Schemas of inputs and outputs.")
+@click.command("schema", short_help="Print JSON Schemas of inputs and outputs.")
 @click.argument("name", required=False)
 @click.option(
     "--out",

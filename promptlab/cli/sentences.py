@@ -42,7 +42,7 @@ _SENTENCES = Table(
 )
 
 
-@click.command("sentences", short_help="What the marts say of a task, in words.")
+@click.command("sentences", short_help="Print the sentences about a task.")
 @click.argument("task", default="latest")
 @click.option("--mart", type=click.Choice(MARTS), help="Only the rows of this mart.")
 @common()

@@ -68,13 +68,13 @@ def _table(unit: str) -> Table:
     )
 
 
-@click.command("trends", short_help="One number of a title over time.")
+@click.command("trends", short_help="Show one number of a title over time.")
 @titled
 @click.option(
     "--measure",
     default="overall_score",
     show_default=True,
-    help="What to follow, such as pass_rate, dimension_score, tag_score, cost_total.",
+    help="Measure, such as pass_rate, dimension_score, tag_score, cost_total.",
 )
 @click.option("--subject", help="Only this dimension, or tag.")
 @click.option(

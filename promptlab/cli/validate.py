@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from promptlab.settings import Settings
 
 
-@click.command("validate", short_help="Every problem of the files; writes nothing.")
+@click.command("validate", short_help="Check files; writes nothing.")
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 @common()
 def command(call: Call, paths: tuple[Path, ...]) -> int:

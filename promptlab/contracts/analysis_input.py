@@ -109,6 +109,8 @@ class TestCaseBundle(Input):
     """References to compare the answers with."""
     tags: list[str] = Field(default_factory=list)
     """Labels, e.g. business, intent, risk."""
+    cluster: NonBlank | None = None
+    """What the case shares with others, e.g. its conversation or document."""
 
 
 class DimensionConfig(Input):

@@ -183,7 +183,6 @@ class ReportedTotals(Contract):
     """Ours: the totals of another tool's file, compared with its rows."""
 
     n: int
-    """Totals with a number in the file."""
     n_agree: int
     others: list[ReportedTotal]
 

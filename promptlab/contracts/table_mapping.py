@@ -89,6 +89,9 @@ class TableMapping(BaseModel):
     tags: str | None = None
     """Column with tags, separated by commas."""
 
+    cluster: str | None = None
+    """Column with what cases share: a conversation, a document."""
+
     time: str | None = None
     """Column with the time of the row: ISO 8601, or seconds or ms since 1970."""
 
@@ -142,7 +145,8 @@ class TableMapping(BaseModel):
     def texts(self) -> frozenset[str]:
         """Return the columns declared as texts."""
         one = {self.case, self.output, self.expected, self.title, self.model}
-        one |= {self.prompt_version, self.tags, self.error, *self.inputs}
+        one |= {self.prompt_version, self.tags, self.cluster, self.error}
+        one |= set(self.inputs)
         return frozenset(filter(None, one))
 
     @property

@@ -17,6 +17,7 @@ from promptlab.contracts.analysis_input import (
     TestCaseBundle,
 )
 from promptlab.database.rows import Row, dictionaries
+from promptlab.errors import UsageError
 from promptlab.task_ids import STORED, resolve_task
 
 if TYPE_CHECKING:
@@ -43,8 +44,16 @@ def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
 
     Raises:
         NothingToDo: the warehouse holds no task, or not the one that a word means.
-        UsageError: no task, or several, begin with ``wanted``.
+        UsageError: no task, or several, begin with ``wanted``, or it is a memory run.
     """
+    memory_run = con.execute(
+        "select run_id from raw.memory_runs where run_id = ? limit 1", [wanted]
+    ).fetchone()
+    if memory_run is not None:
+        raise UsageError(
+            f"{wanted} is a memory run: its files hold the scores of its answers, and"
+            " scorers do not run on it; name another task (`promptlab runs` lists them)"
+        )
     task_id = resolve_task(con, wanted, tasks=STORED)
     return StoredTask(task_id, _dimensions(con, task_id), _cases(con, task_id))
 
@@ -92,6 +101,7 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
             case_id=row["case_id"],
             context=json.loads(row["context"]),
             tags=json.loads(row["tags"]),
+            cluster=row["cluster"],
             rounds=[_round(each) for each in rounds[row["case_id"]]],
             baselines=[
                 BaselineSpec(**each | {"payload": json.loads(each["payload"])})
@@ -100,7 +110,7 @@ def _cases(con: duckdb.DuckDBPyConnection, task_id: str) -> list[TestCaseBundle]
         )
         for row in dictionaries(
             con,
-            "select case_id, context, tags from raw.cases"
+            "select case_id, context, tags, cluster from raw.cases"
             " where task_id = ? order by position",
             [task_id],
         )

@@ -170,9 +170,14 @@ def to_html(
     """
     env = environment(lang or language_of(result), templates)
     script = script_hash(env) if with_script else None
+    values: dict[str, Any] = {
+        "result": result,
+        "script": script,
+        "links": links,
+        "drawn": {},
+    }
     while True:
-        view = arrange(result, limits)
-        values = {"result": result, "view": view, "script": script, "links": links}
+        values["view"] = arrange(result, limits)
         is_least = limits.cases == 1 and limits.is_short
         most = sys.maxsize if is_least else MOST_BYTES
         page = render_up_to(env, template, most, sections=sections, **values)

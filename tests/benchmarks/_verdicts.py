@@ -69,11 +69,11 @@ class Suites:
     rounds: npt.NDArray[np.int64]
     """Rounds that were judged."""
     passes: npt.NDArray[np.int64]
-    """How many of them passed."""
+    """Number of passed rounds."""
     first: npt.NDArray[np.bool_]
-    """Whether the first of them did."""
+    """True if the first of them passed."""
     errors: npt.NDArray[np.int64]
-    """Rounds in error, beside the others."""
+    """Rounds in error, in addition to the others."""
 
 
 def warehouse() -> duckdb.DuckDBPyConnection:
@@ -104,8 +104,8 @@ def fill(
         versions: number of the prompt version of each run; all the same by default.
         variants: how many suites in a row are the variants of one run.
         changed: how many of these have a new prompt in the last run.
-        cluster_size: how many cases in a row are one cluster; 0: there are none.
-        refused: which runs of which suites are no reference, (suite, run).
+        cluster_size: number of consecutive cases in a cluster; 0: no clusters.
+        refused: runs that are not a reference, (suite, run).
     """
     n_suites, _, n_runs = suites.rounds.shape
     for table in (

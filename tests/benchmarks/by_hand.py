@@ -1,4 +1,4 @@
-"""What a team writes before it has a warehouse: pandas over every file, a loop over every row.
+"""A script without a warehouse: pandas over every file, a loop over every row.
 
 ``python by_hand.py FOLDER TESTSET OUT``: one CSV row per round with its verdict, and the
 pass rate, latency and tokens of each task. No checks of the input, no history, no report.

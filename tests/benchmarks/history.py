@@ -26,7 +26,7 @@ COMPARING = (
 )  # fmt: skip
 
 # The SQL of the models, one after the other, each into the table the next one reads;
-# views are read where they stand.
+# views are read in place.
 _COMPARE = """
 import json, sys, time, duckdb
 con = duckdb.connect(sys.argv[1])

@@ -20,7 +20,7 @@ class Sample:
     peak_mb: float
     """Largest resident set, in 10^6 bytes."""
     said: str = ""
-    """What it printed."""
+    """The printed output."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Ratio:
     peak_mb: float
     ratio: float
     limit: float | None
-    """What the ratio is meant to stay under, where that was said beforehand."""
+    """The intended limit of the ratio, if there is one."""
     note: str = ""
-    """What else was measured."""
+    """Other measurements."""
 
     def row(self) -> tuple[str, ...]:
         """The figures as text, for a table."""

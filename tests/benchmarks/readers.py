@@ -100,7 +100,7 @@ def promptfoo_document(folder: Path, size: int = 200_000_000) -> Ratio:
 
 
 def small_files(folder: Path, tool: str, name: str, files: int = 1_000) -> Ratio:
-    """A folder of small files, each a run of its own, against `json.loads` of each."""
+    """A folder of small files, each a separate run, against `json.loads` of each."""
     inputs = folder / "small" / tool
     document = json.loads((DATA / tool / name).read_bytes())
     if not inputs.exists():

@@ -122,7 +122,7 @@ def _warehouse(folder: Path) -> Path:
 
 
 def _statements(folder: Path, cases: int) -> Path:
-    """What a report asks of the marts, with its values, as it asks it."""
+    """The queries of a report with their parameters."""
     file = folder / f"report-queries-{cases}.json"
     asked: list[tuple[str, dict[str, Any] | None]] = []
     readers = (reports.result, reports.queries.comparisons)

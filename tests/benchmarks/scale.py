@@ -154,7 +154,7 @@ def _night(folder: Path, rounds: int) -> Sample:
     db = folder / f"night-{rounds}.duckdb"
     new = folder / "scale-new"
     if not new.exists():
-        # the number after the last: a task of its own
+        # the number after the last: a separate task
         every = analysis_inputs(new, rounds=ROUNDS_PER_TASK, files=1)
         every[0].write_text(
             every[0].read_text("utf-8").replace("bench-0000", "bench-new"), "utf-8"

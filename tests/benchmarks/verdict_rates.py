@@ -40,13 +40,15 @@ class Row:
     run_effect: float = 0.0
     """Standard deviation of whole runs, in logits."""
     decline: bool = False
-    """Whether every case of the candidate passes a little less."""
+    """True if every case of the candidate passes a little less often."""
     errors: float = 0.0
     """Share of the candidate's passing rounds that end in an error."""
     edits: int = 0
     """Cases that each run before the baseline had otherwise: another prompt version."""
     max_tier: int = 1
     """2: runs of other prompt versions count."""
+    missing_point: bool = False
+    """Whether questions have three test points, of which the candidate lacks the easiest."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,11 @@ def asked(rng: np.random.Generator, p: Floats, rounds: int) -> sql.Suites:
 def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
     """Counts of ``SUITES`` suites."""
     p = truth(rng, (SUITES, row.cases), row.flaky)
+    if row.missing_point:
+        p = np.repeat(p[:, : row.cases // 3], 3, axis=1)
+        easier = _shifted(p, np.tile([-1.0, 0.0, 1.0], row.cases // 3))
+        p = np.where((p > 0) & (p < 1), easier, p)
+    is_asked = np.arange(row.cases) % 3 < (2 if row.missing_point else 3)
     p = np.repeat(p[:, :, None], row.history + 2, axis=2)
     for suite in p:
         for run in range(row.history) if row.edits else ():
@@ -99,7 +106,7 @@ def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
             suite[edited, : run + 1] = np.where(
                 suite[edited, run, None] > 0.5, 0.0, 1.0
             )
-        passing = np.flatnonzero(suite[:, -2] == 1.0)
+        passing = np.flatnonzero((suite[:, -2] == 1.0) & is_asked)
         n = min(row.broken, passing.size)
         suite[rng.choice(passing, n, replace=False), -1] = 0.05
     if row.decline:
@@ -115,6 +122,8 @@ def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
         draws = rng.random(passed[:, :, -1].shape)
         in_error[:, :, -1] = passed[:, :, -1] & (draws < row.errors)
     judged = ~in_error
+    if row.missing_point:
+        judged[:, ~is_asked, -1] = False
     first = np.take_along_axis(passed, judged.argmax(-1)[..., None], -1)[..., 0]
     return sql.Suites(
         judged.sum(-1),
@@ -210,6 +219,14 @@ _part(
     **BREAKS,
 )  # fmt: skip
 _part(
+    "points", "A memory benchmark whose candidate lacks the easiest of three test points",
+    [
+        r for flaky in (0.15, 0.4)
+        for r in _settings((3, 0), (3, 5), flaky=flaky, cases=120, missing_point=True)
+    ],
+    **BREAKS,
+)  # fmt: skip
+_part(
     "versions", "Every run has a prompt version of its own, 40 cases, 15 % flaky",
     [
         r for tier in (1, 2) for edits in (1, 2, 4)
@@ -247,7 +264,7 @@ def rechecked(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> float:
 
 
 def nights(con: duckdb.DuckDBPyConnection, row: Row, seed: int) -> list[float]:
-    """Return the alarms of four nights after a break; refused runs are no reference."""
+    """Return the alarms of four nights after a break; refused runs are not references."""
     rng = np.random.default_rng(seed)
     p = truth(rng, (SUITES, row.cases), row.flaky)
     now = broken(rng, p, row.broken)
@@ -343,7 +360,7 @@ def _null(alarms: float, is_seen: bool = True) -> str:
 
 
 def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
-    """Print one of the tables of which each row is a procedure of its own."""
+    """Print one of the tables with a procedure per row."""
     if name == "recheck":
         head = ["suite", "nothing", "one", "three"]
         lines = [
@@ -476,7 +493,7 @@ def _table(
 
 
 def _is_seen(row: Row) -> bool:
-    """Whether there are earlier runs enough to see copies and runs that differ."""
+    """True if there are enough earlier runs to detect copies and differing runs."""
     if row.copies:
         return row.history >= 2
     return not row.run_effect or row.history >= 4
@@ -491,6 +508,7 @@ def _name(row: Row) -> str:
     parts += [f"{row.copies:.0%} copies"] if row.copies else []
     parts += [f"sd {row.run_effect:g}"] if row.run_effect else []
     parts += [f"{row.errors:.0%} errors"] if row.errors else []
+    parts += ["a point missing"] if row.missing_point else []
     parts += [f"{row.edits} edited, tier {row.max_tier}"] if row.edits else []
     return ", ".join(parts)
 

@@ -45,7 +45,7 @@ def test_what_is_set_wins_over_the_locale(tmp_path, monkeypatch):
 
 
 def literals() -> set[str]:
-    """Every text that is handed to ``spoken``, or stands above a column."""
+    """Every text passed to ``spoken``, or used as a column heading."""
     found = {*compare._SOURCES.values(), compare._COUNTS}
     for file in CLI.glob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):

@@ -125,13 +125,21 @@ def test_no_line_in_a_pipe_is_over_100_characters(example_db, capsys, args):
 
 
 @pytest.mark.parametrize("args", READING[:-2], ids=" ".join)
-def test_at_80_columns_five_columns_still_stand_side_by_side(
-    on_terminal, example_db, args
-):
+def test_at_80_columns_no_declared_column_is_left_out(on_terminal, example_db, args):
     out = on_terminal(80, lambda: run_cli([*args, "--db", str(example_db)]))
-    if args[0] not in {"flaky", "memory"}:  # the ids of memory questions are long
-        assert "too narrow" not in out
+    assert "too narrow" not in out
     assert out.count("───") or args == ("doctor",)
+
+
+def test_figures_of_two_memory_runs_are_side_by_side_by_category(
+    on_terminal, example_db
+):
+    args = ["memory", "250601", "250615", "--db", str(example_db)]
+    out = on_terminal(80, lambda: run_cli([*args, "--lang", "zh"]))
+    parts = ANSI.sub("", out).split("\n\n")
+    assert [part.splitlines()[0] for part in parts[1:5]] == ["2", "3", "4", "5"]
+    assert parts[5].startswith("全部\n")
+    assert all(part.count("travel_diary/") == 2 for part in parts[1:6])
 
 
 def names_of(table: Table) -> set[str]:

@@ -32,7 +32,7 @@ _HOSTILE = (
 
 
 def is_obeyed(line: str) -> bool:
-    """Whether a runner takes a line for a command: it skips blanks first."""
+    """Return true if a runner interprets a line as a command: it skips spaces first."""
     return line.lstrip().startswith("::") or "##[" in line or "##vso[" in line
 
 

@@ -1,4 +1,4 @@
-"""What a table is made of is what the SQL of a build reads."""
+"""The sources of a table are the tables that the SQL of a build reads."""
 
 from __future__ import annotations
 

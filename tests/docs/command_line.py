@@ -67,7 +67,7 @@ def _help(command: click.Command) -> str:
 
 
 def _no_html(text: str) -> str:
-    """What stands in angle brackets is no HTML; in backticks it needs no escape."""
+    """Escape text in angle brackets, which is not HTML, outside of backticks."""
     parts = re.split("(`[^`]*`)", text)
     return "".join(p if p.startswith("`") else p.replace("<", "\\<") for p in parts)
 

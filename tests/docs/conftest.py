@@ -1,4 +1,4 @@
-"""What the tests of the documentation share."""
+"""Shared fixtures of the documentation tests."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def page_db(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def example_folder(page_db: Path, tmp_path: Path) -> Path:
-    """What `make demo` leaves behind, in a folder of its own."""
+    """The result of `make demo`, in a separate folder."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "demo.duckdb").symlink_to(page_db)
     for name in ("examples", "examples_zh"):

@@ -25,7 +25,7 @@ class Block:
     note: str
     """The HTML comment right above it, such as ``file: cases.jsonl``."""
     start: int
-    """Where its text stands in the page."""
+    """Position of its text in the page."""
     line: int
 
 
@@ -52,9 +52,9 @@ def replaced(page: str, texts: dict[Block, str]) -> str:
 
 
 def with_parts(page: str, parts: dict[str, str]) -> str:
-    """Return the page with its generated parts made anew.
+    """Return the page with its generated parts regenerated.
 
-    A part stands between ``<!-- generated: NAME -->`` and ``<!-- end -->``; one that the
+    A part is between ``<!-- generated: NAME -->`` and ``<!-- end -->``; one that the
     page lacks is added at its end under a heading of its name.
     """
     for name, text in parts.items():

@@ -65,7 +65,7 @@ def _link(relation: str) -> str:
 
 def _cell(text: str) -> str:
     """Return a description as a cell of a Markdown table."""
-    # what stands between backticks is every second part
+    # every second part is text between backticks
     parts = text.replace("|", "\\|").split("`")
     parts[::2] = [part.replace("<", "&lt;") for part in parts[::2]]
     return "`".join(parts)

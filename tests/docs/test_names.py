@@ -1,4 +1,4 @@
-"""What texts and comments name is there: files, models, decisions."""
+"""Files, models and decisions named in texts and comments exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOMS = ("", "promptlab", "ingest", "dbt_project", "reports", "docs", "tests")
 
 
 def files_named() -> list[str]:
-    """What a backtick in CONTRIBUTING.md names that looks like a path."""
+    """Return the text in backticks in CONTRIBUTING.md that looks like a path."""
     named = re.findall(r"`([\w./-]+(?:/|\.(?:py|sql|md|toml|csv|jsonl)))`", PAGE)
     return sorted(set(named))
 

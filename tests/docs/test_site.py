@@ -25,7 +25,7 @@ LOADING = {"script": "src", "img": "src", "iframe": "src", "link": "href"}
 
 @dataclass
 class Page(HTMLParser):
-    """What a page links to, loads and can be linked at."""
+    """The links, resources and anchors of a page."""
 
     text: str
     links: list[str] = field(default_factory=list)

@@ -149,7 +149,7 @@ def test_every_example_of_a_file_is_read_without_a_word(block):
 
 
 def commands() -> list[tuple[str, str]]:
-    """Every promptlab command of a shell snippet, run or not, and where it stands."""
+    """Every promptlab command of a shell snippet, run or not, with its place."""
     return [
         (f"{path}:{block.line}", re.split(r"#|&&|\|", line)[0])
         for path in PAGES

@@ -1,4 +1,4 @@
-"""What the pages about other tools tell people to run does run."""
+"""The commands on the pages about other tools work."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def loaded(tmp_path: Path) -> Warehouse:
 
 
 def much(folder: Path) -> Path:
-    """More than there is room for, in text that does not compress."""
+    """More data than fits on the disk, in text that does not compress."""
     for n in range(6):
         document = task(f"big{n}", "", cases=20)
         for case in document["cases"]:

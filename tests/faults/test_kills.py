@@ -25,7 +25,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def undisturbed(files: Path, tmp_path_factory: pytest.TempPathFactory):
-    """What an ingest gives that nobody kills, and the seconds that it takes."""
+    """The result of an ingest without a kill, and its seconds."""
     db = tmp_path_factory.mktemp("whole") / "w.duckdb"
     started = time.monotonic()
     code, _, err = finish(start("ingest", files, "--db", db))

@@ -18,7 +18,7 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "foreign"
 
 
 def reading_of(path: Path, tables: Mapping[str, TableMapping] | None = None) -> Reading:
-    """What the reader makes of the run that a file, or a folder of one run, holds."""
+    """Return the reading of a file, or of the folder of one run."""
     ((found, kind),) = (
         (one, k) for one, k in plan([path], tables=tables) if k is not None
     )

@@ -1,4 +1,4 @@
-"""A row that stands twice under the tool's own id is one row; a true duplicate is two."""
+"""Two rows with the same id of the tool are one row; a true duplicate is two rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HELM: a run is a folder; perturbations are cases of their own, trials are rounds."""
+"""HELM: a run is a folder; perturbations are separate cases, trials are rounds."""
 
 from __future__ import annotations
 

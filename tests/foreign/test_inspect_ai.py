@@ -1,4 +1,4 @@
-"""Inspect's logs: archives and JSON, epochs, letters, values on scales of their own."""
+"""Inspect's logs: archives and JSON, epochs, letters, values on other scales."""
 
 from __future__ import annotations
 

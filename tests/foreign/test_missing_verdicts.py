@@ -1,4 +1,4 @@
-"""A verdict that is missing is none: not evaluated, and told of."""
+"""A missing verdict is not a failure: the row is unevaluated, with a warning."""
 
 from __future__ import annotations
 

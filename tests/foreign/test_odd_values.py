@@ -1,4 +1,4 @@
-"""Whatever value stands anywhere in a file of a tool: it loads, or is rejected."""
+"""Any value anywhere in a file of a tool is loaded or rejected."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Real and fresh files of the tools against facts that were computed from their bytes.
 
-They lie beside a checkout of the developers and nowhere else.
+They are next to the developers' checkouts only.
 """
 
 from __future__ import annotations

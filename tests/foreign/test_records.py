@@ -1,4 +1,4 @@
-"""What a translation may say of a total, and the seed that explains it."""
+"""The rules of totals in translations, and the seed that explains them."""
 
 from __future__ import annotations
 

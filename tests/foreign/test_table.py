@@ -1,4 +1,4 @@
-"""Tables of anybody: opened in any dialect, read by a mapping, told where there is none."""
+"""Users' tables: opened in any dialect, read by a mapping, reported without one."""
 
 from __future__ import annotations
 
@@ -73,6 +73,12 @@ def test_a_table_reads_alike_in_every_dialect(dialect: str, tmp_path: Path) -> N
     assert table(reading, "reported_scores")["value"].to_list() == [0.5, None]
     assert json.loads(rounds["metadata"][0]) == {"note": "x"}
     assert list(reading.runs) == list(read(_written(tmp_path, PLAIN, "plain.csv")).runs)
+
+
+def test_a_mapped_column_names_the_cluster_of_each_case(tmp_path: Path) -> None:
+    mapping = MAPPING.model_copy(update={"cluster": "note"})
+    cases = table(read(_written(tmp_path, PLAIN), mapping), "cases").sort("case_id")
+    assert cases["cluster"].to_list() == ["x", None]
 
 
 def test_parquet_and_csv_of_one_table_are_one_run(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a reader says of a task becomes records."""
+"""The calls of a reader are written as records."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Take anything away from a passing candidate: the gate may say all but "Ship".
 
-Each change of a candidate is a title of its own, and all are built at once. What may
+Each change of a candidate is a separate title, and all are built together. What may
 ship judges nothing, and is listed: a new field of a format is a hole until it is there.
 """
 
@@ -242,7 +242,7 @@ NOT_CHANGED = {
     *("run evalId", "run config description", "run config"),
     *("run entity_id", "run testset", "run run_id"),
 }
-"""What tells the titles apart."""
+"""The part that distinguishes the titles."""
 
 
 def _ways(value: Any, way: Way = ()) -> Iterator[Way]:
@@ -270,7 +270,7 @@ def _changes(files: Files) -> Iterator[tuple[str, str, str, Way]]:
             old = value
             for key in way:
                 old = old[key]
-            # to take nothing away is no change
+            # removing nothing is not a change
             nothing = ("null", "text") if old in ({}, []) else ()
             for how in nothing or ("removed", "null", "empty", "text"):
                 yield _named(part, way), how, part, way

@@ -121,6 +121,6 @@ def test_only_the_tasks_own_baseline_raises_alerts(history_rows):
         "select task_id from marts.fct_alerts"
         " where code in ('significant_regression', 'must_have_lost')"
     )
-    # the same pairs backwards, which somebody asked for, would accuse `before` too
+    # the reverse pairs, which were requested, would also flag `before`
     assert found
     assert not [task_id for (task_id,) in found if task_id.endswith("before")]

@@ -22,7 +22,7 @@ CLOSE = {"rel": 0, "abs": 1e-6}
 
 
 class Row(NamedTuple):
-    """What the marts say of one subject."""
+    """The row of one subject in the marts."""
 
     n_pairs: int
     baseline_score: float

@@ -766,3 +766,31 @@ def test_the_page_of_a_run_draws_quality_against_cost(warehouse, tmp_path):
     page = (tmp_path / "out/runs/triage/report.html").read_text("utf-8")
     assert page.count('<g class="on">') == 2
     assert "The score is “score”." in page
+
+
+INSPECT = Path(__file__).parents[1] / "data" / "foreign" / "inspect_ai" / "late.json"
+
+
+def inspect_log(
+    name: str, day: int, *, n_samples: int | None = None, **about: str
+) -> Path:
+    """Write a log of Inspect as its set writes it; with fewer samples it was stopped."""
+    document = json.loads(INSPECT.read_text("utf-8"))
+    document["eval"] |= {"created": f"2026-12-{day:02}T01:00:00+00:00", **about}
+    for sample in document["samples"]:
+        sample["uuid"] = f"{name}-{sample['uuid']}"
+    if n_samples is not None:
+        document |= {"status": "error", "samples": document["samples"][:n_samples]}
+        del document["results"]
+    file = Path(name + ".json")
+    file.write_text(json.dumps(document), "utf-8")
+    return file
+
+
+def test_a_stopped_log_of_an_eval_set_is_not_the_baseline_of_its_retry(warehouse):
+    second = {"eval_set_id": "set-2", "run_id": "run-2"}
+    warehouse.ingest(inspect_log("first", 1, eval_set_id="set-1", eval_id="a"))
+    warehouse.ingest(inspect_log("stopped", 2, n_samples=2, eval_id="b", **second))
+    warehouse.ingest(inspect_log("retried", 3, eval_id="c", **second))
+    warehouse.build()
+    assert baselines(warehouse)["c"] == "a"

@@ -1,6 +1,6 @@
-"""The test of a task against its reference runs, beside an implementation of its own.
+"""The test of a task against its reference runs, compared with a second implementation.
 
-What stands here is slow and plain: fractions, every sum that is possible, one case at a time.
+It is slow and simple: fractions, every possible sum, one case at a time.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def level(cases: list[Counts], points: Any) -> float:
 
 
 def n_tests_of(cases: list[Counts]) -> int:
-    """Two, but where the sum of one statistic tells that of the other."""
+    """Two, unless the sum of one statistic determines that of the other."""
     varying = [case[:3] for case in cases if 0 < case[1] < case[0]]
     if len(varying) == 1 or (
         len(set(varying)) == 1 and len(outcomes(*varying[0])) == 2
@@ -102,7 +102,7 @@ def case_p(n: int, s: int, k: int, x: int) -> Fraction:
 
 
 def by_chance(cases: list[Counts], threshold: Fraction) -> Fraction:
-    """How many cases have a p of this or less, on average."""
+    """Expected number of cases with at most this p."""
     return sum(
         (
             p
@@ -150,7 +150,7 @@ def suite(
     flaky: float = 0.4,
     broken: int = 0,
 ) -> sql.Suites:
-    """One suite; ``history`` runs beside baseline and candidate."""
+    """One suite; ``history`` runs in addition to baseline and candidate."""
     rng = np.random.default_rng(seed)
     shape = (1, cases, history + 2)
     p = np.where(rng.random(cases) < flaky, rng.uniform(0.4, 0.95, cases), 1.0)

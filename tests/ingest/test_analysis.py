@@ -87,6 +87,13 @@ def test_rounds_and_baselines_stand_with_their_case_in_the_order_of_the_file():
     assert list(rows["baselines"]["case_id"]) == ["c0", "c1", "c2"]
 
 
+def test_cases_name_their_cluster_or_none():
+    named = document(2)
+    named["cases"][0]["cluster"] = "conversation 1"
+    rows = read_analysis(as_bytes(named)).rows
+    assert list(rows["cases"]["cluster"]) == ["conversation 1", None]
+
+
 def test_what_may_be_left_out_is_empty():
     bare = document(1)
     del bare["dimensions"], bare["extras"], bare["task"]["env"]

@@ -20,7 +20,7 @@ from promptlab.ingest.analysis.reader import read_analysis
 from promptlab.ingest.raw.rows import Reading
 from tests.ingest.analysis_documents import as_bytes, document
 
-# One of nearly every kind of value that could stand somewhere by mistake.
+# One of nearly every kind of value that could be somewhere by mistake.
 VALUES: list[Any] = [
     *(None, True, False, 0, 1, -1, 0.5, 1.0, 2, 2**63 - 1, 2**63, 10**40, -0.0),
     *("", " ", "\x1c", "\u2003", "\x00", "x", "好", "null", "{}", "1e999", "\ud83d"),

@@ -45,7 +45,7 @@ def told(reading: Reading) -> dict[str, Any]:
     }
 
 
-# One cannot stand where a number of ours was given before: that is told, at any size.
+# An id equal to a number that was already generated is reported, at any size.
 _RESULT = st.fixed_dictionaries(
     {"sample_id": st.sampled_from(["a", "b", ""])},
     optional={

@@ -53,7 +53,7 @@ def step(expected: Any, **config: Any) -> list[ExpectationCheck]:
 
 
 def size(value: Any) -> int:
-    """How many leaves and containers a value has."""
+    """The number of leaves and containers of a value."""
     children: Any = ()
     if isinstance(value, dict):
         children = value.values()

@@ -1,4 +1,4 @@
-"""Which patterns of a baseline get a spelling of their own, and which."""
+"""The patterns of a baseline with a separate spelling, and this spelling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptlab.patterns import translate
 
 
 def listed(payload, kind="golden_answer", *, whole=True):
-    """What is listed of one payload, given as JSON or as a value."""
+    """Return the patterns of one payload, given as JSON or as a value."""
     text = payload if isinstance(payload, str) else json.dumps(payload)
     (found,) = spellings(
         pl.Series([kind]), pl.Series([text]), are_answers_patterns=whole

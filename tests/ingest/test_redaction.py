@@ -22,7 +22,7 @@ def redact(text: str, mode: str = "strict", *, is_yaml: bool = False) -> str:
 
 
 def redacted_text(text: str, mode: str = "strict") -> str:
-    """What becomes of one text, written in JSON as ``json.dumps`` does."""
+    """Return the redaction of one text, written like ``json.dumps``."""
     return json.loads(redact(json.dumps({"t": text}, ensure_ascii=False), mode))["t"]
 
 

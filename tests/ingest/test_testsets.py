@@ -44,7 +44,7 @@ def case(record: Any) -> TestCase:
 
 
 def told(reading: Reading) -> list[Problem]:
-    """What is told of the records; most testsets here expect nothing on purpose."""
+    """Return the problems of the records; most testsets here have no expectations."""
     return [one for one in reading.problems if one.code != "nothing_expected"]
 
 

@@ -1,4 +1,4 @@
-"""What shows only when all files of a call are read is told, and kept, once."""
+"""Problems that need all files of a call are reported and stored once."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ JSON = st.recursive(
 
 @pytest.fixture(scope="module")
 def duckdb_text():
-    """What DuckDB writes for a JSON text."""
+    """Return DuckDB's output for a JSON text."""
     with duckdb.connect() as con:
         query = "select cast(json_extract(cast(? as json), '$') as varchar)"
         yield lambda text: con.execute(query, [text]).fetchone()[0]

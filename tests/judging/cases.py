@@ -3,7 +3,7 @@
 ``data/rule_cases.jsonl``: does an answer keep a rule? ``data/output_cases.jsonl``:
 which output is an expectation compared with? ``data/golden_cases.jsonl``: is an answer
 right where golden answers are compared as JSON? Every line was reasoned out by hand;
-the evaluator and the warehouse are both held to it. How two values are compared stands
+the evaluator and the warehouse are both tested with it. The comparison of two values is
 in ``matching_cases``.
 """
 
@@ -19,7 +19,7 @@ DATA = Path(__file__).parents[1] / "data"
 
 @dataclass(frozen=True)
 class Round:
-    """What one round gave; what is not named was not given."""
+    """The outputs of one round; other outputs are missing."""
 
     raw_output: str | None = None
     parsed_output: dict[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""What the mail tests share: the mail checker."""
+"""Shared fixtures of the mail tests: the mail checker."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def result(
     summary: dict[str, Any] | None = None,
     task: dict[str, Any] | None = None,
 ) -> AnalysisResult:
-    """A task: three cases of which one passes, unless told otherwise."""
+    """A task: three cases of which one passes, by default."""
     if cases is None:
         cases = [case(1), case(2, "error"), case(3, "pass")]
     n = {s: sum(c.status == s for c in cases) for s in ("pass", "fail", "error")}

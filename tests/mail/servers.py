@@ -1,4 +1,4 @@
-"""A real mail server in a process of its own, for tests of sending.
+"""A real mail server in a separate process, for tests of sending.
 
 Run as a script: ``servers.py PORT SECURITY CERTIFICATE KEY REPLIES FOLDER``. It takes
 mail for anyone but ``refused@…``, wants the login ``ci`` / ``geheim-7`` where it is

@@ -118,7 +118,7 @@ def test_hostile_texts_are_shown_as_text_escaped_once(start, lang, check, tmp_pa
     told = check(message.as_bytes(), tmp_path / "mail.eml")
     assert [f for f in told["findings"] if f["sev"] == "ERROR"] == []
     warned = [f for f in told["findings"] if f["sev"] == "WARN"]
-    # A hidden character is named where it stands, so its text is not letter by letter.
+    # A hidden character is named in place, so its text is not unchanged.
     named = {"PLC15", "PLC16"}
     assert [
         f for f in warned if f["rule"] != "canary.altered" or set(f["examples"]) - named

@@ -67,7 +67,7 @@ def _mail() -> EmailMessage:
 
 
 def _reread(data: bytes):
-    """What readers of the email package of either kind see."""
+    """The headers as read by both parsers of the email package."""
     return [
         email.message_from_bytes(data, policy=policy)
         for policy in (email.policy.default, email.policy.compat32)

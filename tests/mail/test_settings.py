@@ -1,4 +1,4 @@
-"""Where the mail server and its password come from."""
+"""The sources of the mail server and its password."""
 
 from __future__ import annotations
 

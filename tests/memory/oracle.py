@@ -46,7 +46,7 @@ def has_failed(question: dict[str, Any]) -> bool:
 
 
 def is_scorable(question: dict[str, Any], metric: str) -> bool:
-    """Whether a question counts for a metric, failed or not."""
+    """Return true if a question counts for a metric, failed or not."""
     has_reference = bool(alternatives(question.get("reference_answer")))
     is_adversarial = question.get("category") == 5
     if metric == "locomo_f1":

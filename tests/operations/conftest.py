@@ -76,7 +76,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def built(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The warehouse; nothing in it is compressed, so that texts stand there as bytes."""
+    """The warehouse, without compression, so that texts can be found as bytes."""
     folder = tmp_path_factory.mktemp("warehouse")
     warehouse = Warehouse(folder / "w.duckdb")
     # an earlier version from another path, with a record that was rejected

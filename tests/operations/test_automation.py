@@ -1,4 +1,4 @@
-"""What the page on operations tells people to run does run."""
+"""The commands on the page on operations work."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ esac
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with one evaluation on its base branch, and a stand-in for gh."""
+    """A repository with one evaluation on its base branch, and a fake gh."""
     folder = tmp_path / "repository"
     (folder / "evals").mkdir(parents=True)
     tools = tmp_path / "tools"

@@ -1,4 +1,4 @@
-"""The export: every table, as it is, in files that any engine reads."""
+"""The export: every table, unchanged, in files that any engine reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A DuckDB file of somebody else is never taken over."""
+"""A DuckDB file of another program is never changed."""
 
 from __future__ import annotations
 

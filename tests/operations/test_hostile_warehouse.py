@@ -1,4 +1,4 @@
-"""A warehouse file from anybody: what its views and macros name is not read."""
+"""A warehouse file from an untrusted source: files in its views and macros are not read."""
 
 from __future__ import annotations
 

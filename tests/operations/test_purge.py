@@ -151,7 +151,7 @@ def test_a_named_baseline_that_is_purged_is_cleared_not_replaced_by_an_earlier_o
 
 
 def test_a_file_that_lay_where_a_purged_one_lies_is_not_purged(tmp_path):
-    """One path is written anew each night; an old task's file has moved since."""
+    """One path is overwritten each night; an old task's file has moved since."""
     warehouse = Warehouse(tmp_path / "w.duckdb")
     nightly, moved = tmp_path / "nightly.json", tmp_path / "moved.json"
     first, doomed = runs()[:2]

@@ -127,7 +127,7 @@ def marts(warehouse: Warehouse) -> dict[str, list[tuple]]:
     ("tasks", "runs", "compared_at_once"),
     [
         (["x1"], [RUNS[0]], None),
-        # the named baseline too; and somebody compares before anything is built
+        # the named baseline too; and a comparison is requested before a build
         ([NAMED, 'x"1', "x1'0", "x%", "任务"], [RUNS[1], RUNS[2]], ("x10", "x")),
     ],
 )
@@ -151,7 +151,7 @@ def test_the_marts_are_those_of_a_warehouse_that_never_saw_them(
 
 @pytest.mark.parametrize("task", ALL_TASKS)
 def test_only_rows_of_the_named_task_and_of_those_compared_with_it_go(warehouse, task):
-    """What is compared with it is compared again; nothing else is."""
+    """Only comparisons with it are computed again."""
     with warehouse.connect() as con:
         compared = {
             row[0]

@@ -1,4 +1,4 @@
-"""The Airflow and Dagster files of docs/automation, run with stand-ins for these."""
+"""The Airflow and Dagster files of docs/automation, run with fakes of these."""
 
 from __future__ import annotations
 

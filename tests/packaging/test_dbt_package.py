@@ -1,4 +1,4 @@
-"""Somebody's own dbt project upon ours, on the same warehouse, as the docs show it."""
+"""A user's dbt project on top of promptlab's, on the same warehouse, as in the docs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel, in a clean environment, does the main job from another folder."""
+"""The wheel, in a clean environment, runs the main command from another folder."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ APART = 1e-12
 
 @dataclass
 class Comparison:
-    """What came of it."""
+    """The result."""
 
     table: str
     rows: int = 0

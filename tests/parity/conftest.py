@@ -41,7 +41,7 @@ WITHOUT_TESTS = ("--exclude-resource-types", "test", "unit_test")
 
 @pytest.fixture(scope="session", autouse=True)
 def spark_needed() -> None:
-    """Skip, in words, where there is no Spark."""
+    """Skip with a message if Spark is missing."""
     if find_spec("pyspark") is None:
         pytest.skip("Spark is not installed: `make parity` installs it")
     java = java_version()
@@ -53,7 +53,7 @@ def spark_needed() -> None:
 def spark_folder(
     spark_needed: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Path]:
-    """Where Spark keeps its tables, as long as this process lives."""
+    """The folder of Spark's tables for the life of this process."""
     folder = tmp_path_factory.mktemp("spark")
     with surroundings(KIND, folder):
         yield folder
@@ -85,7 +85,7 @@ class Engines:
         self.spark.build(spark_args)
 
     def dbt(self, engine: str, *args: str) -> Any:
-        """What one dbt command gives on ``duckdb`` or ``spark``."""
+        """The result of one dbt command on ``duckdb`` or ``spark``."""
         from dbt.adapters.duckdb.connections import DuckDBConnectionManager
         from dbt.cli.main import dbtRunner
 

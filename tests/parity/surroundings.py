@@ -1,4 +1,4 @@
-"""Where Spark runs: in this process, on a master with two workers, or with Iceberg tables."""
+"""Spark environments: in this process, on a master with two workers, with Iceberg tables."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _iceberg_jar() -> Path:
 
 @contextmanager
 def _cluster(folder: Path) -> Iterator[str]:
-    """A master and two workers, processes of their own, from pyspark's wheel."""
+    """A master and two workers in separate processes, from pyspark's wheel."""
     import pyspark
 
     home = Path(pyspark.__file__).parent

@@ -1,4 +1,4 @@
-"""What each macro of `compat/` gives, worked out by hand, on both engines."""
+"""The result of each macro of `compat/`, computed by hand, on both engines."""
 
 from __future__ import annotations
 

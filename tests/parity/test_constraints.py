@@ -1,4 +1,4 @@
-"""What a contract says of single rows, on an engine that does not enforce it."""
+"""Row constraints of contracts on an engine that does not enforce them."""
 
 from __future__ import annotations
 

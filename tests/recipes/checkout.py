@@ -43,7 +43,7 @@ class Checkout:
         return Recipe(self.root, RECIPES[to_add])
 
     def run(self, *args: str) -> str:
-        """What a command prints; it has to end well."""
+        """Return the output of a command, which must succeed."""
         return self._python("-m", "promptlab", *args)
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
@@ -52,11 +52,11 @@ class Checkout:
         )
 
     def health(self) -> list[dict[str, Any]]:
-        """What the doctor finds."""
+        """Return the result of the doctor."""
         return json.loads(self.run("doctor", "--db", "w.duckdb", "--format", "json"))
 
     def lint_imports(self) -> str:
-        """What the contracts of `pyproject.toml` say of the imports; they have to hold."""
+        """Check the import contracts of `pyproject.toml`."""
         program = (
             "from importlinter.cli import lint_imports; raise SystemExit("
             "lint_imports(no_cache=True))"

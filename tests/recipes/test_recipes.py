@@ -315,7 +315,7 @@ def add_a_tool(checkout: Checkout) -> None:
 
 
 def add_a_memory_metric(checkout: Checkout) -> None:
-    """Whether an answer has as many tokens as its reference."""
+    """True if an answer has as many tokens as its reference."""
     recipe = checkout.recipe("a memory metric")
     recipe.edit(
         "dbt_project/models/intermediate/memory/int_memory_token_scores.sql",

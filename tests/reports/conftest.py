@@ -1,4 +1,4 @@
-"""What the report tests share: a small invented warehouse with only its marts."""
+"""Shared fixtures of the report tests: a small invented warehouse with only marts."""
 
 from __future__ import annotations
 

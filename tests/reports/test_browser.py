@@ -1,4 +1,4 @@
-"""What a browser makes of the pages: no sideways scrolling, nothing loaded."""
+"""The pages in a browser: no horizontal scrolling, no external resources."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Promise.all(widths.map(w => new Promise(done => {
 </script>"""
 
 
-# Where the first letter of a text stands, in pixels from the top, at each width.
+# Position of the first letter of a text, in pixels from the top, at each width.
 FIND = """<!doctype html><meta charset="utf-8"><body><script>
 const text = decodeURIComponent(location.hash.slice(1));
 Promise.all([1280, 375].map(w => new Promise(done => {
@@ -63,7 +63,7 @@ Promise.all([1280, 375].map(w => new Promise(done => {
 }))).then(all => { document.title = 'found ' + all.join(' '); });
 </script>"""
 
-# Letters and badges that lie upon each other, all folds open, and what has to be
+# Letters and badges that overlap, with all folds open, and what has to be
 # scrolled sideways. A line box is higher than its letters: only the middle counts.
 OVERLAPS = """<!doctype html><meta charset="utf-8"><body><script>
 const found = [];

@@ -87,7 +87,7 @@ def of_type(literal: Any) -> Codes:
 
 
 def of_policy() -> set[str]:
-    """What a gate's policy may limit, as the rules are named."""
+    """The limits of a gate's policy, by the names of the rules."""
     tables = {"latency": gate.LatencyRules, "tokens": gate.TokenRules}
     tables |= {"cost": gate.CostRules}
     plain = {*gate.GatePolicy.model_fields, *gate.DimensionRules.model_fields}

@@ -1,4 +1,4 @@
-"""How values are printed."""
+"""Formatting of values."""
 
 from __future__ import annotations
 

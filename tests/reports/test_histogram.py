@@ -1,4 +1,4 @@
-"""How case scores are spread: counted in SQL, drawn as columns."""
+"""The histogram of case scores: counted in SQL, drawn as columns."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ BRACES = re.compile(r"(\{[^{}]*\})")
 
 
 def shouted(text: str) -> str:
-    """A language of our own: every English text in capitals, its values as they are."""
+    """A test language: every English text in capitals, with unchanged values."""
     lines = []
     for line in text.splitlines():
         key, equals, value = line.partition(" = ")

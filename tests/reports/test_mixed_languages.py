@@ -39,7 +39,7 @@ def texts(table: dict[str, Any]) -> Iterator[str]:
 
 
 def fragments(lang: str) -> set[str]:
-    """What a page of another language may not hold: the words between values."""
+    """The words between values, which must not be on a page of another language."""
     store = tomllib.loads((TEXTS / f"{lang}.toml").read_text("utf-8"))
     found = set()
     for text in texts(store):

@@ -14,7 +14,7 @@ from promptlab.reports.pages.links import Links
 
 
 def monster(result: AnalysisResult, letter: str) -> CaseResult:
-    """The first case with more of everything than anybody reads."""
+    """The first case with more of everything than a page lists."""
     cases = result.case_results
     difference = next(d for case in cases for d in case.differences)
     evidence = next(e for case in cases for e in case.evidences)

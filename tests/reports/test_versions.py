@@ -1,4 +1,4 @@
-"""What each version said: side by side, once, with what was asked and expected."""
+"""The answers of each version: side by side, once, with input and expectation."""
 
 from __future__ import annotations
 

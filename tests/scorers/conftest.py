@@ -18,7 +18,7 @@ _HERE: dict[str, Any] = {}
 
 
 def __getattr__(name: str) -> Any:
-    """What the entry points of ``register`` lead to."""
+    """The targets of the entry points of ``register``."""
     try:
         return _HERE[name]
     except KeyError:

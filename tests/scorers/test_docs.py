@@ -37,10 +37,10 @@ MODELS = {
     "rules": ("rules_scored", "rules_checked"),
     "judge": ("judged_scored", "scores_chosen"),
     "stability": ("round_scores",),
-    "error_rate": (),  # a round is an error or is none
+    "error_rate": (),  # a round is an error or not
     **dict.fromkeys(MEASURES, ("measures_scored",)),
 }  # fmt: skip
-"""Where a scorer's reasons come from, if not from int_<scorer>_scored alone."""
+"""Sources of a scorer's reasons other than int_<scorer>_scored."""
 
 
 def seed(name: str) -> list[dict[str, str]]:

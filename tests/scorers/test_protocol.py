@@ -1,4 +1,4 @@
-"""What a scorer may do, and what becomes of the things that it may not."""
+"""Allowed behaviour of scorers, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_a_fault_costs_its_round_or_case_alone_and_says_why(function, scores, me
     summary = found.records[1].summary
     assert summary is not None
     assert summary.startswith("scorer failed: ")
-    # the sentence of the warning stands with the score, too
+    # the sentence of the warning is also in the score
     assert summary.removeprefix("scorer failed: ") in found.faults[0]
 
 

@@ -13,6 +13,7 @@ from promptlab import Warehouse
 from promptlab.cli import run_cli
 from promptlab.contracts.scores import ScoreRecord
 from promptlab.scorers import RoundScore
+from tests.conftest import EXAMPLES
 from tests.scorers.conftest import SEMANTIC
 from tests.scorers.fakes import lengths, scorer
 from tests.scoring import tasks
@@ -36,7 +37,7 @@ TASK = tasks.task(
 
 @pytest.fixture
 def run(capsys, monkeypatch, tmp_path):
-    """Run a command beside a warehouse with one task, ``t/1``."""
+    """Run a command next to a warehouse with one task, ``t/1``."""
     monkeypatch.chdir(tmp_path)
     for name in list(os.environ):
         if name.startswith("PROMPTLAB_"):
@@ -264,3 +265,11 @@ def test_scores_by_meaning_arrive_in_the_marts(run, register, model, monkeypatch
     ) == [("accuracy", 0.5, 2), ("tone", 0.316667, 4)]
     codes = stored("select code from marts.fct_alerts where code like '%unknown%'")
     assert codes == [("unknown_scorer",)]  # wit
+
+
+def test_a_memory_run_is_refused_in_words(run):
+    run("ingest", EXAMPLES / "memory", "--quiet")
+    [(memory_run,), *_] = stored("select distinct run_id from raw.memory_runs")
+    code, _, err = run("score", memory_run)
+    assert code == 2
+    assert f"{memory_run} is a memory run" in err

@@ -79,14 +79,14 @@ class Scored:
         ]
 
     def sentence(self, mart: str, row: Row, lang: str = "en") -> str:
-        """What a row of a mart says in words."""
+        """Return the sentence of a row of a mart."""
         if row.get("weakest_dimension_id"):
             weakest = self.dimension(row["task_id"], row["weakest_dimension_id"])
             row |= {f"weakest_{name}": weakest[name] for name in ("name", "score")}
         return WRITERS[mart](sentences.Speech.of(lang), row)
 
     def message(self, task_id: str, code: str, lang: str = "en") -> str:
-        """What an alert says; of several with this code the worst."""
+        """Return the sentence of an alert; the worst of several with this code."""
         return self.sentence("fct_alerts", self.alerts(task_id)[code], lang)
 
     def alerts(self, task_id: str) -> dict[str, Row]:

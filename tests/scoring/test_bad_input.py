@@ -1,7 +1,7 @@
-"""What cannot be scored as it was asked for gives an alert in words, and no number.
+"""A dimension that cannot be scored as configured causes an alert, without a number.
 
 What breaks the contract (an unknown mode, a weight beyond 0-1, a dimension twice, a
-target or parameters that are no object) is refused at ingest: tests/ingest.
+target or parameters that are not an object) is refused at ingest: tests/ingest.
 """
 
 from __future__ import annotations

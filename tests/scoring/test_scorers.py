@@ -1,4 +1,4 @@
-"""What each scorer measures of a round."""
+"""The metric of each scorer for a round."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.scoring.tasks import answered, case, dimension, failed, score, task
 
 Example = tuple[str, Any, Any, Any]
 
-# name, one case, one dimension, the metric of each round (or why there is none)
+# name, one case, one dimension, the metric of each round (or the reason for a missing one)
 EXAMPLES: list[tuple[str, dict[str, Any], dict[str, Any], list[Any]]] = [
     (
         "exact-ignores-white-space-around",

@@ -1,6 +1,6 @@
-"""What dbt gives a template and the linter does not.
+"""The functions that dbt provides to templates and the linter does not.
 
-The linter only looks at layout, so a dispatched macro stands as a call of its name.
+The linter only looks at layout, so a dispatched macro is replaced by a call of its name.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ RUN = EXAMPLES / "customer_service/runs/cs-regression-v3.1.json"
 
 
 def kept_tables(con: duckdb.DuckDBPyConnection, database: str) -> list[str]:
-    """What outlives a build: the marts, and intermediate tables with a batch's key."""
+    """Stored tables: the marts, and intermediate tables with a batch's key."""
     return [
         row[0]
         for row in con.execute(
@@ -175,7 +175,7 @@ def test_what_is_gone_leaves_no_row(changed):
 def test_what_an_unfinished_build_left_is_not_taken_for_built(
     writable_example_db, tmp_path
 ):
-    """A task changes, the build stops after it has looked, somebody compares."""
+    """A task changes, the build stops after the check, a comparison is requested."""
     run = json.loads(RUN.read_text("utf-8"))
     for case in run["cases"]:
         for a_round in case["rounds"]:

@@ -1,8 +1,8 @@
 """One judge: the warehouse and the evaluator judge everything alike.
 
 Both are held to the tables of cases, reasoned out by hand, and to each other on
-thousands of generated ones. *Pairs* of an expectation and an output tell how values are
-compared; *samples*, rounds with all that can be asked of them, tell the rest: which
+thousands of generated ones. *Pairs* of an expectation and an output test the comparison of
+values; *samples*, rounds with all kinds of expectations, test the rest: which
 output is compared in each scope, every kind of rule, golden answers. The same verdict,
 and the same failures in the same order. All of them go through one warehouse, in by
 ingest and out by dbt.
@@ -42,7 +42,7 @@ GENERATED_SAMPLES = 2000
 
 
 class Pair(NamedTuple):
-    """What one step is expected to give, and what it gave; JSON texts."""
+    """The expected and the actual output of one step; JSON texts."""
 
     id: str
     expected: str

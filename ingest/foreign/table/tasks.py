@@ -262,6 +262,7 @@ class Tasks:
             {k: _plain(v) for k, v in inputs.items()},
             golden=None if expected is None else _plain(content(row.get(expected))),
             tags=_tags(self._cell(row, self._mapping.tags)),
+            cluster=self._cell(row, self._mapping.cluster),
         )
 
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:

@@ -12,14 +12,15 @@ claims as (
     select
         task_id,
         total_scope,
-        cast(
-            least(sum(case when total_rule = 'count_rounds' then reported_value end), 1e15)
-            as bigint
-        ) as n_rounds,
-        cast(
-            least(max(case when total_rule = 'count_cases' then reported_value end), 1e15)
-            as bigint
-        ) as n_cases,
+        -- `least` of DuckDB leaves nulls out, so a missing claim must not get to it
+        try_cast(sum(case
+            when total_rule = 'count_rounds' and reported_value is not null
+                then least(reported_value, 1e15)
+        end) as bigint) as n_rounds,
+        cast(max(case
+            when total_rule = 'count_cases' and reported_value is not null
+                then least(reported_value, 1e15)
+        end) as bigint) as n_cases,
         max(n_reported) as n_values
 
     from totals

@@ -20,7 +20,7 @@ asked as (
         rules.unit,
         coalesce({{ json_text('totals.parameters', 'reducer') }}, 'mean') as reducer,
         {{ json_text('totals.parameters', 'tag') }} as tag,
-        {{ json_text('totals.parameters', 'group') }} as tag_group,
+        {{ json_text('totals.parameters', 'tag_key') }} as tag_key,
         {{ json_text('totals.parameters', 'figure') }} as figure,
         {{ json_number('totals.parameters', 'threshold') }} as threshold
 
@@ -82,11 +82,11 @@ counted as (
             and given.case_id = tags.case_id
             and (
                 given.tag = tags.tag
-                or given.tag_group || ':' = substr(tags.tag, 1, length(given.tag_group) + 1)
+                or given.tag_key || ':' = substr(tags.tag, 1, length(given.tag_key) + 1)
             )
     where
         given.given_value is not null
-        and (coalesce(given.tag, given.tag_group) is null or tags.tag is not null)
+        and (coalesce(given.tag, given.tag_key) is null or tags.tag is not null)
 
 ),
 

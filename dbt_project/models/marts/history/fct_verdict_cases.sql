@@ -78,7 +78,7 @@ final as (
         cases.n_errors - cases.n_errors_now as n_errors_before,
         {{ rounded('tested.p', 9) }} as p,
         {{ rounded('tested.n_by_chance') }} as n_by_chance,
-        to_recheck.place as recheck_place,
+        cast(to_recheck.place as bigint) as recheck_place,
         to_recheck.n_rounds as n_rounds_to_recheck,
         rechecked.k as n_rounds_rechecked,
         rechecked.x as n_passed_rechecked,

@@ -26,11 +26,11 @@ from deepeval.test_case import LLMTestCase  # noqa: E402
 
 SEAS = {"Nile": "Mediterranean", "Rhine": "North", "Danube": "Black", "Styx": "Hades"}
 KNOWN = {"early": {"Nile"}, "late": {"Nile", "Rhine"}}
-ROWS = [*SEAS.items(), ("Nile", "Mediterranean")]  # one question stands twice
+ROWS = [*SEAS.items(), ("Nile", "Mediterranean")]  # one question is repeated
 
 
 class Words(BaseMetric):
-    """How many words are too many: fewer are better."""
+    """The number of words: fewer are better."""
 
     async_mode, strict_mode, evaluation_model, error = False, False, "rule", None
     include_reason, evaluation_cost, threshold = True, 0.001, 2

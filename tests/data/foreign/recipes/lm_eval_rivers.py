@@ -19,7 +19,7 @@ from lm_eval.tasks import TaskManager  # noqa: E402
 
 SEAS = {"Nile": "Mediterranean", "Rhine": "North", "Danube": "Black"}
 KNOWN = {"early": {"Nile"}, "late": {"Nile", "Rhine"}}
-ROWS = [*SEAS.items(), ("Nile", "Mediterranean")]  # one document stands twice
+ROWS = [*SEAS.items(), ("Nile", "Mediterranean")]  # one document is repeated
 data = out / "tasks" / "rivers.jsonl"
 data.write_text(
     "".join(json.dumps({"river": river, "sea": sea}) + "\n" for river, sea in ROWS)

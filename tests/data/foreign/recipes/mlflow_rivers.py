@@ -47,7 +47,7 @@ def write(name, metrics, table):
 
 for model in KNOWN:
 
-    def answer(river, model=model):  # MLflow writes the model beside the question
+    def answer(river, model=model):  # MLflow writes the model next to the question
         if river == "Styx":
             raise RuntimeError("no such river")
         return SEAS[river] if river in KNOWN[model] else "I cannot say"
