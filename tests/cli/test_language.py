@@ -69,7 +69,7 @@ def test_every_text_of_a_table_has_its_chinese():
         "first run",
     }
     words = {code.replace("_", " ") for code in _MARKS} - of_doctor_and_headlines
-    assert literals() | words <= set(printed("zh"))
+    assert (literals() - {""}) | words <= set(printed("zh"))
 
 
 def test_a_text_names_the_same_values_in_both_languages():

@@ -86,7 +86,7 @@ def _one_of_each(document: Any) -> list[tuple[Any, ...]]:
 def _document(file: Path) -> tuple[Any, bool]:
     """Read a file; of the items of a list that have the same keys, keep two."""
     written = file.read_text("utf-8")
-    if file.suffix == ".jsonl":
+    if ".jsonl" in file.suffixes:
         return _small([json.loads(line) for line in written.splitlines()]), True
     return _small(json.loads(written)), False
 

@@ -143,8 +143,8 @@ def test_numbers_on_a_scale_of_their_own_stand_in_each_form_of_a_comparison(
     assert [each["name"] for each in document["measures"]] == [
         each.name for each in comparison.measures
     ]
-    assert "| characters |" in markdown.partition("never graded")[2]
-    assert "characters" in page.partition("never graded")[2]
+    assert "| characters |" in markdown.partition("not graded")[2]
+    assert "characters" in page.partition("not graded")[2]
 
 
 def test_where_a_tool_judges_nothing_the_advice_is_what_its_users_can_do(

@@ -89,7 +89,7 @@ def test_a_named_baseline_stays_until_it_is_cleared_and_shows_what_befell_it(
     warehouse.build()
     assert baseline_of(copy, "run-4") == ("run-1", "named")
     assert (
-        "The baseline run-1 has been loaded, scored or judged anew"
+        "The baseline run-1 has been loaded, scored or judged again"
         in copy("compare", "run-4", "--lang", "en")[1]
     )
 

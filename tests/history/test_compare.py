@@ -39,7 +39,12 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(cli, args, code, message)
     [
         ("regressed", 1, "regressed", "The overall score regressed: 8 paired cases"),
         ("improved", 0, "improved", "The overall score improved: 8 paired cases"),
-        ("unsure", 4, "inconclusive", "the interval is too wide to tell"),
+        (
+            "unsure",
+            4,
+            "inconclusive",
+            "the interval is too wide to decide whether anything changed",
+        ),
         ("equal", 0, "no_reliable_change", "shows no reliable change: 9 paired cases"),
         ("equal-but-few", 4, "inconclusive", "there are too few pairs"),
         ("one-case", 4, "inconclusive", "there are too few pairs"),

@@ -228,7 +228,7 @@ def test_a_branch_without_a_run_of_the_base_branch_has_no_baseline(warehouse, ca
     load(warehouse, Night(1), Night(2), branch="fix")
     assert baselines(warehouse)["eval-2/0"] is None
     assert run_cli(["gate", "--db", str(warehouse.settings.db)]) == 4
-    assert "no earlier run of this variant is of the base branch" in " ".join(
+    assert "no earlier run of this variant is from the base branch" in " ".join(
         capsys.readouterr().out.split()
     )
 

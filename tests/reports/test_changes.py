@@ -58,7 +58,7 @@ def test_the_result_holds_the_comparison_with_the_baseline(result_of):
 def test_a_task_without_baseline_has_no_comparison_and_says_so(result_of):
     result = result_of("en", "empty-task")
     assert result.comparison is None
-    assert "No comparison: this is the first run" in words(section(to_html(result)))
+    assert "this is the first run of its title" in words(section(to_html(result)))
     assert "baseline" not in to_markdown(result).lower()
 
 

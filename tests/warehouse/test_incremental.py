@@ -132,8 +132,17 @@ def test_only_what_is_new_changed_or_gone_is_built(waiting, tmp_path):
             ("cs-regression-v3.1",),
             ("cs-regression-v3.2",),
             ("review-sentiment-improved",),
+            # a memory run is a task as well
+            ("travel_diary/250601_2100",),
+            ("travel_diary/250615_2100",),
+            ("travel_diary/250620_2100",),
         ]
-    assert tasks == [("cs-regression-v3.2",), ("review-sentiment-improved",)]
+    assert tasks == [
+        ("cs-regression-v3.2",),
+        ("review-sentiment-improved",),
+        ("travel_diary/250601_2100",),
+        ("travel_diary/250615_2100",),
+    ]
     assert runs == [("travel_diary/250601_2100",), ("travel_diary/250615_2100",)]
 
 

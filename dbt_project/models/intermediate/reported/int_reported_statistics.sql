@@ -4,10 +4,8 @@ with
 
 totals as (select * from {{ ref('stg_reported__totals') }} where {{ in_this_build() }}),
 rules as (select * from {{ ref('total_rules') }} where unit in ('cases', 'rounds', 'tags')),
-scores as (
-    select * from {{ ref('stg_reported__scores') }}
-    where {{ in_this_build() }} and reported_value is not null
-),
+reported as (select * from {{ ref('stg_reported__scores') }} where {{ in_this_build() }}),
+scores as (select * from reported where reported_value is not null),
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
 tags as (select * from {{ ref('int_case_tags') }} where {{ in_this_build() }}),
 

@@ -4,10 +4,8 @@ with
 
 pairs as (select * from {{ ref('fct_task_pairs') }} where {{ in_this_build('comparisons') }}),
 task_pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-dimensions as (
-    select * from {{ ref('int_comparisons_judged') }}
-    where level = 'dimension' and verdict = 'not_comparable'
-),
+judged as (select * from {{ ref('int_comparisons_judged') }}),
+dimensions as (select * from judged where level = 'dimension' and verdict = 'not_comparable'),
 unscored_cases as (select * from {{ ref('int_cases_compared') }} where reason like 'no%'),
 kinds as (select * from {{ ref('comparison_notes') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
