@@ -57,22 +57,20 @@ dated as (
 
     select
         *,
-        min(created_at) over (partition by title, run_id) as run_created_at,
-        min(ingest_id) over (partition by title, run_id) as run_ingest_id
+        min(created_at) over (partition by title, run_id) as run_created_at
 
     from described
 
 ),
 
--- runs of one time are in the order in which they were loaded. A re-check is not a run
--- of the history: it is numbered apart
+-- a re-check is not a run of the history: it is numbered apart
 ordered as (
 
     select
         *,
         cast(dense_rank() over (
             partition by title, recheck_of is null
-            order by run_created_at nulls last, run_ingest_id, run_id
+            order by run_created_at nulls last, run_id
         ) as bigint) as run_number
 
     from dated
