@@ -10,17 +10,7 @@ agreement as (
 ),
 tasks as (select * from {{ ref('dim_tasks') }}),
 
--- none without labels
-judged_tasks as (select task_id from tasks where (select count(*) from agreement) > 0),
-
-verdicts as (
-
-    select * from (
-        {{ judge_verdicts('judged_tasks') }}
-    ) as judged
-    where is_used
-
-),
+verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
 
 rates as (
 
