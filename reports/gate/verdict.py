@@ -22,6 +22,7 @@ from promptlab.contracts.gate import (
     GateVerdict,
 )
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.power import smallest_drop
 from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing.filters import Filters
@@ -222,6 +223,7 @@ def _judged(
         ),
         attained_level=None if chance is None else chance["attained_level"],
         power_of_one_break=None if chance is None else chance["power_of_one_break"],
+        smallest_drop=_smallest_drop(numbers),
         rounds_per_case=(
             chance["n_rounds_now"] // chance["n_cases"]
             if chance is not None and chance["n_cases"]
@@ -241,6 +243,14 @@ def _judged(
         version=GATE_FORMAT_VERSION,
     )
     return result.model_copy(update={"headline": headline(result, filters)})
+
+
+def _smallest_drop(numbers: GateNumbers) -> float | None:
+    """Return the smallest drop that two results of this size show 8 times in 10."""
+    cases, rounds = numbers.n_sized, numbers.n_rounds_sized
+    if not cases or not rounds or numbers.within_variance is None:
+        return None
+    return smallest_drop(cases, rounds, numbers.within_variance)
 
 
 def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:

@@ -33,9 +33,11 @@ select
     tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
     tasks.testset_id, tasks.source_kind, epoch_us(tasks.created_at) as created_at,
     summaries.n_cases, summaries.n_pass,
-    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
+    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+left join marts.fct_power as sizes on tasks.task_id = sizes.task_id
 where tasks.task_id in (select unnest($tasks))
 """
 
@@ -461,6 +463,12 @@ class GateNumbers:
     testset_id: str | None
     source_kind: str
     """Format of the file, as in ``dim_tasks``."""
+    n_sized: int | None
+    """Cases that passed or failed."""
+    n_rounds_sized: int | None
+    """Rounds per case, on average."""
+    within_variance: float | None
+    """Variance of the rounds of a case, on average; ``None`` without repeats."""
     n_cases: int
     n_pass: int
     n_judged: int
