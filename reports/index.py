@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts.lines import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import gate_results
+from promptlab.reports.judge import judges
 from promptlab.reports.pages.render import environment, render, script_hash
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.history import drifts
@@ -190,6 +191,8 @@ class Index:
     n_lines: int
     n_more: int
     is_long: bool
+    judges: Sequence[tuple[str, str, str]]
+    """Dimension, name and link of each judge with labels and a page."""
     facets: Mapping[str, Mapping[str, str]]
     """``model``, ``owner`` and ``tag``: each value with its mark, such as ``m0``."""
 
@@ -199,6 +202,7 @@ def read_index(
     task: Href,
     title: Href = lambda _: None,
     run: Href = lambda _: None,
+    judge: Callable[[str, str], str | None] = lambda *_: None,
     *,
     lang: str = "en",
     policy: Policy | None = None,
@@ -210,6 +214,7 @@ def read_index(
         task: Returns the link of a task's report.
         title: Returns the link of a title's page.
         run: Returns the link of the page of a title's newest run.
+        judge: Returns the link of the page of a dimension's judge.
         lang: Language of the decisions, ``zh`` or ``en``.
         policy: The gate's policy; the built-in policy by default.
     """
@@ -267,6 +272,11 @@ def read_index(
         n_lines=len(lines),
         n_more=found[0]["n_lines"] - len(found) if found else 0,
         is_long=is_long,
+        judges=[
+            (dimension_id, name, href)
+            for dimension_id, name in judges(con)
+            if (href := judge(dimension_id, name))
+        ],
         facets=facets,
     )
 

@@ -55,13 +55,15 @@ select
     agreement.n_fail as n_labels_fail, agreement.n_pass as n_labels_pass,
     agreement.tnr, agreement.tnr_low, agreement.tnr_high,
     agreement.tpr, agreement.tpr_low, agreement.tpr_high,
-    agreement.reason as agreement_reason
+    agreement.reason as agreement_reason, names.name
 from marts.fct_corrected_pass_rates as rates
 inner join marts.fct_judge_agreement as agreement
     on
         rates.dimension_id = agreement.dimension_id
         and rates.judge = agreement.judge
         and agreement.slice_kind = 'all'
+left join marts.fct_dimension_scores as names
+    on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
 where rates.task_id in (select unnest($tasks))
 order by rates.dimension_id, rates.judge
 """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 
 from promptlab.history.gate import exit_code, judge
@@ -37,7 +39,7 @@ def test_a_judge_is_held_to_the_lower_end_of_its_interval(warehouse, tmp_path, c
     assert "judge-model rubric-1" in out
     code, out = decide(warehouse, tmp_path, between, "zh")
     assert code == 4
-    assert "裁判漏掉太多失败" in out
+    assert "评审漏掉太多失败" in out
     code, out = decide(warehouse, tmp_path, found["tnr_low"] - 0.01)
     assert code == 0
 
@@ -72,3 +74,19 @@ def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
     texts = [p.read_text("utf-8") for p in written if "run-1" in p.parts]
     assert len(texts) == 2, written
     assert all("corrected for its errors" in text for text in texts)
+
+
+def test_the_page_of_a_judge_shows_its_agreement_and_corrected_rates(
+    warehouse, tmp_path
+):
+    written = warehouse.report(["run-1"], tmp_path / "out", formats=("html",))
+    (page,) = [path for path in written if "judges" in path.parts]
+    text = page.read_text("utf-8")
+    found = agreement(warehouse)
+    result = warehouse.result("run-1")
+    for share in (found["tnr"], found["tpr"], result.judges[0].corrected_rate):
+        assert f"{100 * share:.1f}%" in text
+    assert f"Of {found['n_fail']} answers that people failed" in text
+    assert "../../run-1/report.html#case-" in text
+    index = (tmp_path / "out/index.html").read_text("utf-8")
+    assert f"judges/{quote(page.parent.name)}/report.html" in index
