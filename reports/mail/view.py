@@ -258,11 +258,11 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
         evidence = view.first_evidence
         payload = evidence.payload
         expected, actual = payload.get("expected"), payload.get("actual")
-        compared = "expected" in payload or "actual" in payload
+        compared = expected is not None or actual is not None
         snippet = payload.get("snippet")
         return Proof(
             clip(evidence.summary, _SNIPPET),
-            _side(expected, actual, filters) if compared else None,
+            None if expected is None else _side(expected, actual, filters),
             _side(actual, expected, filters) if compared else None,
             []
             if compared or not isinstance(snippet, str)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import quote
 
 import pytest
 
 from promptlab.history.gate import exit_code, judge
 from promptlab.reports.gate.policy import load_policy
-from tests.judges.suite import formats, judged
+from tests.judges.suite import formats, judged, scores, task
 from tests.judges.test_agreement import agreement
 from tests.judges.test_labels import load
 
@@ -18,6 +19,11 @@ def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gate")
     warehouse = judged(folder)
     load(warehouse, folder / "labels.csv", formats()["long.csv"])
+    # another variant: the title gets a page of its run
+    (folder / "run-2.json").write_text(json.dumps(task("run-2", "large")), "utf-8")
+    lines = "\n".join(map(json.dumps, scores("run-2")))
+    (folder / "run-2.jsonl").write_text(lines, "utf-8")
+    warehouse.ingest(folder / "run-2.json", folder / "run-2.jsonl")
     warehouse.build()
     return warehouse
 
@@ -90,3 +96,16 @@ def test_the_page_of_a_judge_shows_its_agreement_and_corrected_rates(
     assert "../../run-1/report.html#case-" in text
     index = (tmp_path / "out/index.html").read_text("utf-8")
     assert f"judges/{quote(page.parent.name)}/report.html" in index
+
+
+def test_the_page_of_a_run_shows_the_corrected_rate_and_what_it_could_have_found(
+    warehouse, tmp_path
+):
+    written = warehouse.report(["run-1", "run-2"], tmp_path / "out", formats=("html",))
+    (page,) = [path.read_text("utf-8") for path in written if "runs" in path.parts]
+    found = warehouse.result("run-1").judges[0]
+    for share in (found.raw_rate, found.corrected_rate, found.ci_low, found.ci_high):
+        assert f"{100 * share:.1f}%" in page
+    assert "../../judges/" in page
+    drop = warehouse.gate("run-1")[0].smallest_drop
+    assert f"by {100 * drop:.1f} points or more would have been found" in page
