@@ -130,8 +130,7 @@ select
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
     histories.scores, histories.pass_rates,
     [tasks.model] as model_names, coalesce(tags.tags, []) as tag_names,
-    list_filter([tasks.env ->> '$.owner'], lambda name: name is not null)
-        as owner_names,
+    list_filter([tasks.owner], lambda name: name is not null) as owner_names,
     case when prompts.n_versions > 1 then prompts.best end as best_version,
     prompts.best_score, prompts.is_clear,
     measures.latency_first, measures.latency, measures.cost_first, measures.cost,
