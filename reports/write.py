@@ -142,9 +142,7 @@ def write_all(
         attempt(
             judge,
             f"{JUDGES}/{_judge_folder(dimension_id, judge)}/{PAGE}",
-            partial(
-                write_judge, con, dimension_id, judge, out, edition, index=True
-            ),
+            partial(write_judge, con, dimension_id, judge, out, edition, index=True),
         )
     for title in titles_with_variants(con):
         attempt(

@@ -250,8 +250,12 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
         answer = answers.get(broken.round_id)
         return Proof(
             clip(filters.asserted(broken), _SNIPPET),
-            None if broken.expected is None else _side(broken.expected, answer, filters),
-            None if answer is None else _short(highlighted(answer, None, limit=_SNIPPET)),
+            None
+            if broken.expected is None
+            else _side(broken.expected, answer, filters),
+            None
+            if answer is None
+            else _short(highlighted(answer, None, limit=_SNIPPET)),
             [],
         )
     if view.first_evidence is not None:

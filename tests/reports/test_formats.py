@@ -158,9 +158,8 @@ def test_a_failure_says_what_differs(result_of):
     suite = ET.fromstring(to_junit(result_of("en"))).find("testsuite")
     case = next(c for c in suite.findall("testcase") if c.get("name") == "faq-004")
     assert case.get("time") == "1.982"
-    assert (
-        'final output /intent: wrong value; expected fix_invoice, got reorder'
-        in (case.findtext("failure"))
+    assert "final output /intent: wrong value; expected fix_invoice, got reorder" in (
+        case.findtext("failure")
     )
 
 
