@@ -42,8 +42,9 @@ from marts.fct_judge_agreement
 where dimension_id = $dimension and judge = $judge
 order by
     case when slice_kind = 'month' then slice end,
-    case when slice_kind = 'length' then ['long', 'medium', 'short'].list_position(slice)
-    end desc, n_judged desc, slice
+    case slice when 'short' then 1 when 'medium' then 2 else 3 end
+        * (slice_kind = 'length')::int,
+    n_judged desc, slice
 """
 
 _RATES = f"""

@@ -239,7 +239,6 @@ def write_run(
     index: bool = False,
 ) -> list[Path]:
     """Write the page of a title's newest run to ``out/runs/<title>/``; return it."""
-
     link = partial(_link, out, from_page="../../")
     view = read_run(con, title, lambda task_id: link(folder_name(task_id)), edition)
     page = to_run_html(
