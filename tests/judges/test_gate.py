@@ -71,7 +71,8 @@ def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
     with warehouse.connect() as con:
         (row,) = con.execute(
             "select raw_rate, corrected_rate, ci_low, ci_high"
-            " from marts.fct_corrected_pass_rates where dimension_id = 'quality'"
+            " from marts.fct_corrected_pass_rates"
+            " where dimension_id = 'quality' and task_id = 'run-1'"
         ).fetchall()
     assert row == (found.raw_rate, found.corrected_rate, found.ci_low, found.ci_high)
     assert f"{100 * found.corrected_rate:.1f}%" in found.text
