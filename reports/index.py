@@ -219,9 +219,7 @@ def read_index(
     """
     found = rows(con, _LINES)
     task_ids = [row["task_id"] for row in found]
-    gates = gate_results(
-        con, task_ids, policy, lang=lang, with_smallest_drop=False
-    )
+    gates = gate_results(con, task_ids, policy, lang=lang, with_smallest_drop=False)
     moved = {
         task_id: drift
         for task_id, drift in drifts(con, task_ids).items()

@@ -19,11 +19,16 @@ def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gate")
     warehouse = judged(folder)
     load(warehouse, folder / "labels.csv", formats()["long.csv"])
-    # another variant: the title gets a page of its run
-    (folder / "run-2.json").write_text(json.dumps(task("run-2", "large")), "utf-8")
-    lines = "\n".join(map(json.dumps, scores("run-2")))
-    (folder / "run-2.jsonl").write_text(lines, "utf-8")
-    warehouse.ingest(folder / "run-2.json", folder / "run-2.jsonl")
+    # two variants that are loaded together: the title gets a page of its run
+    again = folder / "again"
+    again.mkdir()
+    for task_id, model in (("run-2", "large"), ("run-3", "small")):
+        (again / f"{task_id}.json").write_text(
+            json.dumps(task(task_id, model)), "utf-8"
+        )
+        lines = "\n".join(map(json.dumps, scores(task_id)))
+        (again / f"{task_id}.jsonl").write_text(lines, "utf-8")
+    warehouse.ingest(again)
     warehouse.build()
     return warehouse
 
@@ -102,11 +107,11 @@ def test_the_page_of_a_judge_shows_its_agreement_and_corrected_rates(
 def test_the_page_of_a_run_shows_the_corrected_rate_and_what_it_could_have_found(
     warehouse, tmp_path
 ):
-    written = warehouse.report(["run-1", "run-2"], tmp_path / "out", formats=("html",))
+    written = warehouse.report(["run-2", "run-3"], tmp_path / "out", formats=("html",))
     (page,) = [path.read_text("utf-8") for path in written if "runs" in path.parts]
-    found = warehouse.result("run-1").judges[0]
+    found = warehouse.result("run-3").judges[0]
     for share in (found.raw_rate, found.corrected_rate, found.ci_low, found.ci_high):
         assert f"{100 * share:.1f}%" in page
     assert "../../judges/" in page
-    drop = warehouse.gate("run-1")[0].smallest_drop
+    drop = warehouse.gate("run-3")[0].smallest_drop
     assert f"by {100 * drop:.1f} points or more would have been found" in page
