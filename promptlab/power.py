@@ -153,10 +153,15 @@ def _rejected(pairs: int, share: float) -> float:
     most = _most_fixed(pairs)
     if most < 0:
         return 0.0
-    return sum(
-        _binomial(few, pairs, 1 - share) + _binomial(few, pairs, share)
-        for few in range(most + 1)
-    )
+    tail = 0.0
+    for chance in (share, 1 - share):
+        if chance <= 0:
+            continue
+        term = chance**pairs
+        for few in range(most + 1):
+            tail += term
+            term *= (1 - chance) / chance * (pairs - few) / (few + 1)
+    return tail
 
 
 @cache

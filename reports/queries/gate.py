@@ -49,12 +49,17 @@ where task_id in (select unnest($tasks)) and subject is null
 
 JUDGES = """
 select
-    task_id, dimension_id, judge, method, reason, n_cases, n_rounds, n_passed, raw_rate,
-    corrected_rate, ci_low, ci_high, n_labels_fail, n_labels_pass, n_labels_own,
-    tnr, tnr_low, tnr_high, tpr, tpr_low, tpr_high, judge_reason as agreement_reason
-from marts.fct_corrected_pass_rates
-where task_id in (select unnest($tasks)) and measure = 'pass_rate'
-order by dimension_id, judge
+    rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
+    rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
+    rates.corrected_rate, rates.ci_low, rates.ci_high,
+    rates.n_labels_fail, rates.n_labels_pass, rates.n_labels_own,
+    rates.tnr, rates.tnr_low, rates.tnr_high, rates.tpr, rates.tpr_low, rates.tpr_high,
+    rates.judge_reason as agreement_reason, names.name
+from marts.fct_corrected_pass_rates as rates
+left join marts.fct_dimension_scores as names
+    on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
+where rates.task_id in (select unnest($tasks)) and rates.measure = 'pass_rate'
+order by rates.dimension_id, rates.judge
 """
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
 
