@@ -152,12 +152,13 @@ def _settings_by_kind(
             for title, about in settings.titles.items()
             for old in about.alias
         ]
-        primaries: list[SettingRow] = [
-            ("primary", plain_name(title), about.primary, None, None)
+        of_titles: list[SettingRow] = [
+            (name, plain_name(title), value, None, None)
             for title, about in settings.titles.items()
-            if about.primary is not None
+            for name, value in (("primary", about.primary), ("owner", about.owner))
+            if value is not None
         ]
-        yield ["title", "primary"], [*aliases, *primaries]
+        yield ["title", "primary", "owner"], [*aliases, *of_titles]
     if "variants" in given:
         yield (
             ["variant"],

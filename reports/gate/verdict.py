@@ -22,6 +22,7 @@ from promptlab.contracts.gate import (
     GateVerdict,
 )
 from promptlab.errors import NothingToDo, UsageError
+from promptlab.power import smallest_drop
 from promptlab.reports.gate.policy import Policy, built_in_policy
 from promptlab.reports.gate.rules import Gate, confirmed
 from promptlab.reports.printing.filters import Filters
@@ -79,6 +80,7 @@ def gate_results(
     lang: str,
     baseline: str | None = None,
     left_out: Sequence[str] = (),
+    with_smallest_drop: bool = True,
 ) -> dict[str, GateResult]:
     """Check tasks against a policy.
 
@@ -90,6 +92,7 @@ def gate_results(
         baseline: The whole id of the task to compare them with, instead of the one
             in the policy.
         left_out: Files that were not loaded and may contain newer runs.
+        with_smallest_drop: False for many tasks: it takes milliseconds for each.
 
     Returns:
         The verdicts by task.
@@ -115,7 +118,12 @@ def gate_results(
             )
     return {
         task_id: _judged(
-            numbers[task_id], policy, why_not.get(task_id), left_out, filters
+            numbers[task_id],
+            policy,
+            why_not.get(task_id),
+            left_out,
+            with_smallest_drop,
+            filters,
         )
         for task_id in task_ids
     }
@@ -177,6 +185,7 @@ def _judged(
     policy: Policy,
     why_not: str | None,
     left_out: Sequence[str],
+    with_smallest_drop: bool,
     filters: Filters,
 ) -> GateResult:
     gate = Gate(policy.rules, numbers, why_not, left_out, filters)
@@ -209,6 +218,7 @@ def _judged(
         ),
         attained_level=None if chance is None else chance["attained_level"],
         power_of_one_break=None if chance is None else chance["power_of_one_break"],
+        smallest_drop=_smallest_drop(numbers) if with_smallest_drop else None,
         rounds_per_case=(
             chance["n_rounds_now"] // chance["n_cases"]
             if chance is not None and chance["n_cases"]
@@ -228,6 +238,14 @@ def _judged(
         version=GATE_FORMAT_VERSION,
     )
     return result.model_copy(update={"headline": headline(result, filters)})
+
+
+def _smallest_drop(numbers: GateNumbers) -> float | None:
+    """Return the smallest drop that two results of this size show 8 times in 10."""
+    cases, rounds = numbers.n_sized, numbers.n_rounds_sized
+    if not cases or not rounds or numbers.within_variance is None:
+        return None
+    return smallest_drop(cases, rounds, numbers.within_variance)
 
 
 def _broke(changes: Changes | None, rules: Iterable[GateRule]) -> CaseList:
