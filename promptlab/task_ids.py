@@ -152,6 +152,26 @@ def left_out_files(
     return [str(row[0]) for row in found]
 
 
+def require_built(con: duckdb.DuckDBPyConnection) -> None:
+    """Check that the marts contain every file that was loaded.
+
+    Raises:
+        NothingToDo: files were loaded after the last build, so that an answer would
+            be about earlier runs.
+    """
+    found = con.execute(
+        "select file_uri from raw.loads where status = 'loaded' and load_id >"
+        " (select max_by(last_load_id, built_at) from raw.builds) order by load_id"
+    ).fetchall()
+    if found:
+        names = [Path(uri).name for (uri,) in found]
+        more = f" and {len(names) - 3} more" if names[3:] else ""
+        raise NothingToDo(
+            f"loaded after the last build: {', '.join(names[:3])}{more};"
+            " `promptlab build`, then ask again"
+        )
+
+
 def resolve_task(
     con: duckdb.DuckDBPyConnection,
     wanted: str,
