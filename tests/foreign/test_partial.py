@@ -17,7 +17,7 @@ LOG = json.loads((DATA / "inspect_ai" / "late.json").read_text("utf-8"))
 
 def _log(name: str, day: int, n_samples: int | None = None) -> dict[str, Any]:
     about = LOG["eval"] | {
-        "eval_id": name,
+        "task_id": name,
         "run_id": name,
         "model": f"mock/{name}",
         "created": f"2026-11-{day:02}T00:00:00+00:00",

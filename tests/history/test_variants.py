@@ -787,10 +787,51 @@ def inspect_log(
     return file
 
 
-def test_a_stopped_log_of_an_eval_set_is_not_the_baseline_of_its_retry(warehouse):
-    second = {"eval_set_id": "set-2", "run_id": "run-2"}
-    warehouse.ingest(inspect_log("first", 1, eval_set_id="set-1", eval_id="a"))
-    warehouse.ingest(inspect_log("stopped", 2, n_samples=2, eval_id="b", **second))
-    warehouse.ingest(inspect_log("retried", 3, eval_id="c", **second))
+def eval_sets(warehouse: Warehouse, *, stopped_is_read_last: bool) -> None:
+    """Load two sets of two models; one log of the second was stopped and retried.
+
+    Inspect writes a log for each attempt, and all of them have one `task_id`.
+    """
+    one, two = {"eval_set_id": "set-1"}, {"eval_set_id": "set-2"}
+    retried = {"task_id": "b", **two}
+    inspect_log("a", 1, task_id="a", **one)
+    inspect_log("c", 1, task_id="c", model="mockllm/other", **one)
+    inspect_log("d", 2, task_id="d", model="mockllm/other", **two)
+    stopped = inspect_log("b1", 2, n_samples=2, eval_id="b1", **retried)
+    inspect_log("b2", 3, eval_id="b2", run_id="later", **retried)
+    if stopped_is_read_last:
+        stopped.rename("z.json")
+    warehouse.ingest(Path.cwd())
+
+
+def test_of_a_log_and_its_retry_the_retry_counts(warehouse, capsys, tmp_path):
+    eval_sets(warehouse, stopped_is_read_last=False)
     warehouse.build()
-    assert baselines(warehouse)["c"] == "a"
+    assert baselines(warehouse) == {"a": None, "b": "a", "c": None, "d": "c"}
+    for selection in ("set-2", ".", "latest"):
+        _, found = gate(capsys, warehouse, selection)
+        assert [each["task_id"] for each in found] == ["b", "d"], selection
+    assert found[0]["not_compared"]["n"] == 0
+    run_cli(["compare", "set-2", "--format", "json"])
+    compared = json.loads(capsys.readouterr().out)
+    assert [each["candidate"]["task_id"] for each in compared] == ["b", "d"]
+    assert run_cli(["leaderboard", "--format", "json"]) == 0
+    ranked = json.loads(capsys.readouterr().out)
+    assert {each["task_id"] for each in ranked} == {"b", "d"}
+    run_cli(["report", "set-2", "--out", "out", "-q"])
+    (page,) = (tmp_path / "out" / "runs").rglob("report.html")
+    text = page.read_text("utf-8")
+    assert "mockllm/other (model=late)" in text
+    assert "(model=late) (2)" not in text
+
+
+def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
+    eval_sets(warehouse, stopped_is_read_last=True)
+    with warehouse.reading() as con:
+        tasks = con.execute("select task_id from raw.tasks order by all").fetchall()
+        (n,) = con.execute(
+            "select count(*) from raw.rounds where task_id = 'b'"
+        ).fetchone()
+        codes = con.execute("select code from raw.rejects").fetchall()
+    assert (tasks, n) == ([("a",), ("b",), ("c",), ("d",)], 8)
+    assert ("older_version",) in codes
