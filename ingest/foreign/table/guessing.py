@@ -57,12 +57,15 @@ _NAMES: dict[str, str] = {
     "|execution time|耗时",
     "input_tokens": "input tokens|prompt tokens|tokens in",
     "output_tokens": "output tokens|completion tokens|tokens out",
+    "cost": "cost|cost usd|total cost|price|费用|成本",
     "tags": "tags|tag|category|categories|标签|分类",
     "time": "time|timestamp|date|created|created at|executed at|时间",
 }
 """Setting → names of columns, the likeliest first; underscores count as spaces."""
 _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
-_NUMBERS = frozenset({"latency_ms", "latency_s", "input_tokens", "output_tokens"})
+_NUMBERS = frozenset(
+    {"latency_ms", "latency_s", "input_tokens", "output_tokens", "cost"}
+)
 _NO_UNIT = frozenset(_WORDS["latency_s"]) - {
     "latency s",
     "duration s",
