@@ -188,6 +188,9 @@ def test_prompts_without_labels_keep_their_histories(warehouse):
 CHANGES: dict[str, tuple[dict[str, Any], int]] = {
     "an assertion added": ({"asserted": ("x", "y")}, 6),
     "an assertion changed": ({"asserted": ("z",)}, 6),
+    "every assertion removed": ({"asserted": ()}, 6),
+    "a variable of a case with an id": ({"variables": {"t1": "asked otherwise"}}, 6),
+    "more rounds": ({"rounds": 2}, 6),
     "the order of the tests": ({"tests": ("t6", "t5", "t4", "t3", "t2", "t1")}, 6),
     "a test left out": ({"tests": ("t1", "t2", "t3", "t4", "t5")}, 5),
 }
@@ -203,6 +206,53 @@ def test_a_case_is_the_same_whatever_is_asserted_of_it(warehouse, change):
             " where candidate_task_id = 'eval-2/0' and is_comparable"
         ).fetchone()
     assert found == (shared,)
+
+
+def test_the_same_commit_again_is_compared_with_what_was_accepted(warehouse, capsys):
+    """A run that the gate refused does not become its own reference by a re-run."""
+    broken = {"fails": {"small": ["t1", "t2", "t3"]}, "rounds": 3}
+    load(warehouse, Night(1, rounds=3), commit="aaa")
+    load(warehouse, Night(2, **broken), commit="bbb")
+    assert gate(capsys, warehouse, "eval-2")[0] == 1
+    load(warehouse, Night(3, **broken), commit="bbb")
+    assert baselines(warehouse)["eval-3/0"] == "eval-1/0"
+    assert gate(capsys, warehouse, "eval-3")[0] == 1
+    # a run that was accepted is one, and its rounds and those before it are pooled
+    load(warehouse, Night(4, rounds=3), commit="ccc")
+    assert gate(capsys, warehouse, "eval-4")[0] == 0
+    load(warehouse, Night(5, rounds=3), commit="ccc")
+    assert baselines(warehouse)["eval-5/0"] == "eval-4/0"
+    with warehouse.built() as con:
+        found = con.execute(
+            "select reference_task_id from intermediate.int_reference_runs"
+            " where task_id = 'eval-5/0' order by place"
+        ).fetchall()
+    assert found == [("eval-4/0",), ("eval-1/0",)]
+
+
+def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
+    def shard(name: str, run: str, day: int, cases: Sequence[str]) -> Path:
+        lines = [
+            {
+                "sample_id": case, "run_id": run, "entity_type": "prompt",
+                "entity_id": "triage", "variant": "v1", "final_output": {"reply": "x"},
+                "status": "pass", "created_at": f"2026-03-{day:02}T01:00:00Z",
+            }
+            for case in cases
+        ]  # fmt: skip
+        file = Path(f"{name}.jsonl")
+        file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        return file
+
+    warehouse.ingest(shard("whole", "mon", 1, ("a", "b", "c", "d")))
+    shards = [shard("one", "tue", 2, ("a", "b")), shard("two", "tue", 2, ("c", "d"))]
+    for file in shards:
+        warehouse.ingest(file)
+    warehouse.build()
+    assert baselines(warehouse) == {"mon": None, "tue": "mon"}
+    for selection in ("latest", "tue", *map(str, shards)):
+        _, (found,) = gate(capsys, warehouse, selection)
+        assert (found["task_id"], found["not_compared"]["n"]) == ("tue", 0), selection
 
 
 def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch):
@@ -458,7 +508,10 @@ def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
         first["pass_rate_low"], first["pass_rate_high"]
     )  # fmt: skip
     assert (second["overall_score"], second["overlaps_leader"]) == (0.5, False)
-    assert run_cli(["compare", "latest", "--format", "json"]) in (0, 1, 3, 4, 5)
+    # models of one call are side by side, not one after the other
+    assert run_cli(["gate", "latest", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {each["decision"] for each in found} == {"first_run"}
 
 
 Document = dict[str, Any]
