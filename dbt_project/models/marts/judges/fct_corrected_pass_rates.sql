@@ -1,4 +1,4 @@
-{{ config(materialized='table', meta={'every_build': true}) }}
+{{ config(materialized='table') }}
 
 with
 
