@@ -83,7 +83,8 @@ def interval(low: float | None, high: float | None) -> Cell:
     """The two ends of an interval of a score."""
     if low is None or high is None:
         return NOTHING
-    return Cell(f"{of_100(low)}–{of_100(high)}", is_number=True)
+    ends = (rounded(end, 1, scale=100) for end in (low, high))
+    return Cell("–".join(map(str, ends)), is_number=True)
 
 
 def interval_of_points(low: float | None, high: float | None) -> Cell:

@@ -336,6 +336,14 @@ def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, 
         assert found[0]["broke"]["case_ids"] == ["t1", "t2", "t3"]
     assert gate(capsys, warehouse, "eval-2/0")[0] == 0
     assert gate(capsys, warehouse, "eval-1")[0] == 0
+    for selection in ("latest", "eval-2", "night2.json"):
+        assert run_cli(["runs", selection, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [each["task_id"] for each in found] == [
+            f"eval-2/{n}" for n in (3, 2, 1, 0)
+        ]
+    assert run_cli(["runs", "night9.json"]) == 5
+    capsys.readouterr()
 
 
 def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
