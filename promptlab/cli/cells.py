@@ -34,14 +34,19 @@ class Cell(NamedTuple):
 NOTHING = Cell("–")
 
 
+_SMALL = 0.001
+"""The cost of an answer may be less."""
+
+
 def plain(value: Any) -> Cell:
-    """As it is stored; numbers with four digits, times to the minute."""
+    """As it is stored; numbers with four digits, small ones with seven."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
         return Cell(spoken("yes" if value else "no"))
     if isinstance(value, float | Decimal):
-        return Cell(f"{value:.4f}".rstrip("0").rstrip("."), is_number=True)
+        digits = 4 if not value or abs(value) >= _SMALL else 7
+        return Cell(f"{value:.{digits}f}".rstrip("0").rstrip("."), is_number=True)
     if isinstance(value, int):
         return Cell(str(value), is_number=True)
     if isinstance(value, datetime):
