@@ -47,21 +47,18 @@ class Metric(msgspec.Struct):
     min_score: Any = None
     max_score: Any = None
     additional_details: dict[str, Any] = {}
-    llm_scoring: dict[str, Any] | None = None
+    llm_scoring: Any = None
 
     @property
     def judges(self) -> tuple[str, str]:
         """The models that judge, and their prompt."""
-        said = self.llm_scoring or {}
+        said = _object(self.llm_scoring)
         judges = said.get("judges")
-        infos = (
-            each.get("model_info") for each in judges or () if isinstance(each, dict)
-        )
-        models = (
-            str(info.get("id") or info.get("name") or "")
-            for info in infos
-            if isinstance(info, dict)
-        )
+        infos = [
+            _object(_object(each).get("model_info"))
+            for each in (judges if isinstance(judges, list) else ())
+        ]
+        models = [str(info.get("id") or info.get("name") or "") for info in infos]
         return ", ".join(filter(None, models)), str(said.get("input_prompt") or "")
 
     @property

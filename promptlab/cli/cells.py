@@ -45,7 +45,7 @@ def plain(value: Any) -> Cell:
     if isinstance(value, bool):
         return Cell(spoken("yes" if value else "no"))
     if isinstance(value, float | Decimal):
-        digits = 4 if not value or abs(value) >= _SMALL else 7
+        digits = 7 if 0 < abs(float(value)) < _SMALL else 4
         return Cell(f"{value:.{digits}f}".rstrip("0").rstrip("."), is_number=True)
     if isinstance(value, int):
         return Cell(str(value), is_number=True)

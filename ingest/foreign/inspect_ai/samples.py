@@ -66,7 +66,7 @@ def write_round(
     about = {
         "uuid": sample.uuid,
         "working_time": sample.working_time,
-        "cost": usage.total_cost if usage else None,
+        "cost": number(usage.total_cost) if usage else None,
     }
     return case.round(
         _completion(sample),
