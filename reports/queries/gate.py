@@ -33,9 +33,11 @@ select
     tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
     tasks.testset_id, tasks.source_kind, epoch_us(tasks.created_at) as created_at,
     summaries.n_cases, summaries.n_pass,
-    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
+    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+left join marts.fct_power as sizes on tasks.task_id = sizes.task_id
 where tasks.task_id in (select unnest($tasks))
 """
 
@@ -50,17 +52,13 @@ select
     rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
     rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
     rates.corrected_rate, rates.ci_low, rates.ci_high,
-    agreement.n_fail as n_labels_fail, agreement.n_pass as n_labels_pass,
-    agreement.tnr, agreement.tnr_low, agreement.tnr_high,
-    agreement.tpr, agreement.tpr_low, agreement.tpr_high,
-    agreement.reason as agreement_reason
+    rates.n_labels_fail, rates.n_labels_pass, rates.n_labels_own,
+    rates.tnr, rates.tnr_low, rates.tnr_high, rates.tpr, rates.tpr_low, rates.tpr_high,
+    rates.judge_reason as agreement_reason, names.name
 from marts.fct_corrected_pass_rates as rates
-inner join marts.fct_judge_agreement as agreement
-    on
-        rates.dimension_id = agreement.dimension_id
-        and rates.judge = agreement.judge
-        and agreement.slice_kind = 'all'
-where rates.task_id in (select unnest($tasks))
+left join marts.fct_dimension_scores as names
+    on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
+where rates.task_id in (select unnest($tasks)) and rates.measure = 'pass_rate'
 order by rates.dimension_id, rates.judge
 """
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
@@ -348,6 +346,7 @@ select
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
     verdicts.assumptions, verdicts.n_clusters,
+    verdicts.p_scores, verdicts.n_scores_listed,
     (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases
@@ -366,7 +365,7 @@ inner join asked
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
 left join rechecked on verdicts.task_id = rechecked.task_id
-where verdicts.n_cases > 0
+where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 """
 
 _RECORDS = """
@@ -438,7 +437,9 @@ class Changes:
     """Cases of the baseline that have a verdict or a score there."""
     chance: Row | None
     """The row of ``fct_verdicts``, with lists of the newly failing cases and of those
-    of which at least half of the rounds pass; ``None`` without a test."""
+    of which at least half of the rounds pass; ``None`` without verdicts."""
+    scores: Row | None
+    """The same row where rounds have scores and no verdicts."""
     records: list[Row]
     """Rows of ``fct_verdict_cases``: cases to run again or listed, the worst first."""
     tag_p: dict[str, float]
@@ -461,6 +462,12 @@ class GateNumbers:
     testset_id: str | None
     source_kind: str
     """Format of the file, as in ``dim_tasks``."""
+    n_sized: int | None
+    """Cases that passed or failed."""
+    n_rounds_sized: int | None
+    """Rounds per case, on average."""
+    within_variance: float | None
+    """Variance of the rounds of a case, on average; ``None`` without repeats."""
     n_cases: int
     n_pass: int
     n_judged: int
@@ -626,7 +633,8 @@ def _changes(
     cases: dict[str, list[Row]] = defaultdict(list)
     for row in found["changes"]:
         cases[row["kind"]].append(row)
-    chance = next(iter(found["chance"]), None)
+    tested = next(iter(found["chance"]), None)
+    chance = tested if tested and tested["n_cases"] else None
     return Changes(
         baseline_task_id=baseline,
         overall=scores[0],
@@ -640,6 +648,7 @@ def _changes(
         },
         n_cases=sum(row["n"] for row in found["baseline"]),
         chance=chance,
+        scores=tested if tested and chance is None else None,
         records=found["records"] if chance else [],
         tag_p={row["tag"]: row["p"] for row in found["tag_p"]} if chance else {},
         gaps=[
