@@ -34,10 +34,11 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         "later": _log("later", 3),
         "empty": _log("empty", 4, 0),
     }
-    for name, log in logs.items():
-        (folder / f"{name}.json").write_text(json.dumps(log), "utf-8")
     made = Warehouse(folder / "w.duckdb")
-    made.ingest(folder)
+    for name, log in logs.items():
+        file = folder / f"{name}.json"
+        file.write_text(json.dumps(log), "utf-8")
+        made.ingest(file)
     made.build()
     return made
 

@@ -157,7 +157,7 @@ def test_a_negative_latency_or_cost_is_none(tmp_path: Path) -> None:
     metadata = table(reading, "rounds")["metadata"].to_list()
     assert metadata == ["{}", '{"cost":0.25}']
     assert [(each.code, each.severity) for each in reading.problems] == [
-        ("odd_latency", "warning"), ("odd_cost", "warning")
+        ("odd_cost", "warning"), ("odd_latency", "warning")
     ]  # fmt: skip
 
 

@@ -614,6 +614,29 @@ def test_an_expected_value_corrected_in_a_variable_leaves_the_case_the_same(ware
     assert found == [("same", True, True, 6)]
 
 
+def test_the_last_assertion_that_reads_a_variable_may_be_removed(warehouse):
+    def remove(document: Document) -> None:
+        expecting("blue")(document)
+        for row in rows_of(document):
+            row["testCase"]["assert"] = [{"type": "contains", "value": "x"}]
+
+    def without_ids(change: Callable[[Document], None]) -> Callable[[Document], None]:
+        def changed(document: Document) -> None:
+            change(document)
+            for row in rows_of(document):
+                row["vars"].pop("id", None)
+
+        return changed
+
+    load_changed(warehouse, without_ids(expecting("blue")), without_ids(remove))
+    with warehouse.built() as con:
+        found = con.execute(
+            "select change, is_comparable, has_other_assertions, count(*)"
+            " from marts.fct_case_changes group by all"
+        ).fetchall()
+    assert found == [("same", True, True, 6)]
+
+
 def test_a_changed_variable_of_a_prompt_makes_another_case_without_an_id(warehouse):
     def asks(word: str) -> Callable[[Document], None]:
         def change(document: Document) -> None:
