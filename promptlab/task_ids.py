@@ -74,8 +74,13 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
     path = Path(wanted)
     if path.exists():
         uri = path.resolve().as_posix()
-        of_path = "loads.file_uri = $uri or starts_with(loads.file_uri, $folder)"
-        found = those(of_path, uri=uri, folder=f"{uri.rstrip('/')}/")
+        names = {"uri": uri, "folder": f"{uri.rstrip('/')}/"}
+        of_path = "file_uri = $uri or starts_with(file_uri, $folder)"
+        of_shard = (
+            "tasks.task_id in (select rounds.task_id from raw.rounds as rounds"
+            f" inner join raw.loads as shards using (load_id) where {of_path})"
+        )
+        found = those(f"({of_path})", **names) or those(of_shard, **names)
         if found:
             return found
         raise UsageError(
