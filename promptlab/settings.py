@@ -42,6 +42,9 @@ class TitleSettings(BaseModel):
     primary: str | None = None
     """Dimension that is its score; else the first that the tool lists."""
 
+    owner: str | None = None
+    """Who looks after it; the index can be filtered by it."""
+
     alias: tuple[str, ...] = ()
     """Other titles whose results belong to this one, such as its title before."""
 
@@ -159,7 +162,7 @@ class Settings(BaseModel):
     file (``docs/formats.md``)."""
 
     titles: dict[str, TitleSettings] = {}
-    """The score and the other names of a title, ``[titles."<title>"]`` each, in a
+    """Score, owner and other names of a title, ``[titles."<title>"]`` each, in a
     config file (``docs/runs.md``)."""
 
     variants: dict[str, str] = {}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from promptlab.contracts.labels import LabelOptions
     from promptlab.ingest.file_reader import OnProgress
     from promptlab.ingest.ingested import Ingested
+    from promptlab.power import Plan
     from promptlab.reports.edition import Edition
     from promptlab.reports.write import TitleDecision
 
@@ -392,6 +393,67 @@ class Warehouse(WarehouseFile):
 
         policy = load_policy(self.settings.policy)
         return judge(self, run, policy, lang=lang or self.settings.lang)
+
+    def judges(self, judge: str | None = None, by: str = "all") -> pl.DataFrame:
+        """Return how well judges agree with people (``marts.fct_judge_agreement``).
+
+        Args:
+            judge: only this judge or dimension.
+            by: a row per ``tag``, ``length``, ``model``, ``month`` or ``title``; or
+                ``all``, a row per judge and dimension.
+        """
+        return self.sql(
+            "from marts.fct_judge_agreement"
+            " where slice_kind = $1 and ($2 is null or $2 in (judge, dimension_id))"
+            " order by dimension_id, judge, slice",
+            [by, judge],
+        )
+
+    def power(
+        self,
+        task: str = "latest",
+        *,
+        drop: float | None = None,
+        rounds: int | None = None,
+        cases: int | None = None,
+        flaky: float | None = None,
+        power: float = 0.8,
+    ) -> Plan:
+        """Return the drops of the pass rate that a suite finds, and the cases it needs.
+
+        Args:
+            task: an id, a title, ``previous`` or ``latest``: the result that gives the
+                cases, the rounds and, with its earlier results, the noise.
+            drop: a drop to find; by default half of the smallest that it finds now.
+            rounds: rounds per case instead of its own.
+            cases: cases instead of its own.
+            flaky: variance of the rounds of a case instead of that of its results.
+            power: how often a drop must be found.
+
+        Raises:
+            NothingToDo: no case of the task passed or failed.
+        """
+        from promptlab.power import plan
+        from promptlab.task_ids import selected_tasks
+
+        with self.built() as con:
+            task_id = selected_tasks(con, task)[0]
+            row = con.execute(
+                "select n_cases, n_rounds, within_variance, n_results"
+                " from marts.fct_power where task_id = ?",
+                [task_id],
+            ).fetchone()
+        if row is None:
+            raise NothingToDo(f"{task_id}: no case passed or failed: there is no rate")
+        n_cases, n_rounds, within, n_results = row
+        return plan(
+            cases or n_cases,
+            rounds or n_rounds,
+            (within or 0.0) if flaky is None else flaky,
+            n_results=n_results if flaky is None else 0,
+            drop=drop,
+            power=power,
+        )
 
     def _of_title(
         self, query: str, title: str | None, order: str, *parameters: Any

@@ -1,10 +1,7 @@
 {#- What a plan needs besides the compiled SQL of each node, as JSON: statements of a build
     that are in no model. Names after `$` are parameters of the program that runs it. -#}
 {%- if execute -%}
-    {%- set batches_of_models, replaced = {}, {} -%}
-    {%- for name, batch in batches().items() -%}
-        {%- do batches_of_models.update({batch.model: relation_of(batch.model) | string}) -%}
-    {%- endfor -%}
+    {%- set replaced = {} -%}
     {%- for node in models_kept() -%}
         {%- do replaced.update({
             node.name: is_replaced(node.config.meta.batch, node.config.unique_key)
@@ -12,7 +9,6 @@
     {%- endfor -%}
     {{ tojson({
         'project_hash': project_hash(),
-        'batches': batches_of_models,
         'replaced': replaced,
         'forget': forget_builds(),
         'remember': [remember_build('$is_full_refresh', '$promptlab_version', '$build_id')]

@@ -16,6 +16,7 @@ import duckdb
 
 from promptlab.build.dbt import invoke
 from promptlab.build.descriptions import read_descriptions
+from promptlab.build.emptiness import Emptiness
 from promptlab.build.plan import Node, Plan, sources_hash
 from promptlab.database.connection import open_duckdb
 from promptlab.settings import Settings
@@ -50,10 +51,9 @@ def compile_plan(project: Path) -> Plan:
         return Plan(
             sources_hash=sources_hash(project),
             project_hash=words["project_hash"],
-            batches=sorted(words["batches"].values()),
             forget=words["forget"],
             remember=words["remember"],
-            nodes=list(_nodes(_Graph(nodes, words["batches"]), words, settings.db)),
+            nodes=list(_nodes(_Graph(nodes), words, settings.db)),
             descriptions=read_descriptions(manifest),
         )
 
@@ -61,29 +61,15 @@ def compile_plan(project: Path) -> Plan:
 class _Graph:
     """The nodes by id, and their parents."""
 
-    def __init__(self, nodes: dict[str, Any], batches: dict[str, str]) -> None:
+    def __init__(self, nodes: dict[str, Any]) -> None:
         self.nodes = nodes
-        self._tables = {
-            key: batches[node.name]
-            for key, node in nodes.items()
-            if node.resource_type == "model" and node.name in batches
-        }
-        self._ancestors: dict[str, set[str]] = {}
 
     def parents(self, key: str) -> list[str]:
         """Return the nodes that it reads, in order of name."""
         return sorted(p for p in self.nodes[key].depends_on_nodes if p in self.nodes)
 
-    def ancestors(self, key: str) -> set[str]:
-        """Return all ancestors of a node, and the node itself."""
-        if key not in self._ancestors:
-            found = {key}.union(*map(self.ancestors, self.parents(key)))
-            self._ancestors[key] = found
-        return self._ancestors[key]
-
     def ordered(self) -> list[str]:
-        """Return the nodes in order: parents first, batches early, tests at once."""
-        first = set().union(*map(self.ancestors, self._tables))
+        """Return the nodes in order: parents first, tests as early as possible."""
         models = [k for k, n in sorted(self.nodes.items()) if n.resource_type != "test"]
         tests = [k for k, n in sorted(self.nodes.items()) if n.resource_type == "test"]
         placed: dict[str, None] = {}
@@ -98,38 +84,15 @@ class _Graph:
                 if test not in placed and placed.keys() >= set(self.parents(test)):
                     placed[test] = None
 
-        for key in sorted(models, key=lambda key: key not in first):
+        for key in models:
             place(key)
         assert placed.keys() == self.nodes.keys()
         return list(placed)
 
-    def batches(self, key: str) -> list[str]:
-        """Return the key tables that must be empty to skip a node.
-
-        Its own, and those of its descendants, which would read its earlier rows.
-        """
-        if not self._own_batches(key):
-            return []
-        made_of_it = (k for k in self.nodes if key in self.ancestors(k))
-        return sorted(set().union(*map(self._own_batches, made_of_it)))
-
-    def is_of_a_batch(self, key: str) -> bool:
-        """Return true for a table that one build fills and no later build reads."""
-        return key in self._tables or bool(self._own_batches(key))
-
-    def _own_batches(self, key: str) -> set[str]:
-        if any(self._runs_always(each) for each in self.ancestors(key)):
-            return set()
-        before = self.ancestors(key) - {key}
-        return {table for k, table in self._tables.items() if k in before}
-
-    def _runs_always(self, key: str) -> bool:
-        """Return true if a model reads raw rows outside of any batch."""
-        return bool((getattr(self.nodes[key], "meta", None) or {}).get("every_build"))
-
 
 def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
     with open_duckdb(db, read_only=True) as seeds:
+        emptiness = Emptiness(seeds)
         for key in graph.ordered():
             node = graph.nodes[key]
             kind: Literal["seed", "view", "table", "incremental", "test"]
@@ -140,15 +103,19 @@ def _nodes(graph: _Graph, words: dict[str, Any], db: Path) -> Iterator[Node]:
                 kind, sql = "test", node.compiled_code
             else:
                 kind, sql = node.config.materialized, node.compiled_code
+            sql = _unqualified(sql).strip()
+            if kind == "view":
+                emptiness.add_view(f'"{node.schema}"."{node.alias}"', sql)
+            empty_if = emptiness.of(sql) if kind not in {"seed", "view"} else []
             yield Node(
                 name=node.name if kind == "test" else node.alias,
                 kind=kind,
-                sql=_unqualified(sql).strip().splitlines(),
+                sql=sql.splitlines(),
                 schema=None if kind == "test" else node.schema,
-                batches=graph.batches(key),
+                empty_if=[sorted(tables) for tables in empty_if],
                 is_of_one_build=kind == "table"
                 and node.schema == "intermediate"
-                and graph.is_of_a_batch(key),
+                and not node.config.unique_key,
                 contract=_contract(node) if kind in _TABLES else [],
                 key=node.config.get("unique_key") if kind in _TABLES else None,
                 batch=node.config.meta.get("batch") if kind in _TABLES else None,

@@ -57,15 +57,14 @@ def execute(
             con.execute(statement)
     keeps_steps = steps_fit_in_memory(con, anew=anew)
     writes_early = True
-    filled: set[str] = set()
+    rows = _Rows(con)
     for place, node in enumerate(plan.nodes, 1):
-        is_empty = bool(node.batches) and filled.isdisjoint(node.batches)
-        if is_empty and (node.kind == "test" or not anew):
-            continue
+        is_empty = any(not any(map(rows.of, tables)) for tables in node.empty_if)
         on_node(node.name, place, len(plan.nodes))
         try:
             if node.kind == "test":
-                _test(con, node)
+                if not is_empty:
+                    _test(con, node)
             else:
                 early = not (keeps_steps and node.is_of_one_build)
                 if early != writes_early:
@@ -75,6 +74,7 @@ def execute(
                     con,
                     node,
                     there.get(node.relation),
+                    rows,
                     anew=anew,
                     is_empty=is_empty,
                 )
@@ -84,10 +84,6 @@ def execute(
             if is_of_the_file(error):
                 raise
             raise BuildError(f"{node.kind} {node.name}: {error}") from None
-        if node.relation in plan.batches and dictionaries(
-            con, f"from {node.relation} limit 1"
-        ):
-            filled.add(node.relation)
     _comment(con, plan)
     _remember(con, plan, full_refresh=full_refresh)
     # not written to disk: saves half of the file and a tenth of a first build
@@ -95,6 +91,26 @@ def execute(
         if node.is_of_one_build:
             con.execute(f"truncate table {node.relation}")
     con.execute("reset enable_optimistic_write")
+
+
+class _Rows:
+    """Which tables have rows; each is asked once until it is written."""
+
+    def __init__(self, con: duckdb.DuckDBPyConnection) -> None:
+        self._con = con
+        self._known: dict[str, bool] = {}
+
+    def of(self, relation: str) -> bool:
+        """Return true if a table has rows."""
+        if relation not in self._known:
+            found = self._con.execute(f"select 1 from {relation} limit 1").fetchone()
+            self._known[relation] = found is not None
+        return self._known[relation]
+
+    def change(self, relation: str, statement: str) -> None:
+        """Run a statement that writes to a table."""
+        self._con.execute(statement)
+        self._known.pop(relation, None)
 
 
 def _relations(con: duckdb.DuckDBPyConnection) -> dict[str, str]:
@@ -139,36 +155,42 @@ def _write(
     con: duckdb.DuckDBPyConnection,
     node: Node,
     there: str | None,
+    rows: _Rows,
     *,
     anew: bool,
     is_empty: bool,
 ) -> None:
     """Write the rows of a model to its table."""
     kind = "view" if node.kind == "view" else "table"
-    stays = node.kind in {"seed", "view"}
+    name = node.relation
     if there == kind and not anew:
-        if stays:
-            return
         if node.kind == "incremental":
-            con.execute(f"delete from {node.relation} where {node.replaced}")
-            con.execute(f"insert into {node.relation} by name {node.query}")
+            if rows.of(name):
+                rows.change(name, f"delete from {name} where {node.replaced}")
+            if not is_empty:
+                rows.change(name, f"insert into {name} by name {node.query}")
+            return
+        if node.kind in {"seed", "view"}:
+            return
+        if is_empty:
+            rows.change(name, f"truncate table {name}")
             return
     if there is None:
         con.execute(f'create schema if not exists "{node.schema}"')
     elif there != kind:
-        con.execute(f"drop {there} {node.relation}")
+        con.execute(f"drop {there} {name}")
     if node.contract:
         columns = ",\n".join(node.contract)
-        con.execute(f"create or replace table {node.relation} ({columns})")
+        rows.change(name, f"create or replace table {name} ({columns})")
         if not is_empty:
-            con.execute(f"insert into {node.relation} by name {node.query}")
+            rows.change(name, f"insert into {name} by name {node.query}")
     elif is_empty and kind == "table":
         # optimizing and running a query takes longer than binding its columns
-        con.execute(
-            f"create or replace table {node.relation} as from ({node.query}) limit 0"
+        rows.change(
+            name, f"create or replace table {name} as from ({node.query}) limit 0"
         )
     else:
-        con.execute(f"create or replace {kind} {node.relation} as {node.query}")
+        rows.change(name, f"create or replace {kind} {name} as {node.query}")
 
 
 def _test(con: duckdb.DuckDBPyConnection, node: Node) -> None:

@@ -27,7 +27,7 @@ CACHED = 10
 
 _SOURCES = ("analyses", "macros", "models", "seeds", "tests")
 _SUFFIXES = {".csv", ".md", ".sql", ".yml"}
-_CODE = ("compiling", "descriptions", "plan")
+_CODE = ("compiling", "descriptions", "emptiness", "plan")
 
 
 class Node(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,9 +39,8 @@ class Node(msgspec.Struct, frozen=True, omit_defaults=True):
     """Lines of its query; a test returns the rows that violate the rule."""
     schema: str | None = None
     """The schema of its table or view; ``None`` for a test."""
-    batches: list[str] = []
-    """Tables of keys to build: if all of them are empty, it and its descendants are
-    skipped. None: it runs in every build."""
+    empty_if: list[list[str]] = []
+    """Sets of tables: its query returns no rows if all tables of one set are empty."""
     is_of_one_build: bool = False
     """True if its rows are intermediate results, deleted at the end of a build."""
     contract: list[str] = []
@@ -73,8 +72,6 @@ class Plan(msgspec.Struct, frozen=True):
     """Hash of the files that the plan was compiled from."""
     project_hash: str
     """Hash of the models, as recorded by every build (``raw.builds``)."""
-    batches: list[str]
-    """Tables of keys to build."""
     forget: list[str]
     """Statements that mark everything as not built."""
     remember: list[str]

@@ -7,8 +7,9 @@ scored", never 0. Lists come in a fixed order, so the same input gives the same 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -208,8 +209,11 @@ class JudgeResult(Contract):
     """Lower end of its 95 % interval, over labels and cases."""
     ci_high: Share | None
     n_labels_fail: int
-    """Answers that people failed; of all runs of the judge."""
+    """Answers that people failed, in all results of the title; if it has no labels, in
+    those of other titles with this judge."""
     n_labels_pass: int
+    n_labels_own: int
+    """Labelled answers of this task that were drawn by chance."""
     tnr: Share | None
     """Share of these failures that the judge caught."""
     tnr_low: Share | None
@@ -402,6 +406,13 @@ class AnalysisResult(Contract):
     """Ours: the judges of the task that have labels of people."""
     prompt: Prompt | None = None
     """Ours: the prompt, if the task's file or its pipeline contains it."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        yield None, self.task.task_id
+        yield "title", self.task.title
+        yield "decision", self.gate and self.gate.decision
+        yield "pass_rate", self.summary.pass_rate
+        yield "overall_score", self.summary.overall_score
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the decision and the dimensions."""

@@ -6,21 +6,23 @@ in a result "not known".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from promptlab.contracts.base import Contract, NonBlank
 from promptlab.contracts.comparison import Verdict
 
-GATE_FORMAT_VERSION = "1.4"
+GATE_FORMAT_VERSION = "1.5"
 # 1.0  first version
 # 1.1  the decision in one sentence, the cases that broke and were fixed; rules that a
 #      first run skips
 # 1.2  the cases of the baseline that are not compared
 # 1.3  the variant; the decision `run_again`; what chance explains
 # 1.4  the rounds of suspected cases, now and before; re-checks; what the test attains
+# 1.5  the smallest drop of the pass rate that the run can find
 
 GateVerdict = Literal["pass", "fail", "inconclusive", "check"]
 RuleVerdict = Literal["pass", "fail", "inconclusive", "check", "skipped"]
@@ -248,6 +250,9 @@ class GateResult(Contract):
     """Upper limit of the false alarm rate of the test; ``None`` as for ``p``."""
     power_of_one_break: float | None
     """Probability of detecting a single broken case at once, by simulation."""
+    smallest_drop: float | None
+    """Smallest drop of the pass rate, 0–1, that a comparison of two results of this
+    size finds 8 times in 10; ``None`` if none is, or the noise is not known yet."""
     rounds_per_case: int | None
     """Rounds of the task that the test counted, on average, rounded down."""
     cases: list[CaseRecord]
@@ -271,3 +276,7 @@ class GateResult(Contract):
     lang: str
     version: str
     """Version of this format; ``GATE_FORMAT_VERSION`` documents its history."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        yield None, self.task_id
+        yield "headline", self.headline

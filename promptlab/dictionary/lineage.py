@@ -11,7 +11,7 @@ from promptlab.build.plan import Plan
 
 _RELATION = re.compile(r'"(\w+)"\."(\w+)"')
 _SHOWN = ("raw", "policy", "marts")
-_BOOKKEEPING = re.compile(r"raw\.\w*builds$")
+_BOOKKEEPING = re.compile(r"raw\.\w*builds|intermediate\.int_\w+_to_build")
 """Build bookkeeping: it decides which rows a build computes, not their values."""
 
 
@@ -26,17 +26,16 @@ class Lineage:
     def of(cls, plan: Plan) -> Lineage:
         """Read the lineage of a plan.
 
-        Key tables of builds are left out, like the record of builds: all models read
+        The record of builds and what it leaves to build are left out: all models read
         them, and no number comes from them.
         """
-        lists = {".".join(_RELATION.findall(batch)[0]) for batch in plan.batches}
         reads = {}
         for node in plan.nodes:
             if node.schema is None or node.kind == "seed":
                 continue
             name = f"{node.schema}.{node.name}"
             named = {".".join(pair) for pair in _RELATION.findall(node.query)}
-            left_out = {n for n in named if _BOOKKEEPING.match(n)} | lists | {name}
+            left_out = {n for n in named if _BOOKKEEPING.fullmatch(n)} | {name}
             reads[name] = frozenset(named - left_out)
         return cls(reads)
 

@@ -62,7 +62,7 @@ class Gate:
             note = self.texts.text(
                 "gate_note.left_out", n=len(names), files=_named(names)
             )
-            yield _rule("all_rows", None, None, "inconclusive", note)
+            yield _rule("all_files", None, None, "inconclusive", note)
         for row in self.numbers.partial:
             yield self._partial(row)
         yield from self._yardstick()

@@ -33,9 +33,11 @@ select
     tasks.task_id, tasks.title, tasks.variant, tasks.prompt_version, tasks.model,
     tasks.testset_id, tasks.source_kind, epoch_us(tasks.created_at) as created_at,
     summaries.n_cases, summaries.n_pass,
-    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
+    summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
+    sizes.n_cases as n_sized, sizes.n_rounds as n_rounds_sized, sizes.within_variance
 from marts.dim_tasks as tasks
 inner join marts.fct_task_summaries as summaries on tasks.task_id = summaries.task_id
+left join marts.fct_power as sizes on tasks.task_id = sizes.task_id
 where tasks.task_id in (select unnest($tasks))
 """
 
@@ -50,17 +52,13 @@ select
     rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
     rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
     rates.corrected_rate, rates.ci_low, rates.ci_high,
-    agreement.n_fail as n_labels_fail, agreement.n_pass as n_labels_pass,
-    agreement.tnr, agreement.tnr_low, agreement.tnr_high,
-    agreement.tpr, agreement.tpr_low, agreement.tpr_high,
-    agreement.reason as agreement_reason
+    rates.n_labels_fail, rates.n_labels_pass, rates.n_labels_own,
+    rates.tnr, rates.tnr_low, rates.tnr_high, rates.tpr, rates.tpr_low, rates.tpr_high,
+    rates.judge_reason as agreement_reason, names.name
 from marts.fct_corrected_pass_rates as rates
-inner join marts.fct_judge_agreement as agreement
-    on
-        rates.dimension_id = agreement.dimension_id
-        and rates.judge = agreement.judge
-        and agreement.slice_kind = 'all'
-where rates.task_id in (select unnest($tasks))
+left join marts.fct_dimension_scores as names
+    on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
+where rates.task_id in (select unnest($tasks)) and rates.measure = 'pass_rate'
 order by rates.dimension_id, rates.judge
 """
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
@@ -464,6 +462,12 @@ class GateNumbers:
     testset_id: str | None
     source_kind: str
     """Format of the file, as in ``dim_tasks``."""
+    n_sized: int | None
+    """Cases that passed or failed."""
+    n_rounds_sized: int | None
+    """Rounds per case, on average."""
+    within_variance: float | None
+    """Variance of the rounds of a case, on average; ``None`` without repeats."""
     n_cases: int
     n_pass: int
     n_judged: int

@@ -21,10 +21,14 @@ def model(name: str, *reads: str) -> Node:
 def lineage() -> Lineage:
     nodes = [
         model("staging.stg_rounds", "raw.rounds", "raw.task_builds"),
-        model("intermediate.int_todo", "raw.loads"),
+        model("intermediate.int_tasks_to_build", "raw.loads"),
         model("intermediate.int_scored", "staging.stg_rounds", "policy.grades"),
         model("intermediate.int_summed", "intermediate.int_scored", "raw.tasks"),
-        model("marts.fct_scores", "intermediate.int_scored", "intermediate.int_todo"),
+        model(
+            "marts.fct_scores",
+            "intermediate.int_scored",
+            "intermediate.int_tasks_to_build",
+        ),
         model("marts.fct_sums", "intermediate.int_summed", "raw.rounds"),
         model("marts.fct_best", "marts.fct_sums", "marts.fct_best"),
         model("marts.fct_answers", "staging.stg_rounds"),
@@ -34,7 +38,6 @@ def lineage() -> Lineage:
         Plan(
             sources_hash="",
             project_hash="",
-            batches=['"intermediate"."int_todo"'],
             forget=[],
             remember=[],
             nodes=nodes,

@@ -260,6 +260,7 @@ def test_a_newer_file_that_was_left_out_is_never_shipped_over(
         code, found = gate(capsys, warehouse, selection)
         assert code == 4
         assert newest.name in found[0]["headline"]
+        assert gate(capsys, warehouse, selection, "--allow-inconclusive")[0] == 4
     # whoever names a run means it
     assert gate(capsys, warehouse, "eval-2")[0] == 0
     assert gate(capsys, warehouse, str(files[1]))[0] == 0
@@ -618,24 +619,24 @@ def test_a_renamed_variant_keeps_its_history(warehouse):
     assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
 
 
-def test_a_title_is_scored_by_the_metric_that_the_config_names(warehouse):
+def test_a_title_has_the_score_and_the_owner_that_the_config_names(warehouse):
     def scores(document: Document) -> None:
         for row in rows_of(document):
             row["namedScores"] = {"tone": 0.25}
 
     load_changed(warehouse, scores)
     query = (
-        "select primary_metric, overall_score"
+        "select primary_metric, overall_score, owner"
         " from marts.dim_tasks inner join marts.fct_task_summaries using (task_id)"
     )
     with warehouse.built() as con:
-        assert con.execute(query).fetchall() == [("score", 1.0)]
-    changed = configured('[titles."triage"]\nprimary = "tone"\n')
+        assert con.execute(query).fetchall() == [("score", 1.0, None)]
+    changed = configured('[titles."triage"]\nprimary = "tone"\nowner = "support"\n')
     assert not changed.last_build().has_all
     changed.build()
     assert changed.last_build().has_all
     with warehouse.built() as con:
-        assert con.execute(query).fetchall() == [("tone", 0.25)]
+        assert con.execute(query).fetchall() == [("tone", 0.25, "support")]
 
 
 def test_tokens_cost_what_the_config_says_where_the_tool_says_nothing(warehouse):

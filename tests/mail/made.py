@@ -184,6 +184,7 @@ def gate(headline: str, **changed: Any) -> GateResult:
         "newly_failing_by_chance": None,
         "attained_level": None,
         "power_of_one_break": None,
+        "smallest_drop": None,
         "rounds_per_case": None,
         "cases": [],
         "assumptions": [],

@@ -141,6 +141,29 @@ def test_a_json_value_is_text_as_written(value, text):
     assert ZH.value(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "beside", "text"),
+    [
+        ('"explain_policy"', '"refuse"', "explain_policy"),
+        (r'"within \\d+ days"', None, r"within \d+ days"),
+        ('"say \\"no\\""', None, 'say "no"'),
+        ("5", '"5"', "5"),
+        ('"5"', "5", '"5"'),
+        ('"5"', '"6"', "5"),
+        ('""', '"a"', '""'),
+        ('["a"]', None, '["a"]'),
+        ('"cut \\u00' + "e9" + "a" * 200, None, "cut é" + "a" * 200 + "…"),
+        ('"' + "a" * 200 + "\\", None, "a" * 200 + "…"),
+        ('"he said" and left', None, '"he said" and left'),
+        ("null", None, "JSON null"),
+        (None, "5", "(no value)"),
+        ({"a": 1}, None, '{"a": 1}'),
+    ],
+)
+def test_an_expected_value_is_shown_without_json_quotes(value, beside, text):
+    assert EN.json_value(value, beside) == text
+
+
 def test_a_list_is_read_out_and_anything_else_is_a_value():
     assert ZH.listed(["final", "步骤"]) == "final，步骤"
     assert EN.listed(["a", 1]) == "a, 1"

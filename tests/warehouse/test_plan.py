@@ -276,7 +276,7 @@ def compiled(tmp_path, monkeypatch) -> list[Path]:
 
     def compiling(folder: Path) -> plan.Plan:
         found.append(folder)
-        return plan.Plan(plan.sources_hash(folder), "", [], [], [], [])
+        return plan.Plan(plan.sources_hash(folder), "", [], [], [])
 
     monkeypatch.setattr("promptlab.build.compiling.compile_plan", compiling)
     return found

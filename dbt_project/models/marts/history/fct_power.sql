@@ -1,0 +1,115 @@
+{{ config(materialized='view') }}
+
+with
+
+results as (
+    select * from {{ ref('fct_case_results') }} where status in ('pass', 'fail')
+),
+tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
+
+cases as (
+
+    select
+        tasks.task_id,
+        tasks.title,
+        tasks.variant,
+        tasks.prompt_version,
+        results.case_id,
+        results.n_rounds,
+        results.n_rounds_passed
+
+    from results
+    inner join tasks using (task_id)
+
+),
+
+-- with one round per result, the results of one prompt version are the rounds
+repeated as (
+
+    select
+        title,
+        variant,
+        'rounds' as source,
+        n_rounds as n,
+        n_rounds_passed as n_passed
+
+    from cases
+    where n_rounds > 1
+
+    union all
+
+    select
+        title,
+        variant,
+        'results' as source,
+        sum(n_rounds) as n,
+        sum(n_rounds_passed) as n_passed
+
+    from cases
+    group by title, variant, prompt_version, case_id
+    having sum(n_rounds) > 1
+
+),
+
+variances as (
+
+    select
+        title,
+        variant,
+        coalesce(
+            avg(case when source = 'rounds' then n_passed * (n - n_passed) / (n * (n - 1e0)) end),
+            avg(n_passed * (n - n_passed) / (n * (n - 1e0)))
+        ) as within_variance
+
+    from repeated
+    group by title, variant
+
+),
+
+sizes as (
+
+    select
+        task_id,
+        title,
+        variant,
+        count(*) as n_cases,
+        cast(round(avg(n_rounds)) as bigint) as n_rounds
+
+    from cases
+    group by task_id, title, variant
+
+),
+
+counted as (
+
+    select
+        *,
+        count(*) over (partition by title, variant) as n_results
+
+    from sizes
+
+),
+
+final as (
+
+    select
+
+        ---------- ids
+        counted.task_id,
+
+        ---------- strings
+        counted.title,
+        counted.variant,
+
+        ---------- numerics
+        counted.n_cases,
+        counted.n_rounds,
+        counted.n_results,
+        {{ rounded('variances.within_variance') }} as within_variance
+
+    from counted
+    left join variances using (title, variant)
+
+)
+
+select * from final
