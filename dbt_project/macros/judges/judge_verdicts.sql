@@ -136,13 +136,13 @@ of_assertions as (
         assertion_rows.case_id,
         assertion_rows.round_id,
         assertion_rows.assertion_name as dimension_id,
-        coalesce(cast(max(task_rows.judge) as string), max(assertions.assertion_type)) as judge,
+        coalesce(cast(max(task_rows.judge) as string), max(assertion_rows.assertion_type)) as judge,
         case
-            when bool_or(assertions.status = 'fail') then 'fail'
-            when bool_or(assertions.status = 'pass') then 'pass'
+            when bool_or(assertion_rows.status = 'fail') then 'fail'
+            when bool_or(assertion_rows.status = 'pass') then 'pass'
         end as verdict,
         cast(null as string) as place,
-        min(assertions.score) as score,
+        min(assertion_rows.score) as score,
         true as is_used
 
     from assertion_rows
