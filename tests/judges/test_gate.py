@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from promptlab.history.gate import exit_code, judge
+from promptlab.power import drop_power
 from promptlab.reports.gate.policy import load_policy
+from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, judged
 from tests.judges.test_agreement import agreement
 from tests.judges.test_labels import load
@@ -72,3 +74,14 @@ def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
     texts = [p.read_text("utf-8") for p in written if "run-1" in p.parts]
     assert len(texts) == 2, written
     assert all("corrected for its errors" in text for text in texts)
+
+
+def test_a_gate_result_says_what_its_run_could_find(english_db):
+    """`promptlab power` says the same."""
+    warehouse = Warehouse(english_db)
+    task = "cs-regression-v3.2"
+    found = warehouse.result(task).gate.smallest_drop
+    plan = warehouse.power(task)
+    assert found == plan.smallest_drop
+    assert drop_power(plan.cases, plan.rounds, found, plan.within_variance) >= 0.8
+    assert drop_power(plan.cases, plan.rounds, found - 0.01, plan.within_variance) < 0.8
