@@ -28,6 +28,7 @@ NAV: dict[str, list[str]] = {
         "docs/verdict",
         "docs/verdict-method",
         "docs/judges",
+        "docs/judge-tutorial",
         "docs/power",
         "docs/glossary",
         "docs/scorers",

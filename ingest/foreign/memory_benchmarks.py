@@ -1,8 +1,9 @@
 """Result files of memory benchmarks: LongMemEval, LoCoMo and their relatives.
 
 One row is one question. `LAYOUTS` says how each project names the parts of a row. A
-file is one task: its title is the data set, its variant the system that answered. The
-category of a question is a tag with the code and the data set's own name.
+file is one task: its title is the data set, its variant the system that answered; a
+list of answers of several systems is a task of each. The category of a question is a
+tag with the code and the data set's own name.
 
 The model that judged belongs to the identity of a result, so one set of answers under
 two judges is two results. A row without a judgement is not evaluated, whatever the
@@ -214,7 +215,7 @@ LAYOUTS: dict[str, Layout] = {
     ),
     "locomo_plus": Layout(
         title="LoCoMo-Plus",
-        id=("question_id", "sample_id"),
+        id=("sample_id",),
         question=("question", "question_input", "query"),
         output=("prediction",),
         golden=("answer", "reference", "evidence"),
@@ -248,7 +249,7 @@ def recognise(head: Head) -> str | None:
         if names <= keys:
             return form
     if keys and all(map(_CONVERSATION.fullmatch, keys)):
-        if head.has(b'"golden_answer"', b'"grade"'):
+        if head.has(b'"golden_answer"'):  # grades, or answers before they are graded
             return "zep"
         return "mem0" if head.has(b'"question"', b'"response"') else None
     types = head.has(b'"single-session-user"') or head.has(b'"temporal-reasoning"')
@@ -303,8 +304,12 @@ def translate(source: Source) -> Iterator[Record | Problem]:
             )
     if not rows:
         raise Refused(Problem("no_rows", "it has no row with an answer to load"))
-    run = _Run(form, document, rows, types, source)
-    yield from run.records()
+    systems: dict[str | None, list[Placed]] = {}
+    for placed in rows:
+        name = _word(placed[1].get("system")) if form == "locomo_plus" else None
+        systems.setdefault(name, []).append(placed)
+    for of_system in systems.values():
+        yield from _Run(form, document, of_system, types, source).records()
 
 
 def _placed(listed: Any) -> tuple[list[Placed], int]:
@@ -346,7 +351,7 @@ def _judgement(given: Any) -> float | None:
     if not isinstance(given, str):
         return on_scale(number(given))
     said = given.strip().strip(".").lower()
-    return _WORDS.get(said, 1.0 if re.search(r"\byes\b", said) else None)
+    return _WORDS.get(said, 1.0 if "yes" in said else None)
 
 
 class _Run:
@@ -394,6 +399,7 @@ class _Run:
         self._tags: Counter[str] = Counter()
         self._codes: Counter[str] = Counter()
         self._unjudged = Unjudged("verdict")
+        self._n_answers = 0
         self._odd_verdicts: list[str] = []
 
     def _last_of_each(self, rows: list[Placed]) -> list[tuple[str, str | None, Row]]:
@@ -417,12 +423,8 @@ class _Run:
                 )
                 case_id = Occurrences.named(base, seen.next(base))
             else:
-                parts = [cluster if self._form == "memory_agent_rows" else None, own]
-                system = _word(row.get("system"))
-                case_id = joined_texts(
-                    [*parts, system if self._layout.system == ("system",) else None],
-                    "/",
-                )
+                instance = cluster if self._form == "memory_agent_rows" else None
+                case_id = joined_texts([instance, own], "/")
             if case_id in found:
                 self._repeated += 1
             found[case_id] = case_id, cluster, row
@@ -458,7 +460,13 @@ class _Run:
     def _write(self, case_id: str, cluster: str | None, row: Row) -> None:
         layout, task = self._layout, self._task
         asked, output = _at(row, layout.question), _at(row, layout.output)
+        self._n_answers += output is not None
         tags = self._tags_of(case_id, row)
+        tags += [
+            f"{axis}:{name}"
+            for axis, value in _members(row.get("category_axes"))
+            if (name := _word(value)) is not None
+        ]
         self._tags.update(tags)
         case = task.case(
             case_id,
@@ -570,6 +578,19 @@ class _Run:
             if claimed is not None:
                 counts = {"status": "pass"} if name.endswith("correct") else None
                 task.total(name, rule, claimed, dimension=dimension, parameters=counts)
+        for kind, figures in _members(document.get("by_question_type")):
+            is_number = number(figures) is not None
+            claimed = number(
+                figures if is_number else _at({"": figures}, [".accuracy"])
+            )
+            if claimed is not None:
+                task.total(
+                    f"by_question_type.{kind}",
+                    "mean_over_cases",
+                    claimed,
+                    dimension=_JUDGE,
+                    parameters={"tag": f"question_type:{kind}"},
+                )
         for name, value in _members(document.get("averaged_metrics")):
             scale = 1 if name.endswith(("_len", "_time")) else 100
             claimed = number(value)
@@ -602,6 +623,13 @@ class _Run:
                 "repeated_row",
                 f"{self._repeated} rows have the id of a later row: the last row of an"
                 " id counts. Was an earlier run left in the file?",
+            )
+        if not self._n_answers:
+            task.warn(
+                "answers_missing",
+                "no row has its answer under "
+                + " or ".join(self._layout.output)
+                + ": verdicts and scores are loaded without answers",
             )
         if len(self._judges) > 1:
             task.warn(

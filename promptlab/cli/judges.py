@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import click
 
-from promptlab.cli.cells import Cell, interval, n_of, plain, score, words
+from promptlab.cli.cells import Cell, interval, p_value, plain, score, words
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import Column, Table, print_rows
 
-SLICES = ("tag", "length", "model", "month", "title")
+SLICES = ("tag", "length", "model", "family", "position", "month", "title")
 
 _AGREEMENT = """
-    select *
-    from marts.fct_judge_agreement
+    select agreement.*, stability.n_outputs, stability.stability
+    from marts.fct_judge_agreement as agreement
+    left join marts.fct_judge_stability as stability using (dimension_id, judge)
     where
-        slice_kind = $by
-        and ($judge is null or judge = $judge or dimension_id = $judge)
-    order by dimension_id, judge, slice
+        agreement.slice_kind = $by
+        and ($judge is null or $judge in (agreement.judge, agreement.dimension_id))
+    order by agreement.dimension_id, agreement.judge, agreement.slice
 """
 
 _RATES = """
@@ -26,6 +27,13 @@ _RATES = """
     where $judge is null or rates.judge = $judge or rates.dimension_id = $judge
     order by tasks.created_at desc, rates.title, tasks.variant
     limit 20
+"""
+
+_CHANGES = """
+    select *
+    from marts.fct_judge_changes
+    where $judge in (judge_before, judge_after, dimension_id)
+    order by dimension_id, judge_before, judge_after
 """
 
 _DIFFERENT = """
@@ -46,6 +54,7 @@ _REASONS = {
     "judge_no_better_than_chance": "judge no better than chance",
     "below_false_passes": "fewer passes than the judge's false passes",
     "above_true_passes": "more passes than the judge's true passes",
+    "labels_of_other_titles": "labels of other titles",
 }
 
 
@@ -75,8 +84,10 @@ _TABLE = Table(
         Column("alpha of people", plain, "people_alpha"),
         Column("disputed", plain, "n_disputed"),
         Column("not judged", plain, "n_unjudged"),
+        Column("same verdict again", score, "stability"),
         Column("mean difference of grades", plain, "mean_difference"),
         Column("correlation of grades", plain, "pearson"),
+        Column("weighted kappa of grades", plain, "weighted_kappa"),
     ),
 )
 _SLICED = Table(
@@ -86,7 +97,7 @@ _RATE_TABLE = Table(
     columns=(
         Column("title", plain, "title"),
         Column("variant", plain, "variant"),
-        Column("passed", n_of, "n_passed", "n_rounds"),
+        Column("raw", score, "raw_rate"),
         Column("corrected", score, "corrected_rate"),
         Column("95% interval", interval, "ci_low", "ci_high"),
         Column("method", words, "method"),
@@ -94,8 +105,20 @@ _RATE_TABLE = Table(
     ),
     wide=(
         Column("dimension", plain, "dimension_id"),
+        Column("measure", words, "measure"),
         Column("created", plain, "created_at"),
     ),
+)
+_CHANGES_TABLE = Table(
+    columns=(
+        Column("before", plain, "judge_before"),
+        Column("after", plain, "judge_after"),
+        Column("outputs", plain, "n_outputs"),
+        Column("only before right", plain, "n_only_before_right"),
+        Column("only after right", plain, "n_only_after_right"),
+        Column("p", p_value, "p_value"),
+    ),
+    wide=(Column("dimension", plain, "dimension_id"),),
 )
 _DIFFERENT_TABLE = Table(
     columns=(
@@ -124,8 +147,8 @@ def command(
     """Compare the verdicts of judges with the labels of people.
 
     Without JUDGE, prints a line per judge and dimension. With a JUDGE (or a dimension),
-    prints its table, the answers on which it differs from people, and the pass rates of
-    the newest results, corrected for its errors.
+    prints its table, the answers on which it differs from people, the pass rates of the
+    newest results, corrected for its errors, and other judges of the same outputs.
     """
     from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo
@@ -145,6 +168,7 @@ def command(
             for sql, table, title in (
                 (_DIFFERENT, _DIFFERENT_TABLE, "Judge and people differ"),
                 (_RATES, _RATE_TABLE, "Pass rates, corrected for the judge"),
+                (_CHANGES, _CHANGES_TABLE, "Judges on the same labelled outputs"),
             ):
                 parameters = {"judge": judge}
                 columns, found = fetched(con, sql, parameters)

@@ -209,8 +209,11 @@ class JudgeResult(Contract):
     """Lower end of its 95 % interval, over labels and cases."""
     ci_high: Share | None
     n_labels_fail: int
-    """Answers that people failed; of all runs of the judge."""
+    """Answers that people failed, in all results of the title; if it has no labels, in
+    those of other titles with this judge."""
     n_labels_pass: int
+    n_labels_own: int
+    """Labelled answers of this task that were drawn by chance."""
     tnr: Share | None
     """Share of these failures that the judge caught."""
     tnr_low: Share | None

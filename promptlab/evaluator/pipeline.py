@@ -12,10 +12,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from typing import Any, Final
 
@@ -89,8 +90,14 @@ class PipelineEvaluator:
         apply_judge: bool = True,
         *,
         info: RunInfo | None = None,
+        repeats: int = 1,
+        concurrency: int = 1,
+        on_progress: Callable[[int, int], None] = lambda _done, _of: None,
     ) -> PipelineEvaluationResult:
         """Evaluate every sample.
+
+        With more than one at a time, runner and judge are called in threads; ``async``
+        runners always share one event loop.
 
         Args:
             samples: Test cases, as mappings or ``TestCase``; never changed.
@@ -98,34 +105,47 @@ class PipelineEvaluator:
             apply_rules: False: leave the rules out.
             apply_judge: False: leave the judge out.
             info: Properties of the run: run id, testset, model, …
+            repeats: Rounds per sample; a sample with outputs has one.
+            concurrency: Rounds that run at the same time.
+            on_progress: Called after each round with the number of finished rounds and
+                of all.
 
         Returns:
-            A result per sample, in their order, and ``overall_stats``.
+            A result per round, in the order of the samples, and ``overall_stats``.
 
         Raises:
             UsageError: A sample has no outputs and there is no runner, a sample is not
                 in the format, or the runner returned something that is not an output.
         """
-        results = [
-            self.evaluator.evaluate_run(
+        if repeats < 1 or concurrency < 1:
+            raise UsageError(
+                f"repeats is {repeats} and concurrency {concurrency}; pass at least 1"
+            )
+        rounds = [
+            sample
+            for sample in samples
+            for _ in range(1 if _was_run(sample) else repeats)
+        ]
+
+        def evaluate(sample: Any) -> EvaluationResult:
+            return self.evaluator.evaluate_run(
                 self.pipeline.id,
                 variant,
                 sample,
-                self._run(sample, variant),
+                self._run(sample, variant, loop),
                 apply_rules=apply_rules,
                 apply_judge=apply_judge,
                 info=info,
             )
-            for sample in samples
-        ]
+
+        with _EventLoop() as loop:
+            results = _each(evaluate, rounds, concurrency, on_progress)
         return PipelineEvaluationResult(
             self.pipeline.id, variant, results, overall_stats(results)
         )
 
-    def _run(self, sample: Any, variant: str) -> PipelineRun:
-        if isinstance(sample, Mapping) and any(
-            sample.get(name) is not None for name in OUTPUT_FIELDS
-        ):
+    def _run(self, sample: Any, variant: str, loop: _EventLoop) -> PipelineRun:
+        if _was_run(sample):
             return PipelineRun.from_fields(sample)
         if self.runner is None:
             name = case_fields(sample).get("id")
@@ -140,7 +160,7 @@ class PipelineEvaluator:
         try:
             output = self.runner(*arguments[: _arguments_of(self.runner)])
             if inspect.isawaitable(output):
-                output = _awaited(output)
+                output = loop.result(output)
         except Exception as error:  # noqa: BLE001  # the runner is foreign code
             run = PipelineRun(error=f"{type(error).__name__}: {error}")
         else:
@@ -184,19 +204,68 @@ def overall_stats(results: Sequence[EvaluationResult]) -> dict[str, Any]:
     }
 
 
-def _awaited(output: Awaitable[Any]) -> Any:
-    """Return the result of an ``async`` runner, also inside a running event loop."""
+def _was_run(sample: Any) -> bool:
+    return isinstance(sample, Mapping) and any(
+        sample.get(name) is not None for name in OUTPUT_FIELDS
+    )
 
-    async def result() -> Any:
-        return await output
 
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(result())
-    # a notebook's loop cannot be re-entered: run another one in a thread
-    with ThreadPoolExecutor(max_workers=1) as thread:
-        return thread.submit(asyncio.run, result()).result()
+def _each(
+    evaluate: Callable[[Any], EvaluationResult],
+    rounds: Sequence[Any],
+    concurrency: int,
+    on_progress: Callable[[int, int], None],
+) -> list[EvaluationResult]:
+    """Evaluate rounds, so many at a time; the first error ends all that wait."""
+    if concurrency == 1:
+        results = []
+        for done, sample in enumerate(rounds, 1):
+            results.append(evaluate(sample))
+            on_progress(done, len(rounds))
+        return results
+    with ThreadPoolExecutor(max_workers=concurrency) as threads:
+        futures = [threads.submit(evaluate, sample) for sample in rounds]
+        try:
+            for done, future in enumerate(as_completed(futures), 1):
+                future.result()
+                on_progress(done, len(rounds))
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
+
+
+class _EventLoop:
+    """The event loop of ``async`` runners, in a thread that starts when one is used.
+
+    All rounds share it, as clients of models are bound to a loop; and a notebook's own
+    loop cannot be entered again.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> _EventLoop:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+        self._loop.close()
+
+    def result(self, output: Awaitable[Any]) -> Any:
+        """Wait for the output of a runner."""
+
+        async def result() -> Any:
+            return await output
+
+        with self._lock:
+            if not self._thread.is_alive():
+                self._thread.start()
+        return asyncio.run_coroutine_threadsafe(result(), self._loop).result()
 
 
 def _mean(values: Sequence[float | None]) -> float:

@@ -51,20 +51,14 @@ JUDGES = """
 select
     rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
     rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
-    rates.corrected_rate, rates.ci_low, rates.ci_high,
-    agreement.n_fail as n_labels_fail, agreement.n_pass as n_labels_pass,
-    agreement.tnr, agreement.tnr_low, agreement.tnr_high,
-    agreement.tpr, agreement.tpr_low, agreement.tpr_high,
-    agreement.reason as agreement_reason, names.name
+    rates.corrected_rate, rates.ci_low, rates.ci_high, rates.n_labels_fail,
+    rates.n_labels_pass, rates.n_labels_own, rates.tnr, rates.tnr_low, rates.tnr_high,
+    rates.tpr, rates.tpr_low, rates.tpr_high, rates.judge_reason as agreement_reason,
+    names.name
 from marts.fct_corrected_pass_rates as rates
-inner join marts.fct_judge_agreement as agreement
-    on
-        rates.dimension_id = agreement.dimension_id
-        and rates.judge = agreement.judge
-        and agreement.slice_kind = 'all'
 left join marts.fct_dimension_scores as names
     on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
-where rates.task_id in (select unnest($tasks))
+where rates.task_id in (select unnest($tasks)) and rates.measure = 'pass_rate'
 order by rates.dimension_id, rates.judge
 """
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""

@@ -39,6 +39,6 @@ def example_folder(page_db: Path, tmp_path: Path) -> Path:
     """The result of `make demo`, in a separate folder."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "demo.duckdb").symlink_to(page_db)
-    for name in ("examples", "examples_zh"):
+    for name in ("examples", "examples_zh", "examples_labels"):
         (tmp_path / name).symlink_to(ROOT / name)
     return tmp_path

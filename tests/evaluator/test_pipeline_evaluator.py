@@ -8,6 +8,7 @@ import math
 import re
 import subprocess
 import sys
+import threading
 from itertools import count
 from types import SimpleNamespace
 from typing import Any
@@ -165,6 +166,60 @@ def test_an_async_runner_works_where_an_event_loop_is_running():
         return statuses([sample("a"), sample("b")], runner=answer)
 
     assert asyncio.run(notebook()) == ["pass", "error"]
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_rounds_run_at_the_same_time_and_come_back_in_order(is_async):
+    meeting = threading.Barrier(4, timeout=10)
+    arrived = []
+
+    async def meet_async(given: dict[str, Any]) -> str:
+        arrived.append(given["id"])
+        while len(arrived) < 4:
+            await asyncio.sleep(0)
+        loops.add(id(asyncio.get_running_loop()))
+        return "好"
+
+    def meet(given: dict[str, Any]) -> str:
+        meeting.wait()
+        return "好"
+
+    loops: set[int] = set()
+    progress = []
+    evaluator = PipelineEvaluator(CONFIG, runner=meet_async if is_async else meet)
+    found = evaluator.evaluate_pipeline(
+        [sample("a"), sample("b"), PASSING],
+        repeats=2,
+        concurrency=5,
+        on_progress=lambda *each: progress.append(each),
+    )
+    names = [each.sample_id for each in found.sample_results]
+    assert names == ["a", "a", "b", "b", "pass"]
+    assert progress == [(n, 5) for n in range(1, 6)]
+    assert len(loops) == is_async
+
+
+def test_repeats_are_rounds_of_one_case():
+    evaluator = PipelineEvaluator(CONFIG, runner=lambda _: "好")
+    found = evaluator.evaluate_pipeline([sample("a")], repeats=3)
+    file = read_results(found.to_jsonl().encode(), "run.jsonl")
+    assert list(file.rows["rounds"]["round_id"]) == ["a-1", "a-2", "a-3"]
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_an_output_of_no_use_ends_the_rounds_that_wait(concurrency):
+    asked = []
+
+    def runner(given: dict[str, Any]) -> Any:
+        asked.append(given["id"])
+        return 5 if given["id"] == "0" else "好"
+
+    evaluator = PipelineEvaluator(CONFIG, runner=runner)
+    with pytest.raises(UsageError, match="the runner returned int"):
+        evaluator.evaluate_pipeline(
+            [sample(str(n)) for n in range(1000)], concurrency=concurrency
+        )
+    assert len(asked) < 1000
 
 
 @pytest.mark.parametrize(

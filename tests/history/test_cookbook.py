@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from promptlab.database.connection import connect, run_query
+from promptlab.warehouse import Warehouse
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "cookbook.md").read_text("utf-8")
@@ -18,15 +19,27 @@ QUESTIONS = re.findall(
 CODE = [*(ROOT / "reports").rglob("*.py"), *(ROOT / "promptlab").rglob("*.py")]
 
 
-def test_there_are_twenty_four_questions_each_with_one_query():
-    assert [int(title.split(".")[0]) for title, _ in QUESTIONS] == list(range(1, 25))
+def test_there_are_twenty_seven_questions_each_with_one_query():
+    assert [int(title.split(".")[0]) for title, _ in QUESTIONS] == list(range(1, 28))
     assert {body.count("```sql") for _, body in QUESTIONS} == {1}
 
 
+@pytest.fixture(scope="module")
+def labelled_db(tmp_path_factory):
+    """A warehouse of ``examples_labels/``."""
+    folder = ROOT / "examples_labels"
+    warehouse = Warehouse(tmp_path_factory.mktemp("labelled") / "w.duckdb")
+    warehouse.ingest(folder / "run.json", folder / "scores.jsonl")
+    warehouse.ingest(folder / "labels.csv", kind="labels")
+    warehouse.build()
+    return warehouse.settings.db
+
+
 @pytest.mark.parametrize(("title", "body"), QUESTIONS, ids=lambda v: v[:40])
-def test_each_query_answers_on_the_examples(title, body, english_db):
+def test_each_query_answers_on_the_examples(title, body, english_db, labelled_db):
     (sql,) = re.findall(r"```sql\n(.*?)```", body, re.DOTALL)
-    with connect(english_db, read_only=True) as con:
+    db = labelled_db if title.startswith(("25.", "26.")) else english_db
+    with connect(db, read_only=True) as con:
         columns, rows = run_query(con, sql)
         # the examples have neither prices nor times of steps
         assert columns if title.startswith(("20.", "21.")) else rows, title

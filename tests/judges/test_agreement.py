@@ -159,6 +159,55 @@ def test_a_rate_is_corrected_by_labels_that_were_not_drawn_from_the_run(warehous
     assert found[0][1:] == pytest.approx(expected, abs=1e-5)
 
 
+def by_strata(strata: list[tuple[int, int, int]]) -> tuple[float, float, float]:
+    """Return rate and interval from (answers, labels, passing labels) by verdict.
+
+    The distances of the Wilson ends from the share of each verdict, with the labels that
+    an infinite run would need, are added as squares (Zou and Donner 2008).
+    """
+    total = sum(size for size, _, _ in strata)
+    rate = below = above = 0.0
+    for size, n, k in strata:
+        p, weight = k / n, size / total
+        rate += weight * p
+        if n == size:
+            continue
+        effective = n / (1 - n / size)
+        center = (p + Z**2 / 2 / effective) / (1 + Z**2 / effective)
+        spread = p * (1 - p) / effective + Z**2 / 4 / effective**2
+        half = Z * math.sqrt(spread) / (1 + Z**2 / effective)
+        below += (weight * (p - center + half)) ** 2
+        above += (weight * (center + half - p)) ** 2
+    return rate, rate - math.sqrt(below), rate + math.sqrt(above)
+
+
+@pytest.mark.parametrize(
+    ("passing", "tpr", "tnr"), [(0.9, 0.97, 0.7), (0.8, 0.95, 0.8)]
+)
+def test_the_interval_of_weighted_labels_covers_where_the_plain_variance_does_not(
+    passing, tpr, tnr
+):
+    draw = random.Random(5)
+    runs, covered, covered_plainly = 300, 0, 0
+    for _ in range(runs):
+        people = [draw.random() < passing for _ in range(400)]
+        judge = [draw.random() < (tpr if p else 1 - tnr) for p in people]
+        truth = sum(people) / 400
+        strata, variance = [], 0.0
+        for verdict in (True, False):
+            of_verdict = [p for p, j in zip(people, judge, strict=True) if j == verdict]
+            drawn = draw.sample(of_verdict, min(25, len(of_verdict)))
+            size, n, k = len(of_verdict), len(drawn), sum(drawn)
+            strata.append((size, n, k))
+            plain = k / n * (1 - k / n) / (n - 1) * (1 - n / size)
+            variance += (size / 400) ** 2 * plain
+        rate, low, high = by_strata(strata)
+        covered += low <= truth <= high
+        covered_plainly += abs(rate - truth) <= Z * math.sqrt(variance)
+    assert covered / runs > 0.93
+    assert covered_plainly / runs < 0.9
+
+
 def test_labels_drawn_by_verdict_are_weighted(tmp_path):
     """Half and half by the judge's verdict: the plain rates of the sheet are wrong."""
     warehouse = judged(tmp_path)
@@ -180,18 +229,15 @@ def test_labels_drawn_by_verdict_are_weighted(tmp_path):
     }
     share = {v: sum(labels) / 12 for v, labels in said.items()}
     n = {v: sum(e["judge"] == v for e in answers()) for v in (True, False)}
-    rate = sum(n[v] * share[v] for v in n) / 100
-    variance = sum(
-        (n[v] / 100) ** 2 * share[v] * (1 - share[v]) / 11 * (1 - 12 / n[v]) for v in n
-    )
-    half = Z * math.sqrt(variance)
+    strata = [(n[v], 12, sum(said[v])) for v in n]
+    rate, low, high = by_strata(strata)
     found = rows(
         warehouse,
         "select method, corrected_rate, ci_low, ci_high"
         " from marts.fct_corrected_pass_rates where dimension_id = 'quality'",
     )
     assert found[0][0] == "labels_weighted"
-    assert found[0][1:] == pytest.approx((rate, rate - half, rate + half), abs=1e-5)
+    assert found[0][1:] == pytest.approx((rate, low, high), abs=1e-5)
     tpr = n[True] * share[True] / (100 * rate)
     assert agreement(warehouse)["tpr"] == pytest.approx(tpr, abs=1e-6)
 

@@ -106,6 +106,14 @@ def test_an_installed_wheel_does_the_main_job_in_another_folder(wheel, tmp_path)
     assert "index.html" in out
     assert (work / "out" / "index.html").is_file()
     assert "Customer service regression" in run("runs")
+    (work / "test_bot.py").write_text(
+        "def test_bot(promptlab_case):\n    assert promptlab_case('hello') == 'hello'\n"
+    )
+    subprocess.run(
+        [promptlab[0], "-m", "pytest", "-q", "test_bot.py", "--promptlab", "bot.jsonl"],
+        cwd=work, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "test_bot" in run("run", "bot.jsonl", "--out", "out")
     assert not list((tmp_path / "home").rglob("plans/*.json"))  # nothing was compiled
     # nothing was written into the package
     assert not list((packages / "promptlab" / "_dbt_project").rglob("target"))

@@ -1,10 +1,20 @@
 {#- What holds across rows, as one node of a build: a key is there once, a null like any other
     value; and a row has its parents, a null none. Gives the key of each row that breaks one
-    of these rules, and which. `batch`: of a view of all history, the rows of this build. -#}
-{% test keys(model, key, also_unique=[], belongs_to=[], batch=none) %}
+    of these rules, and which. `batch`: of a view of all history, the rows of this build;
+    `within`: of a view that few rows need, those whose first key is in this model. -#}
+{% test keys(model, key, also_unique=[], belongs_to=[], batch=none, within=none) %}
 
 {%- set checked -%}
-    {{ '(select * from ' ~ model ~ ' where ' ~ in_this_build(batch, key[0]) ~ ')' if batch else model }}
+    {%- if batch -%}
+        (select * from {{ model }} where {{ in_this_build(batch, key[0]) }})
+    {%- elif within -%}
+        (
+            select * from {{ model }}
+            where {{ key[0] }} in (select {{ key[0] }} from {{ ref(within) }})
+        )
+    {%- else -%}
+        {{ model }}
+    {%- endif -%}
 {%- endset %}
 {% for columns in [key] + also_unique %}
 select

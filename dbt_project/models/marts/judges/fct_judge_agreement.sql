@@ -6,6 +6,7 @@ labels as (select * from {{ ref('fct_labels') }}),
 tasks as (select * from {{ ref('dim_tasks') }}),
 rounds as (select * from {{ ref('fct_rounds') }}),
 tags as (select * from {{ ref('dim_case_tags') }}),
+families as (select * from {{ ref('model_families') }}),
 
 -- Rounds in the judge's own prompt prove nothing about it; rounds that were drawn because
 -- judges differ say nothing about rates.
@@ -16,23 +17,53 @@ labelled as (
         case_id,
         round_id,
         dimension_id,
-        judge,
         max(truth) as truth,
-        max(verdict) as verdict,
         bool_or(is_disputed) as is_disputed,
         max(coalesce(weight, 1)) as weight,
         max(n_labels) as n_labels,
         count(case when label = 'pass' then 1 end) as n_pass,
         count(case when label = 'fail' then 1 end) as n_fail,
         avg(grade / scale) as grade,
-        max(score) as score
+        -- of people alone: a pass is 1, a grade is its share of the best one
+        count(coalesce(label, cast(grade as string))) as n_said,
+        sum(coalesce(grade / scale, case label when 'pass' then 1e0 when 'fail' then 0e0 end))
+            as said,
+        sum(power(
+            coalesce(grade / scale, case label when 'pass' then 1e0 when 'fail' then 0e0 end), 2
+        )) as said_squares
 
     from labels
-    where
-        judge is not null
-        and coalesce(split_name, '') <> 'train'
-        and coalesce(draw, '') <> 'disagree'
-    group by task_id, case_id, round_id, dimension_id, judge
+    where coalesce(split_name, '') <> 'train' and coalesce(draw, '') <> 'disagree'
+    group by task_id, case_id, round_id, dimension_id
+
+),
+
+labelled_tasks as (select distinct task_id from labelled),
+
+verdicts as (
+
+    {{ judge_verdicts('labelled_tasks') }}
+
+),
+
+named as (
+
+    select model as name from tasks
+    where task_id in (select labelled_tasks.task_id from labelled_tasks)
+    union
+    select judge from verdicts
+
+),
+
+families_of as (
+
+    select
+        named.name,
+        min(families.family) as family
+
+    from named
+    inner join families on contains(lower(named.name), families.word)
+    group by named.name
 
 ),
 
@@ -40,25 +71,39 @@ described as (
 
     select
         labelled.*,
+        verdicts.judge,
+        verdicts.verdict,
+        verdicts.score,
+        verdicts.place,
         tasks.title,
         tasks.model,
         concat_ws(' ', tasks.title, labelled.case_id) as cluster_id,
         cast(cast(date_trunc('month', tasks.created_at) as date) as string) as month_of_run,
+        case
+            when of_model.family = of_judge.family then 'same'
+            when of_model.family <> of_judge.family then 'other'
+        end as family,
         ntile(3) over (
-            partition by labelled.dimension_id, labelled.judge
+            partition by labelled.dimension_id, verdicts.judge
             order by rounds.answer_chars, labelled.task_id, labelled.case_id, labelled.round_id
         ) as length_third
 
     from labelled
+    inner join verdicts using (task_id, case_id, round_id, dimension_id)
     inner join tasks using (task_id)
     inner join rounds using (task_id, case_id, round_id)
+    left join families_of as of_model on tasks.model = of_model.name
+    left join families_of as of_judge on verdicts.judge = of_judge.name
+    where verdicts.judge is not null
 
 ),
 
 kinds as (
 
     select listed.slice_kind
-    from (values ('all'), ('title'), ('model'), ('month'), ('length')) as listed (slice_kind)
+    from (
+        values ('all'), ('title'), ('model'), ('month'), ('length'), ('family'), ('position')
+    ) as listed (slice_kind)
 
 ),
 
@@ -72,6 +117,8 @@ sliced as (
             when 'title' then described.title
             when 'model' then described.model
             when 'month' then described.month_of_run
+            when 'family' then described.family
+            when 'position' then described.place
             else case described.length_third
                 when 1 then 'short'
                 when 2 then 'medium'
@@ -81,6 +128,9 @@ sliced as (
 
     from described
     cross join kinds
+    where
+        (kinds.slice_kind <> 'family' or described.family is not null)
+        and (kinds.slice_kind <> 'position' or described.place is not null)
 
     union all
 
@@ -94,13 +144,14 @@ sliced as (
 
 ),
 
--- the weight of a round that both judged, else null
+-- the weight of a round that both judged, or graded, else null
 judged as (
 
     select
         *,
         case when truth is not null and verdict is not null then weight end as w,
-        case when truth = verdict then 1e0 when truth <> verdict then 0e0 end as agrees
+        case when truth = verdict then 1e0 when truth <> verdict then 0e0 end as agrees,
+        case when grade is not null and score is not null then weight end as g_weight
 
     from sliced
 
@@ -136,15 +187,24 @@ sums as (
         count(
             case when n_labels > 1 and (n_pass = n_labels or n_fail = n_labels) then 1 end
         ) as n_people_agree,
-        sum(case when n_labels > 1 then n_pass end) as people_pass,
-        sum(case when n_labels > 1 then n_fail end) as people_fail,
-        sum(case when n_labels > 1 then 2e0 * n_pass * n_fail / (n_labels - 1) end)
-            as people_differences,
-        count(case when grade is not null and score is not null then 1 end) as n_graded,
-        avg(case when grade is not null then score - grade end) as mean_difference,
-        avg(case when grade is not null then abs(score - grade) end)
-            as mean_absolute_difference,
-        corr(score, grade) as pearson
+        sum(case when n_said > 1 then n_said end) as people_n,
+        sum(case when n_said > 1 then said end) as people_sum,
+        sum(case when n_said > 1 then said_squares end) as people_squares,
+        -- squared differences within an answer, each pair twice
+        sum(
+            case
+                when n_said > 1
+                    then 2 * (n_said * said_squares - power(said, 2)) / (n_said - 1e0)
+            end
+        ) as people_differences,
+        count(g_weight) as n_graded,
+        sum(g_weight) as g_n,
+        sum(g_weight * score) as g_score,
+        sum(g_weight * grade) as g_grade,
+        sum(g_weight * score * score) as g_score_2,
+        sum(g_weight * grade * grade) as g_grade_2,
+        sum(g_weight * score * grade) as g_both,
+        sum(g_weight * abs(score - grade)) as g_absolute
 
     from judged
     group by dimension_id, judge, slice_kind, slice
@@ -156,6 +216,9 @@ shares as (
 
     select
         *,
+        g_score_2 / g_n - power(g_score / g_n, 2) as score_spread,
+        g_grade_2 / g_n - power(g_grade / g_n, 2) as grade_spread,
+        g_both / g_n - g_score * g_grade / power(g_n, 2) as covariance,
         n_both_pass + n_only_judge_fails + n_only_judge_passes + n_both_fail as n,
         (w_a + w_d) / w_all as agreement,
         w_a / nullif(w_a + w_b, 0) as tpr,
@@ -333,15 +396,24 @@ final as (
         n_labelled_twice,
         {{ rounded('n_people_agree / nullif(cast(n_labelled_twice as double), 0)') }}
             as people_agreement,
-        -- Krippendorff's alpha, nominal
+        -- Krippendorff's alpha with squared differences: of pass and fail the nominal one
         {{ rounded(
-            '1 - people_differences * (people_pass + people_fail - 1)'
-            ~ ' / nullif(2e0 * people_pass * people_fail, 0)'
+            '1 - people_differences * (people_n - 1)'
+            ~ ' / nullif(2e0 * (people_n * people_squares - power(people_sum, 2)), 0)'
         ) }} as people_alpha,
         n_graded,
-        {{ rounded('mean_difference') }} as mean_difference,
-        {{ rounded('mean_absolute_difference') }} as mean_absolute_difference,
-        {{ rounded('case when n_graded > 2 then pearson end') }} as pearson
+        {{ rounded('(g_score - g_grade) / g_n') }} as mean_difference,
+        {{ rounded('g_absolute / g_n') }} as mean_absolute_difference,
+        case
+            when n_graded > 2 and score_spread > 1e-12 and grade_spread > 1e-12
+                then {{ rounded('covariance / sqrt(score_spread * grade_spread)') }}
+        end as pearson,
+        case
+            when n_graded > 1 and score_spread + grade_spread > 1e-12 then {{ rounded(
+                '2 * covariance / (score_spread + grade_spread'
+                ~ ' + power((g_score - g_grade) / g_n, 2))'
+            ) }}
+        end as weighted_kappa
 
     from with_errors
 

@@ -1,0 +1,185 @@
+{{ config(materialized='view') }}
+
+-- Two judges on the same labelled outputs: comparing rates of different labels would compare
+-- the labels.
+with
+
+labels as (
+    select * from {{ ref('fct_labels') }}
+    where truth is not null and coalesce(split_name, '') <> 'train'
+),
+tasks as (select * from {{ ref('dim_tasks') }}),
+
+-- results of titles with labels
+labelled_tasks as (
+
+    select task_id from tasks
+    where
+        title in (
+            select labelled.title
+            from tasks as labelled
+            inner join labels using (task_id)
+        )
+
+),
+
+verdicts as (
+
+    select * from (
+        {{ judge_verdicts('labelled_tasks') }}
+    ) as judged
+    where verdict is not null
+
+),
+
+rounds as (
+
+    select * from {{ ref('fct_rounds') }}
+    where
+        answer is not null
+        and task_id in (select labelled_tasks.task_id from labelled_tasks)
+
+),
+
+outputs as (
+
+    select
+        tasks.title,
+        rounds.task_id,
+        rounds.case_id,
+        rounds.round_id,
+        md5(rounds.answer) as output_hash,
+        tasks.created_at
+
+    from rounds
+    inner join tasks using (task_id)
+    where rounds.case_id in (select labels.case_id from labels)
+
+),
+
+-- of an output that people judged differently in two rounds nothing is known
+labelled as (
+
+    select
+        outputs.title,
+        outputs.case_id,
+        outputs.output_hash,
+        labels.dimension_id,
+        max(labels.truth) as truth
+
+    from labels
+    inner join outputs using (task_id, case_id, round_id)
+    group by outputs.title, outputs.case_id, outputs.output_hash, labels.dimension_id
+    having min(labels.truth) = max(labels.truth)
+
+),
+
+judged as (
+
+    select
+        labelled.dimension_id,
+        concat_ws(' ', labelled.title, labelled.case_id, labelled.output_hash) as output_id,
+        verdicts.judge,
+        verdicts.verdict = labelled.truth as is_right,
+        verdicts.is_used,
+        outputs.created_at,
+        row_number() over (
+            partition by
+                labelled.dimension_id, labelled.title, labelled.case_id, labelled.output_hash,
+                verdicts.judge
+            order by outputs.created_at desc, outputs.task_id desc, outputs.round_id desc
+        ) as recency
+
+    from labelled
+    inner join outputs using (title, case_id, output_hash)
+    inner join verdicts
+        on
+            outputs.task_id = verdicts.task_id
+            and outputs.case_id = verdicts.case_id
+            and outputs.round_id = verdicts.round_id
+            and labelled.dimension_id = verdicts.dimension_id
+
+),
+
+-- the newer judge is that of the newer result; within one, that whose score counts
+judges as (
+
+    select
+        dimension_id,
+        judge,
+        row_number() over (
+            partition by dimension_id
+            order by max(created_at), max(case when is_used then 1 else 0 end), judge
+        ) as place
+
+    from judged
+    group by dimension_id, judge
+
+),
+
+pairs as (
+
+    select
+        before.dimension_id,
+        before.judge as judge_before,
+        after.judge as judge_after
+
+    from judges as before
+    inner join judges as after
+        on before.dimension_id = after.dimension_id and before.place < after.place
+
+),
+
+counted as (
+
+    select
+        pairs.dimension_id,
+        pairs.judge_before,
+        pairs.judge_after,
+        count(*) as n_outputs,
+        count(case when before.is_right and after.is_right then 1 end) as n_both_right,
+        count(case when before.is_right and not after.is_right then 1 end)
+            as n_only_before_right,
+        count(case when after.is_right and not before.is_right then 1 end)
+            as n_only_after_right,
+        count(case when not before.is_right and not after.is_right then 1 end)
+            as n_both_wrong
+
+    from pairs
+    inner join judged as before
+        on
+            pairs.dimension_id = before.dimension_id
+            and pairs.judge_before = before.judge
+            and before.recency = 1
+    inner join judged as after
+        on
+            before.dimension_id = after.dimension_id
+            and before.output_id = after.output_id
+            and pairs.judge_after = after.judge
+            and after.recency = 1
+    group by pairs.dimension_id, pairs.judge_before, pairs.judge_after
+
+),
+
+final as (
+
+    select
+
+        ---------- strings
+        dimension_id,
+        judge_before,
+        judge_after,
+
+        ---------- numerics
+        n_outputs,
+        n_both_right,
+        n_only_before_right,
+        n_only_after_right,
+        n_both_wrong,
+        {{ mcnemar_p_value('n_only_before_right', 'n_only_after_right') }} as p_value
+
+    from counted
+
+)
+
+select * from final

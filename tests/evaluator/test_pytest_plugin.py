@@ -1,0 +1,112 @@
+"""Tests of a user become the cases of a run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from promptlab.warehouse import Warehouse
+
+pytest_plugins = ("pytester",)
+
+TESTS = """
+    import pytest
+
+    @pytest.mark.promptlab(title="Support", case="refund", tags=["money"])
+    @pytest.mark.parametrize("repeat", range(2))
+    def test_refund(promptlab_case, repeat):
+        answer = promptlab_case("No refund.", inputs={"question": "?"}, model="m")
+        assert "refunded" in answer
+
+    @pytest.mark.promptlab(title="Support", case="plan")
+    def test_plan(promptlab_case):
+        plan = promptlab_case({"steps": ["a", "b"]}, output_tokens=7)
+        assert plan["steps"]
+
+    @pytest.mark.promptlab(title="Support")
+    def test_breaks():
+        raise TimeoutError("30 s")
+
+    @pytest.mark.promptlab(title="Support", case="known")
+    @pytest.mark.xfail
+    def test_known(promptlab_case):
+        assert promptlab_case("x") == "y"
+
+    @pytest.mark.promptlab
+    def test_skipped():
+        pytest.skip("not today")
+
+    def test_of_something_else():
+        assert True
+"""
+EXPECTED = [
+    ("refund", "fail", "No refund.", None),
+    ("refund", "fail", "No refund.", None),
+    ("plan", "pass", None, {"steps": ["a", "b"]}),
+    ("test_support.py::test_breaks", "error", None, None),
+    ("known", "fail", "x", None),
+]
+
+
+@pytest.fixture(params=[(), ("-n", "2")], ids=["one process", "two workers"])
+def recorded(request, pytester: pytest.Pytester):
+    """Return the lines of the file, of one process and of pytest-xdist."""
+    pytester.makepyfile(test_support=TESTS)
+    found = pytester.runpytest_subprocess(
+        "--promptlab", "out/run.jsonl", "--promptlab-variant", "v2", *request.param
+    )
+    found.stdout.fnmatch_lines("promptlab run out/run.jsonl")
+    lines = (pytester.path / "out/run.jsonl").read_text("utf-8").splitlines()
+    return pytester.path, [json.loads(line) for line in lines]
+
+
+def test_a_run_file_has_a_result_per_recorded_test(recorded):
+    folder, lines = recorded
+    found = [
+        (
+            line["sample_id"],
+            line["status"],
+            line.get("raw_output"),
+            line.get("final_output"),
+        )
+        for line in lines
+    ]
+    assert sorted(found, key=str) == sorted(EXPECTED, key=str)
+    (run,) = {line["run_id"] for line in lines}
+    assert run.startswith("Support/v2/")
+    warehouse = Warehouse(folder / "w.duckdb")
+    (file,) = warehouse.ingest(folder / "out/run.jsonl").files
+    assert (file.status, file.problems) == ("loaded", [])
+    assert file.records_loaded == 5
+
+
+def test_nothing_is_recorded_without_the_option(pytester: pytest.Pytester):
+    pytester.makepyfile(TESTS)
+    pytester.runpytest_inprocess().assert_outcomes(
+        passed=2, failed=3, skipped=1, xfailed=1
+    )
+    assert [path.suffix for path in pytester.path.rglob("*.jsonl")] == []
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        ("promptlab_case('x', colour=1)", "*unknown colour; it takes*"),
+        ("promptlab_case('x')", "*marker promptlab: unknown name; it takes*"),
+    ],
+)
+def test_a_misspelt_name_is_an_error(pytester: pytest.Pytester, test, message):
+    name = "name" if "unknown name" in message else "title"
+    pytester.makepyfile(
+        f"""
+        import pytest
+
+        @pytest.mark.promptlab({name}="x")
+        def test(promptlab_case):
+            {test}
+        """
+    )
+    found = pytester.runpytest_inprocess("--promptlab", "run.jsonl")
+    assert found.ret != 0
+    (found.stdout if found.ret == 1 else found.stderr).fnmatch_lines(message)
