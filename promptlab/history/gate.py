@@ -108,13 +108,14 @@ def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int
     Args:
         results: Results of the gate.
         allow_inconclusive: Return 0 instead of 4, but only if at least one case was
-            compared.
+            compared and no file was left out.
     """
     codes = set()
     for result in results:
         code = EXIT_CODES[result.verdict]
         before, missing = result.n_cases_before, result.not_compared.n
-        if code == 4 and allow_inconclusive and before > missing:
+        is_whole = all(rule.rule != "all_files" for rule in result.rules)
+        if code == 4 and allow_inconclusive and before > missing and is_whole:
             code = 0
         codes.add(code)
     return next(code for code in (1, 4, 3, 0) if code in codes)

@@ -40,27 +40,13 @@ select
     baselines.task_id,
     baselines.baseline_task_id,
     baselines.baseline_source,
-    (
-        select case when bool_and(is_partial) then 'partial' else 'branch' end
-        from marts.dim_tasks as earlier
-        where
-            earlier.title = tasks.title
-            and earlier.variant = tasks.variant
-            and earlier.run_number < tasks.run_number
-        having count(*) > 0
-    ) as why_no_earlier
+    baselines.why_no_previous
 from marts.dim_task_baselines as baselines
-inner join marts.dim_tasks as tasks using (task_id)
 where baselines.task_id in (select unnest($tasks))
 """
 
 _OURS = ("analysis", "results")
 """Kinds of tasks whose testset and dimensions the user can extend."""
-
-_EARLIER = {
-    "partial": "gate_note.earlier_partial",
-    "branch": "gate_note.earlier_branch",
-}
 
 _DECISIONS: dict[GateVerdict, Decision] = {
     "pass": "ship",
@@ -188,8 +174,9 @@ def _of_history(
             why_not[task_id] = filters.catalogue.text("gate_note.baseline_gone")
         elif row["baseline_task_id"] is not None:
             found[task_id] = row["baseline_task_id"]
-        elif row["why_no_earlier"] is not None:
-            why_not[task_id] = filters.catalogue.text(_EARLIER[row["why_no_earlier"]])
+        elif row["why_no_previous"] is not None:
+            key = f"gate_note.no_previous_{row['why_no_previous']}"
+            why_not[task_id] = filters.catalogue.text(key)
     return found, why_not
 
 

@@ -346,6 +346,7 @@ select
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
     verdicts.assumptions, verdicts.n_clusters,
+    verdicts.p_scores, verdicts.n_scores_listed,
     (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases
@@ -364,7 +365,7 @@ inner join asked
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
 left join rechecked on verdicts.task_id = rechecked.task_id
-where verdicts.n_cases > 0
+where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 """
 
 _RECORDS = """
@@ -436,7 +437,9 @@ class Changes:
     """Cases of the baseline that have a verdict or a score there."""
     chance: Row | None
     """The row of ``fct_verdicts``, with lists of the newly failing cases and of those
-    of which at least half of the rounds pass; ``None`` without a test."""
+    of which at least half of the rounds pass; ``None`` without verdicts."""
+    scores: Row | None
+    """The same row where rounds have scores and no verdicts."""
     records: list[Row]
     """Rows of ``fct_verdict_cases``: cases to run again or listed, the worst first."""
     tag_p: dict[str, float]
@@ -630,7 +633,8 @@ def _changes(
     cases: dict[str, list[Row]] = defaultdict(list)
     for row in found["changes"]:
         cases[row["kind"]].append(row)
-    chance = next(iter(found["chance"]), None)
+    tested = next(iter(found["chance"]), None)
+    chance = tested if tested and tested["n_cases"] else None
     return Changes(
         baseline_task_id=baseline,
         overall=scores[0],
@@ -644,6 +648,7 @@ def _changes(
         },
         n_cases=sum(row["n"] for row in found["baseline"]),
         chance=chance,
+        scores=tested if tested and chance is None else None,
         records=found["records"] if chance else [],
         tag_p={row["tag"]: row["p"] for row in found["tag_p"]} if chance else {},
         gaps=[

@@ -111,6 +111,21 @@ def test_an_earlier_run_that_comes_late_is_counted(warehouse, tmp_path):
     assert verdict(warehouse, "new") == built
 
 
+def test_a_run_dated_before_all_that_were_loaded_is_no_first_run(tmp_path, warehouse):
+    late = tmp_path / "late"
+    late.mkdir()
+    write(late, "wrong-clock", 1, dict.fromkeys(GOOD, "nnn"), "v3")
+    text = (late / "wrong-clock.json").read_text("utf-8")
+    (late / "wrong-clock.json").write_text(text.replace("2026-02-01", "2025-12-31"))
+    warehouse.ingest(late)
+    warehouse.build()
+    [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
+    assert (result.task_id, result.decision) == ("wrong-clock", "cannot_tell")
+    assert "is dated after this one" in result.headline
+    [oldest] = judge(warehouse, "night1", built_in_policy(), lang="en")
+    assert oldest.decision == "first_run" or oldest.baseline_task_id == "wrong-clock"
+
+
 def decide(warehouse: Warehouse, task_id: str) -> str:
     """Ask the gate, and record what it says."""
     policy = built_in_policy()

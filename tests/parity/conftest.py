@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptlab.build.dbt import environment_of
+from promptlab.build.dbt import environment_of, run_dbt
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
@@ -34,7 +34,14 @@ from tests.warehouse.test_matching_agrees import (
 GENERATED_PAIRS = 500
 
 KIND = os.environ.get("PROMPTLAB_PARITY", "local")
-"""``local``, ``cluster``, ``iceberg``, or ``quick``: local without data tests on Spark."""
+"""``local``, ``cluster``, ``iceberg``, or ``quick``: local, with these models only."""
+
+QUICK = (
+    "models/intermediate/verdict",
+    "int_round_results", "int_case_results", "int_case_scores",
+    "fct_verdict_cases", "fct_verdicts", "fct_drift", "fct_yardstick_gaps",
+)  # fmt: skip
+"""From rounds and scores to the verdict. What they read is computed by DuckDB."""
 
 WITHOUT_TESTS = ("--exclude-resource-types", "test", "unit_test")
 
@@ -73,6 +80,13 @@ class Engines:
         self.duckdb = Warehouse(db, settings=Settings(raw=raw))
         self.spark = Warehouse(db, settings=Settings(raw=raw, target="spark_local"))
         self.sink = raw
+        self.quick: set[str] = set()
+
+    def read(self) -> duckdb.DuckDBPyConnection:
+        """DuckDB's warehouse, opened to read."""
+        con = duckdb.connect(str(self.duckdb.settings.db), read_only=True)
+        con.execute("set TimeZone = 'UTC'")
+        return con
 
     def ingest(self, *paths: Path) -> None:
         """Files into the raw layer, none of which may be rejected."""
@@ -83,6 +97,34 @@ class Engines:
         """The models on both."""
         self.duckdb.build()
         self.spark.build(spark_args)
+
+    def build_quick(self) -> None:
+        """All models on DuckDB, and those of ``QUICK`` on Spark, over DuckDB's tables."""
+        self.duckdb.build(WITHOUT_TESTS)
+        listed = self.dbt(
+            "duckdb", "list", "--resource-type", "model", "--select", *QUICK
+        )
+        self.quick = {name.rsplit(".", 1)[-1] for name in listed.result}
+        # Dbt's own session has its settings and its catalog. Without a build before it, a
+        # build drops what it finds.
+        begin = "{{ register_raw() }} {{ run_together([remember_build('false', 'null', 'null')]) }}"
+        shown = ["--inline", f"select 1 as nothing {begin}"]
+        run_dbt(self.spark.settings, shown, command="show")
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.getOrCreate()
+        for schema in SCHEMAS:
+            session.sql(f"create database if not exists {schema}")
+        with self.read() as con:
+            for name, _ in tables(con):
+                if name.split(".")[1] in self.quick:
+                    # dbt puts a table in the place of a view
+                    session.sql(f"create view {name} as select 1 as nothing")
+                    continue
+                file = self.folder / f"{name}.parquet"
+                con.execute(f"copy (from {name}) to '{file}'")
+                session.sql(f"create table {name} using parquet location '{file}'")
+        self.spark.build(["--select", *QUICK, *WITHOUT_TESTS])
 
     def dbt(self, engine: str, *args: str) -> Any:
         """The result of one dbt command on ``duckdb`` or ``spark``."""
@@ -108,15 +150,10 @@ class Engines:
 
         session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
         found = []
-        with duckdb.connect(str(self.duckdb.settings.db), read_only=True) as con:
-            con.execute("set TimeZone = 'UTC'")
-            for name, columns in con.execute(
-                "select schema_name || '.' || table_name, list(column_name)"
-                " from duckdb_columns() where schema_name in"
-                " ('staging', 'intermediate', 'marts', 'policy')"
-                " and table_name not like 'stg_builds%'"
-                " group by all order by 1"
-            ).fetchall():
+        with self.read() as con:
+            for name, columns in tables(con):
+                if self.quick and name.split(".")[1] not in self.quick:
+                    continue
                 quoted = ", ".join(f'"{column}"' for column in columns)
                 ours = con.execute(f"select {quoted} from {name}").fetchall()
                 theirs = session.table(name).select(*[f"`{c}`" for c in columns])
@@ -129,6 +166,20 @@ class Engines:
                     )
                 )
         return found
+
+
+SCHEMAS = ("staging", "intermediate", "marts", "policy")
+
+
+def tables(con: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str]]]:
+    """Every table and view of the models, with its columns."""
+    return con.execute(
+        "select schema_name || '.' || table_name, list(column_name)"
+        " from duckdb_columns()"
+        " where schema_name in $schemas and table_name not like 'stg_builds%'"
+        " group by all order by 1",
+        {"schemas": SCHEMAS},
+    ).fetchall()
 
 
 def without_digits(row: Sequence[Any]) -> list[Any]:
@@ -150,6 +201,11 @@ def engines(spark_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Eng
 def first_load(engines: Engines) -> list[Comparison]:
     """The examples, a generated batch and every table of cases, built on both."""
     folder = engines.folder / "first"
+    if KIND == "quick":
+        write_history(folder)
+        engines.ingest(EXAMPLES, folder)
+        engines.build_quick()
+        return engines.compare()
     write_generated(folder / "generated", tasks={1: 60, 2: 60, 11: 40})
     testset(folder / "testset", cases=60)
     table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
@@ -159,7 +215,7 @@ def first_load(engines: Engines) -> list[Comparison]:
     tables = (*rule_cases(), *output_cases(), *golden_cases())
     both.write_samples(folder / "judging", [sample for sample, _ in tables])
     engines.ingest(EXAMPLES, folder)
-    engines.build(spark_args=WITHOUT_TESTS if KIND == "quick" else ())
+    engines.build()
     return engines.compare()
 
 
@@ -185,6 +241,20 @@ def late_correction(engines: Engines, first_load: list[Comparison]) -> list[Comp
     # seeds are as they were, and data tests ran there after the first load
     engines.build(spark_args=[*WITHOUT_TESTS, "seed"])
     return engines.compare()
+
+
+def write_history(folder: Path) -> None:
+    """Seven runs of one prompt, three rounds each, and a variant of the last two."""
+    folder.mkdir(parents=True)
+    for number in (1, 11, 21, 31, 41, 51, 61, 71, 81):
+        document = generated(number, 12)
+        document["task"] |= {
+            "prompt_version": "v1",
+            "variant": "m" if number < 70 else "n",
+            "run_id": f"run {number if number < 70 else number - 20}",
+            "created_at": f"2026-02-{number // 10 % 7 + 1:02}T08:00:00Z",
+        }
+        (folder / f"run-{number}.json").write_text(dumps(document), "utf-8")
 
 
 def write_generated(folder: Path, *, tasks: dict[int, int]) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import decode, first_line, is_there, time
 from promptlab.ingest.foreign.identity import Occurrences, OwnIds
@@ -190,7 +191,7 @@ class LogReading:
             self._task.judge(name, str(model or about.model), rubric)
 
     def _case_id(self, sample: Sample) -> str:
-        case_id = str(sample.id) if str(sample.id).strip() else "(blank)"
+        case_id = plain_name(str(sample.id)) or "(blank)"
         known = self._known.get(case_id)
         if known is not None and type(known) is not type(sample.id):
             return f"{case_id}~{type(sample.id).__name__}"  # 5 is not "5"

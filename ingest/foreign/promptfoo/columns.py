@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import (
     decode,
@@ -498,7 +499,7 @@ def _provider(provider: str | Provider | None) -> str:
 
 def _own_id(*candidates: Any) -> str | None:
     """Return the first id that an author gave to a test."""
-    said = (str(each).strip() for each in candidates if isinstance(each, str | int))
+    said = (plain_name(str(each)) for each in candidates if isinstance(each, str | int))
     return next((first_line(each, 120) for each in said if each), None)
 
 

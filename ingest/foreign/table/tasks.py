@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
 from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
@@ -268,7 +269,7 @@ class Tasks:
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
         named = self._cell(row, self._mapping.case)
         if named is not None or not inputs:
-            return named
+            return named and plain_name(named)
         same_inputs = {k: text_alike(v) for k, v in inputs.items()}
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)

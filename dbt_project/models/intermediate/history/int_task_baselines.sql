@@ -110,6 +110,45 @@ matched as (
 
 ),
 
+-- what else there is of a task without a previous one: earlier runs that are no baseline,
+-- or runs that were loaded before it and are dated after it
+unmatched as (
+
+    select
+        matched.task_id,
+        case
+            when min(others.run_number) >= min(counted.run_number) then 'dated_before'
+            when
+                bool_or(others.is_whole and others.run_number < counted.run_number)
+                then 'branch'
+            else 'partial'
+        end as why_no_previous
+
+    from matched
+    inner join counted using (task_id)
+    inner join counted as others
+        on
+            counted.title = others.title
+            and (
+                others.run_number < counted.run_number
+                or (
+                    others.run_number > counted.run_number
+                    and others.ingest_id < counted.ingest_id
+                )
+            )
+            and (
+                counted.variant = others.variant
+                or (
+                    counted.is_alone
+                    and others.is_alone
+                    and not counted.run_number between others.run_number and others.last_run
+                )
+            )
+    where matched.previous_task_id is null
+    group by matched.task_id
+
+),
+
 -- a named baseline is one for its own variant, and for others without a separate one
 chosen as (
 
@@ -162,6 +201,7 @@ baselines as (
             else 'none'
         end as baseline_source,
         matched_by,
+        unmatched.why_no_previous,
 
         ---------- booleans
         named_state = 'changed' as is_baseline_changed,
@@ -170,6 +210,7 @@ baselines as (
         set_at as baseline_set_at
 
     from chosen
+    left join unmatched using (task_id)
     where choice = 1
 
 )
