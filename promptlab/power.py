@@ -67,10 +67,11 @@ def plan(
         power=power,
         smallest_drop=smallest,
         drop=drop,
-        power_now=drop and round(drop_power(cases, rounds, drop, within), 4),
-        cases_needed=drop and cases_for_drop(rounds, drop, within, power),
-        cases_needed_with_one_more_round=drop
-        and cases_for_drop(rounds + 1, drop, within, power),
+        power_now=round(drop_power(cases, rounds, drop, within), 4) if drop else None,
+        cases_needed=cases_for_drop(rounds, drop, within, power) if drop else None,
+        cases_needed_with_one_more_round=(
+            cases_for_drop(rounds + 1, drop, within, power) if drop else None
+        ),
     )
 
 

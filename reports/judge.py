@@ -165,9 +165,10 @@ def read_judge(
             CorrectedRate(
                 row,
                 href(row["task_id"]),
+                on_track(row["raw_rate"]),
                 *(
                     None if row[column] is None else on_track(row[column])
-                    for column in ("raw_rate", "corrected_rate", "ci_low", "ci_high")
+                    for column in ("corrected_rate", "ci_low", "ci_high")
                 ),
             )
             for row in rates

@@ -51,10 +51,10 @@ JUDGES = """
 select
     rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
     rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
-    rates.corrected_rate, rates.ci_low, rates.ci_high, rates.n_labels_fail,
-    rates.n_labels_pass, rates.n_labels_own, rates.tnr, rates.tnr_low, rates.tnr_high,
-    rates.tpr, rates.tpr_low, rates.tpr_high, rates.judge_reason as agreement_reason,
-    names.name
+    rates.corrected_rate, rates.ci_low, rates.ci_high,
+    rates.n_labels_fail, rates.n_labels_pass, rates.n_labels_own,
+    rates.tnr, rates.tnr_low, rates.tnr_high, rates.tpr, rates.tpr_low, rates.tpr_high,
+    rates.judge_reason as agreement_reason, names.name
 from marts.fct_corrected_pass_rates as rates
 left join marts.fct_dimension_scores as names
     on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
