@@ -135,6 +135,7 @@ CODES: dict[str, list[Codes]] = {
     "gate_rule": [
         of_policy,
         of(
+            "all_files",
             "all_rows",
             "allow_critical_alerts",
             "same_yardstick",
