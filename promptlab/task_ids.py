@@ -57,7 +57,6 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
         NothingToDo: there is no task, or none before it.
         UsageError: it matches nothing, or several ids.
     """
-
     # an export of the marts has no load log
     columns = "null::bigint as load_id, null::bigint as ingest_id, '' as file_uri"
     loads = f"(select {columns} where false)" if _is_export(con) else "raw.loads"
@@ -78,8 +77,13 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
     path = Path(wanted)
     if path.exists():
         uri = path.resolve().as_posix()
-        of_path = "loads.file_uri = $uri or starts_with(loads.file_uri, $folder)"
-        found = those(of_path, uri=uri, folder=f"{uri.rstrip('/')}/")
+        names = {"uri": uri, "folder": f"{uri.rstrip('/')}/"}
+        of_path = "file_uri = $uri or starts_with(file_uri, $folder)"
+        of_shard = (
+            "tasks.task_id in (select rounds.task_id from raw.rounds as rounds"
+            f" inner join raw.loads as shards using (load_id) where {of_path})"
+        )
+        found = those(f"({of_path})", **names) or those(of_shard, **names)
         if found:
             return found
         raise UsageError(

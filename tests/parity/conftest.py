@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from promptlab.build.dbt import environment_of, run_dbt
+from promptlab.build import plan
+from promptlab.build.dbt import environment_of
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings
 from promptlab.spark import OLDEST_JAVA, java_version
@@ -37,7 +39,7 @@ KIND = os.environ.get("PROMPTLAB_PARITY", "local")
 """``local``, ``cluster``, ``iceberg``, or ``quick``: local, with these models only."""
 
 QUICK = (
-    "models/intermediate/verdict",
+    *(file.stem for file in (dbt_project() / "models/intermediate/verdict").glob("*.sql")),
     "int_round_results", "int_case_results", "int_case_scores",
     "fct_verdict_cases", "fct_verdicts", "fct_drift", "fct_yardstick_gaps",
 )  # fmt: skip
@@ -80,13 +82,6 @@ class Engines:
         self.duckdb = Warehouse(db, settings=Settings(raw=raw))
         self.spark = Warehouse(db, settings=Settings(raw=raw, target="spark_local"))
         self.sink = raw
-        self.quick: set[str] = set()
-
-    def read(self) -> duckdb.DuckDBPyConnection:
-        """DuckDB's warehouse, opened to read."""
-        con = duckdb.connect(str(self.duckdb.settings.db), read_only=True)
-        con.execute("set TimeZone = 'UTC'")
-        return con
 
     def ingest(self, *paths: Path) -> None:
         """Files into the raw layer, none of which may be rejected."""
@@ -97,34 +92,6 @@ class Engines:
         """The models on both."""
         self.duckdb.build()
         self.spark.build(spark_args)
-
-    def build_quick(self) -> None:
-        """All models on DuckDB, and those of ``QUICK`` on Spark, over DuckDB's tables."""
-        self.duckdb.build(WITHOUT_TESTS)
-        listed = self.dbt(
-            "duckdb", "list", "--resource-type", "model", "--select", *QUICK
-        )
-        self.quick = {name.rsplit(".", 1)[-1] for name in listed.result}
-        # Dbt's own session has its settings and its catalog. Without a build before it, a
-        # build drops what it finds.
-        begin = "{{ register_raw() }} {{ run_together([remember_build('false', 'null', 'null')]) }}"
-        shown = ["--inline", f"select 1 as nothing {begin}"]
-        run_dbt(self.spark.settings, shown, command="show")
-        from pyspark.sql import SparkSession
-
-        session = SparkSession.builder.getOrCreate()
-        for schema in SCHEMAS:
-            session.sql(f"create database if not exists {schema}")
-        with self.read() as con:
-            for name, _ in tables(con):
-                if name.split(".")[1] in self.quick:
-                    # dbt puts a table in the place of a view
-                    session.sql(f"create view {name} as select 1 as nothing")
-                    continue
-                file = self.folder / f"{name}.parquet"
-                con.execute(f"copy (from {name}) to '{file}'")
-                session.sql(f"create table {name} using parquet location '{file}'")
-        self.spark.build(["--select", *QUICK, *WITHOUT_TESTS])
 
     def dbt(self, engine: str, *args: str) -> Any:
         """The result of one dbt command on ``duckdb`` or ``spark``."""
@@ -144,16 +111,59 @@ class Engines:
         finally:
             DuckDBConnectionManager.close_all_connections()
 
+    def compare_quick(self, *paths: Path) -> list[Comparison]:
+        """The models of ``QUICK``: each on Spark, of what DuckDB's models gave it."""
+        warehouse = Warehouse(self.folder / "quick.duckdb")
+        assert warehouse.ingest(*paths).n_rejected == 0
+        with warehouse.writable() as con:
+            for node in plan.load().nodes:
+                if node.kind != "test":
+                    con.execute(f'create schema if not exists "{node.schema}"')
+                    con.execute(f"create table {node.relation} as {node.query}")
+        compiled = self.dbt("spark", "compile", "--select", *QUICK)
+        assert compiled.success, compiled.exception
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.getOrCreate()
+        for schema in SCHEMAS:
+            session.sql(f"create database if not exists {schema}")
+        found, known = [], set()
+        with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
+            con.execute("set TimeZone = 'UTC'")
+            tables = dict(con.execute(_TABLES, {"schemas": SCHEMAS}).fetchall())
+            for of_model in compiled.result.results:
+                model = of_model.node
+                for read in re.findall(r"\b\w+\.\w+\b", model.compiled_code):
+                    if read in tables and read not in known:
+                        known.add(read)
+                        file = self.folder / f"{read}.parquet"
+                        con.execute(f"copy (from {read}) to '{file}'")
+                        session.sql(
+                            f"create table {read} using parquet location '{file}'"
+                        )
+                name = f"{model.schema}.{model.alias}"
+                theirs = session.sql(model.compiled_code)
+                for column in model.columns.values() if model.contract.enforced else ():
+                    declared = str(column.data_type).replace("varchar", "string")
+                    given = theirs.schema[column.name].dataType.simpleString()
+                    assert given == declared.replace("json", "string"), (
+                        name,
+                        column.name,
+                    )
+                quoted = ", ".join(f'"{column}"' for column in theirs.columns)
+                ours = con.execute(f"select {quoted} from {name}").fetchall()
+                found.append(compare_rows(name, theirs.columns, ours, theirs.collect()))
+        return found
+
     def compare(self) -> list[Comparison]:
         """Every table and view that the models made, cell by cell."""
         from pyspark.sql import SparkSession
 
         session = SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
         found = []
-        with self.read() as con:
-            for name, columns in tables(con):
-                if self.quick and name.split(".")[1] not in self.quick:
-                    continue
+        with duckdb.connect(str(self.duckdb.settings.db), read_only=True) as con:
+            con.execute("set TimeZone = 'UTC'")
+            for name, columns in con.execute(_TABLES, {"schemas": SCHEMAS}).fetchall():
                 quoted = ", ".join(f'"{column}"' for column in columns)
                 ours = con.execute(f"select {quoted} from {name}").fetchall()
                 theirs = session.table(name).select(*[f"`{c}`" for c in columns])
@@ -169,17 +179,12 @@ class Engines:
 
 
 SCHEMAS = ("staging", "intermediate", "marts", "policy")
-
-
-def tables(con: duckdb.DuckDBPyConnection) -> list[tuple[str, list[str]]]:
-    """Every table and view of the models, with its columns."""
-    return con.execute(
-        "select schema_name || '.' || table_name, list(column_name)"
-        " from duckdb_columns()"
-        " where schema_name in $schemas and table_name not like 'stg_builds%'"
-        " group by all order by 1",
-        {"schemas": SCHEMAS},
-    ).fetchall()
+_TABLES = """
+select schema_name || '.' || table_name, list(column_name)
+from duckdb_columns()
+where schema_name in $schemas and table_name not like 'stg_builds%'
+group by all order by 1
+"""
 
 
 def without_digits(row: Sequence[Any]) -> list[Any]:
@@ -203,9 +208,7 @@ def first_load(engines: Engines) -> list[Comparison]:
     folder = engines.folder / "first"
     if KIND == "quick":
         write_history(folder)
-        engines.ingest(EXAMPLES, folder)
-        engines.build_quick()
-        return engines.compare()
+        return engines.compare_quick(EXAMPLES, folder)
     write_generated(folder / "generated", tasks={1: 60, 2: 60, 11: 40})
     testset(folder / "testset", cases=60)
     table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
@@ -244,16 +247,21 @@ def late_correction(engines: Engines, first_load: list[Comparison]) -> list[Comp
 
 
 def write_history(folder: Path) -> None:
-    """Seven runs of one prompt, three rounds each, and a variant of the last two."""
+    """Seven runs of one suite, three rounds each, of which two have another variant, too;
+    and three runs of a suite whose rounds have scores and no verdicts.
+    """
     folder.mkdir(parents=True)
-    for number in (1, 11, 21, 31, 41, 51, 61, 71, 81):
+    for number in (*range(1, 90, 10), 2, 12, 22):
         document = generated(number, 12)
+        run = number if number < 70 else number - 20
         document["task"] |= {
             "prompt_version": "v1",
             "variant": "m" if number < 70 else "n",
-            "run_id": f"run {number if number < 70 else number - 20}",
-            "created_at": f"2026-02-{number // 10 % 7 + 1:02}T08:00:00Z",
+            "run_id": f"run {run}",
+            "created_at": f"2026-02-{run // 10 + 1:02}T08:00:00Z",
         }
+        if number % 10 == 2:
+            document["dimensions"] = document["dimensions"][2:3]
         (folder / f"run-{number}.json").write_text(dumps(document), "utf-8")
 
 

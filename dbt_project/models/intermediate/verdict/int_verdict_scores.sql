@@ -13,7 +13,7 @@ rounds as (
         scored_rounds.place as round_place,
         scored_rounds.score,
         count(*) over of_case as n,
-        count(*) filter (where contents.place = 0) over of_case as k,
+        count(case when contents.place = 0 then 1 end) over of_case as k,
         max(scored_rounds.score) over of_case as highest
 
     from contents
