@@ -81,7 +81,7 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
         of_path = "file_uri = $uri or starts_with(file_uri, $folder)"
         of_shard = (
             "tasks.task_id in (select rounds.task_id from raw.rounds as rounds"
-            f" inner join raw.loads as shards using (load_id) where {of_path})"
+            f" inner join {{loads}} as shards using (load_id) where {of_path})"
         )
         found = those(f"({of_path})", **names) or those(of_shard, **names)
         if found:

@@ -12,6 +12,7 @@ counted as (
     select
         tasks.*,
         resolved.testset_id,
+        resolved.ingest_id,
         min(tasks.variant) over in_run = max(tasks.variant) over in_run
         and min(tasks.variant) over in_call = max(tasks.variant) over in_call as is_alone,
         max(tasks.run_number) over (partition by tasks.title, tasks.variant) as last_run
