@@ -137,10 +137,10 @@ unmatched as (
         on
             counted.title = others.title
             and (
-                others.run_number < counted.run_number
+                counted.run_number > others.run_number
                 or (
-                    others.run_number > counted.run_number
-                    and others.ingest_id < counted.ingest_id
+                    counted.run_number < others.run_number
+                    and counted.ingest_id > others.ingest_id
                 )
             )
             and (
@@ -161,6 +161,7 @@ chosen as (
 
     select
         matched.*,
+        unmatched.why_no_previous,
         named.task_id as named_task_id,
         named.state as named_state,
         named.set_at,
@@ -173,6 +174,7 @@ chosen as (
         ) as choice
 
     from matched
+    left join unmatched using (task_id)
     -- a task is not its own baseline
     left join named
         on
@@ -208,7 +210,7 @@ baselines as (
             else 'none'
         end as baseline_source,
         matched_by,
-        unmatched.why_no_previous,
+        why_no_previous,
 
         ---------- booleans
         named_state = 'changed' as is_baseline_changed,
@@ -217,7 +219,6 @@ baselines as (
         set_at as baseline_set_at
 
     from chosen
-    left join unmatched using (task_id)
     where choice = 1
 
 )
