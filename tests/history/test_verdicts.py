@@ -714,9 +714,9 @@ def test_cases_of_two_conversations_are_too_few_to_refuse_a_run(
     )
 
 
-@pytest.mark.parametrize(("slow", "decision"), [(0, "ship"), (3, "do_not_ship")])
+@pytest.mark.parametrize(("slow", "verdict"), [(0, "pass"), (3, "fail")])
 def test_three_slow_cases_of_24_stop_a_run_without_verdicts(
-    tmp_path, capsys, slow, decision
+    tmp_path, capsys, slow, verdict
 ):
     """The mean over all cases hides them: the paired t-test does not see a change."""
     rng = random.Random(1)
@@ -748,7 +748,7 @@ def test_three_slow_cases_of_24_stop_a_run_without_verdicts(
     run_cli(["gate", "m-6", "--db", str(tmp_path / "w.duckdb"), "--format", "json"])
     found = json.loads(capsys.readouterr().out)
     [rule] = [r for r in found["rules"] if r["rule"] == "regression.false_alarm"]
-    assert found["decision"] == decision
+    assert rule["verdict"] == verdict
     assert ("scores are lower than chance" in (rule["note"] or "")) is (slow > 0)
 
 
