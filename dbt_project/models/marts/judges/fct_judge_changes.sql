@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Two judges on the same labelled outputs: comparing rates of different labels would compare
 -- the labels.
