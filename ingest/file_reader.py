@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.finding import FoundFile
 from promptlab.ingest.files.input_file import (
     BLOCK_BYTES,
@@ -368,8 +369,12 @@ class _Attempt:
         )
 
 
+_NAMES = frozenset({"title", "variant", "provider", "prompt_name", "model"})
+"""Columns of tasks by which runs are paired."""
+
+
 def _tell(reading: Reading, given: Given) -> Reading:
-    """Add the options of the call to the tasks of a file.
+    """Add the options of the call to the tasks of a file; make their names plain.
 
     A re-check must not replace the task that it repeats: such a file is rejected.
     """
@@ -377,7 +382,7 @@ def _tell(reading: Reading, given: Given) -> Reading:
     tasks, said = reading.rows.get(table), given.columns()
     if table == "memory_runs":
         said.pop("recheck_of", None)
-    if tasks is None or not said:
+    if tasks is None:
         return reading
     if given.recheck_of in list(tasks["task_id"]):
         problem = Problem(
@@ -388,8 +393,10 @@ def _tell(reading: Reading, given: Given) -> Reading:
         )
         return Reading(rows={}, rejected=True, problems=[problem])
     n = len(tasks["task_id"])
-    told = {name: [value] * n for name, value in said.items()}
-    reading.rows[table] = {**tasks, **told}
+    told = {**tasks, **{name: [value] * n for name, value in said.items()}}
+    for name in _NAMES & told.keys():
+        told[name] = [each and plain_name(each) for each in told[name]]
+    reading.rows[table] = told
     return reading
 
 

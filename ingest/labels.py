@@ -20,6 +20,7 @@ from typing import Any
 
 import msgspec
 
+from promptlab.contracts.base import plain_name
 from promptlab.contracts.labels import LabelOptions
 from promptlab.ingest.raw.rows import Reading, columns_of
 from promptlab.ingest.reading.problems import Problem
@@ -480,8 +481,9 @@ def _row(
             "names no answer; expected round_id, or case_id with output or output_hash",
             line=label.line,
         )
+    case_id = about["case_id"] and plain_name(about["case_id"])
     return (
-        label.line, about["task_id"], about["case_id"], about["round_id"],
+        label.line, about["task_id"], case_id, about["round_id"],
         about["output_hash"], dimension, labeler, value, grade, scale,
         about["policy"] or options.policy, about["split"], about["draw"],
         about["weight"], _text(label.comment), _moment(label.at),

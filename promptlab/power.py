@@ -67,15 +67,11 @@ def plan(
         power=power,
         smallest_drop=smallest,
         drop=drop,
-        power_now=None
-        if drop is None
-        else round(drop_power(cases, rounds, drop, within), 4),
-        cases_needed=None
-        if drop is None
-        else cases_for_drop(rounds, drop, within, power),
-        cases_needed_with_one_more_round=None
-        if drop is None
-        else cases_for_drop(rounds + 1, drop, within, power),
+        power_now=round(drop_power(cases, rounds, drop, within), 4) if drop else None,
+        cases_needed=cases_for_drop(rounds, drop, within, power) if drop else None,
+        cases_needed_with_one_more_round=(
+            cases_for_drop(rounds + 1, drop, within, power) if drop else None
+        ),
     )
 
 
@@ -158,10 +154,15 @@ def _rejected(pairs: int, share: float) -> float:
     most = _most_fixed(pairs)
     if most < 0:
         return 0.0
-    return sum(
-        _binomial(few, pairs, 1 - share) + _binomial(few, pairs, share)
-        for few in range(most + 1)
-    )
+    tail = 0.0
+    for chance in (share, 1 - share):
+        if chance <= 0:
+            continue
+        term = chance**pairs
+        for few in range(most + 1):
+            tail += term
+            term *= (1 - chance) / chance * (pairs - few) / (few + 1)
+    return tail
 
 
 @cache

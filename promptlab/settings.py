@@ -42,6 +42,9 @@ class TitleSettings(BaseModel):
     primary: str | None = None
     """Dimension that is its score; else the first that the tool lists."""
 
+    owner: str | None = None
+    """Who looks after it; the index can be filtered by it."""
+
     alias: tuple[str, ...] = ()
     """Other titles whose results belong to this one, such as its title before."""
 
@@ -159,7 +162,7 @@ class Settings(BaseModel):
     file (``docs/formats.md``)."""
 
     titles: dict[str, TitleSettings] = {}
-    """The score and the other names of a title, ``[titles."<title>"]`` each, in a
+    """Score, owner and other names of a title, ``[titles."<title>"]`` each, in a
     config file (``docs/runs.md``)."""
 
     variants: dict[str, str] = {}
@@ -187,6 +190,25 @@ class Settings(BaseModel):
     def _is_written(cls, value: str) -> str:
         if value not in languages():
             raise ValueError(f"the languages are {', '.join(languages())}")
+        return value
+
+    @field_validator("titles")
+    @classmethod
+    def _has_one_title_per_alias(
+        cls, value: dict[str, TitleSettings]
+    ) -> dict[str, TitleSettings]:
+        aliases = [alias for about in value.values() for alias in about.alias]
+        for alias in aliases:
+            if aliases.count(alias) > 1 or (alias in value and value[alias].alias):
+                raise ValueError(f"{alias!r} is an alias of one title, and no title")
+        return value
+
+    @field_validator("variants")
+    @classmethod
+    def _renames_once(cls, value: dict[str, str]) -> dict[str, str]:
+        for old, new in value.items():
+            if new in value and new != old:
+                raise ValueError(f"{new!r} is an old name too; write the last name")
         return value
 
     @field_validator("memory_limit")

@@ -74,8 +74,13 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
     path = Path(wanted)
     if path.exists():
         uri = path.resolve().as_posix()
-        of_path = "loads.file_uri = $uri or starts_with(loads.file_uri, $folder)"
-        found = those(of_path, uri=uri, folder=f"{uri.rstrip('/')}/")
+        names = {"uri": uri, "folder": f"{uri.rstrip('/')}/"}
+        of_path = "file_uri = $uri or starts_with(file_uri, $folder)"
+        of_shard = (
+            "tasks.task_id in (select rounds.task_id from raw.rounds as rounds"
+            f" inner join raw.loads as shards using (load_id) where {of_path})"
+        )
+        found = those(f"({of_path})", **names) or those(of_shard, **names)
         if found:
             return found
         raise UsageError(
@@ -150,6 +155,26 @@ def left_out_files(
         return []
     found = con.execute(_LEFT_OUT, {"tasks": list(task_ids), "uri": uri}).fetchall()
     return [str(row[0]) for row in found]
+
+
+def require_built(con: duckdb.DuckDBPyConnection) -> None:
+    """Check that the marts contain every file that was loaded.
+
+    Raises:
+        NothingToDo: files were loaded after the last build, so that an answer would
+            be about earlier runs.
+    """
+    found = con.execute(
+        "select file_uri from raw.loads where status = 'loaded' and load_id >"
+        " (select max_by(last_load_id, built_at) from raw.builds) order by load_id"
+    ).fetchall()
+    if found:
+        names = [Path(uri).name for (uri,) in found]
+        more = f" and {len(names) - 3} more" if names[3:] else ""
+        raise NothingToDo(
+            f"loaded after the last build: {', '.join(names[:3])}{more};"
+            " `promptlab build`, then ask again"
+        )
 
 
 def resolve_task(

@@ -19,7 +19,8 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 # Names that Windows reserves for devices, with any suffix, and names of other pages.
 _TAKEN = frozenset(
-    {"con", "prn", "aux", "nul", "compare", "memory", "runs", "titles", "index.html"}
+    {"con", "prn", "aux", "nul", "index.html"}
+    | {"compare", "judges", "memory", "runs", "titles"}
     | {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
 )
 

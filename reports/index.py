@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts.lines import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import gate_results
+from promptlab.reports.judge import judges
 from promptlab.reports.pages.render import environment, render, script_hash
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.history import drifts
@@ -129,8 +130,7 @@ select
     summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged,
     histories.scores, histories.pass_rates,
     [tasks.model] as model_names, coalesce(tags.tags, []) as tag_names,
-    list_filter([tasks.env ->> '$.owner'], lambda name: name is not null)
-        as owner_names,
+    list_filter([tasks.owner], lambda name: name is not null) as owner_names,
     case when prompts.n_versions > 1 then prompts.best end as best_version,
     prompts.best_score, prompts.is_clear,
     measures.latency_first, measures.latency, measures.cost_first, measures.cost,
@@ -190,6 +190,8 @@ class Index:
     n_lines: int
     n_more: int
     is_long: bool
+    judges: Sequence[tuple[str, str, str]]
+    """Dimension, name and link of each judge with labels and a page."""
     facets: Mapping[str, Mapping[str, str]]
     """``model``, ``owner`` and ``tag``: each value with its mark, such as ``m0``."""
 
@@ -199,6 +201,7 @@ def read_index(
     task: Href,
     title: Href = lambda _: None,
     run: Href = lambda _: None,
+    judge: Callable[[str, str], str | None] = lambda *_: None,
     *,
     lang: str = "en",
     policy: Policy | None = None,
@@ -210,12 +213,13 @@ def read_index(
         task: Returns the link of a task's report.
         title: Returns the link of a title's page.
         run: Returns the link of the page of a title's newest run.
+        judge: Returns the link of the page of a dimension's judge.
         lang: Language of the decisions, ``zh`` or ``en``.
         policy: The gate's policy; the built-in policy by default.
     """
     found = rows(con, _LINES)
     task_ids = [row["task_id"] for row in found]
-    gates = gate_results(con, task_ids, policy, lang=lang)
+    gates = gate_results(con, task_ids, policy, lang=lang, with_smallest_drop=False)
     moved = {
         task_id: drift
         for task_id, drift in drifts(con, task_ids).items()
@@ -267,6 +271,11 @@ def read_index(
         n_lines=len(lines),
         n_more=found[0]["n_lines"] - len(found) if found else 0,
         is_long=is_long,
+        judges=[
+            (dimension_id, name, href)
+            for dimension_id, name in judges(con)
+            if (href := judge(dimension_id, name))
+        ],
         facets=facets,
     )
 

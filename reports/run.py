@@ -15,6 +15,7 @@ from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts.pareto import Pareto, Priced, pareto
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.pages.render import environment, render
+from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.views.headline import headline_view
 from promptlab.reports.views.pieces import CaseRef, HeadlineView
@@ -167,6 +168,8 @@ class VariantColumn:
     headline: HeadlineView
     href: str | None
     standing: Standing
+    judges: Sequence[Row]
+    """Its pass rate by each judge with labels, raw and corrected."""
 
 
 @dataclass(frozen=True)
@@ -218,6 +221,12 @@ class RunView:
     primary_metric: str | None
     """Dimension that is the score of all variants, if any."""
 
+    @property
+    def smallest_drop(self) -> float | None:
+        """The smallest drop that every variant with a known noise could have shown."""
+        drops = (column.headline.gate.smallest_drop for column in self.columns)
+        return max((drop for drop in drops if drop is not None), default=None)
+
     def count(self, standing: Standing) -> int:
         """Return the number of variants with this result against the leader."""
         return sum(each.standing == standing for each in self.columns)
@@ -254,6 +263,7 @@ def read_run(
     task_ids = [row["task_id"] for row in variants]
     gates = gate_results(con, task_ids, edition.policy, lang=edition.lang)
     links = {task_id: href(task_id) for task_id in task_ids}
+    rates = rows(con, JUDGES, {"tasks": task_ids})
     metrics = {row["primary_metric"] for row in variants}
     most = max(1, MOST_CELLS // len(task_ids))
     cases = rows(con, _CASES, {"tasks": task_ids, "most": most})
@@ -266,6 +276,7 @@ def read_run(
             ),
             links[row["task_id"]],
             _standing(row),
+            [rate for rate in rates if rate["task_id"] == row["task_id"]],
         )
         for row in variants
     ]
@@ -311,13 +322,20 @@ def read_run(
     )
 
 
-def to_run_html(view: RunView, edition: Edition, *, index: str | None) -> str:
+def to_run_html(
+    view: RunView,
+    edition: Edition,
+    *,
+    index: str | None,
+    judge: Callable[[str, str], str | None] = lambda *_: None,
+) -> str:
     """Return the page of a run, without script.
 
     Args:
         view: Its content.
         edition: Language and time.
         index: Link of the index, if there is one.
+        judge: Returns the link of the page of a dimension's judge.
     """
     env = environment(edition.lang, edition.templates)
     return render(
@@ -325,6 +343,7 @@ def to_run_html(view: RunView, edition: Edition, *, index: str | None) -> str:
         "run.html.j2",
         view=view,
         index=index,
+        judge=judge,
         generated_at=edition.generated_at,
         newest=_newest(view),
     )

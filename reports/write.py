@@ -16,6 +16,7 @@ from promptlab.reports.formats import FORMATS, Format, Surroundings
 from promptlab.reports.formats.memory import to_memory_html, to_memory_json
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
+from promptlab.reports.judge import judges, read_judge, to_judge_html
 from promptlab.reports.limits import SHOWN, WHOLE
 from promptlab.reports.pages.links import (
     INDEX,
@@ -61,6 +62,9 @@ TITLES = "titles"
 
 RUNS = "runs"
 """Folder of the pages of runs below the output folder, one per title."""
+
+JUDGES = "judges"
+"""Folder of the pages of judges below the output folder, one per dimension."""
 
 
 def write_all(
@@ -133,6 +137,12 @@ def write_all(
             partial(
                 write_task, con, task_id, out, edition, formats=formats, index=True
             ),
+        )
+    for dimension_id, judge in judges(con):
+        attempt(
+            judge,
+            f"{JUDGES}/{_judge_folder(dimension_id, judge)}/{PAGE}",
+            partial(write_judge, con, dimension_id, judge, out, edition, index=True),
         )
     for title in titles_with_variants(con):
         attempt(
@@ -229,16 +239,47 @@ def write_run(
     index: bool = False,
 ) -> list[Path]:
     """Write the page of a title's newest run to ``out/runs/<title>/``; return it."""
-
-    def link(task_id: str) -> str | None:
-        folder = folder_name(task_id)
-        there = (out / folder / PAGE).is_file()
-        return f"../../{quote(folder)}/{PAGE}" if there else None
-
-    view = read_run(con, title, link, edition)
-    page = to_run_html(view, edition, index=f"../../{INDEX}" if index else None)
+    link = partial(_link, out, from_page="../../")
+    view = read_run(con, title, lambda task_id: link(folder_name(task_id)), edition)
+    page = to_run_html(
+        view,
+        edition,
+        index=f"../../{INDEX}" if index else None,
+        judge=lambda dimension_id, judge: link(
+            f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
+        ),
+    )
     folder = f"{RUNS}/{folder_name(title)}"
     return [write_file(out, folder, PAGE, page.encode())]
+
+
+def write_judge(
+    con: duckdb.DuckDBPyConnection,
+    dimension_id: str,
+    judge: str,
+    out: Path,
+    edition: Edition,
+    *,
+    index: bool = False,
+) -> list[Path]:
+    """Write the page of a judge to ``out/judges/<dimension and judge>/``; return it."""
+    link = partial(_link, out, from_page="../../")
+    view = read_judge(
+        con, dimension_id, judge, lambda task_id: link(folder_name(task_id))
+    )
+    page = to_judge_html(view, edition, index=f"../../{INDEX}" if index else None)
+    folder = f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
+    return [write_file(out, folder, PAGE, page.encode())]
+
+
+def _judge_folder(dimension_id: str, judge: str) -> str:
+    return folder_name(f"{dimension_id}/{judge}")
+
+
+def _link(out: Path, folder: str, *, from_page: str = "") -> str | None:
+    """Return the link of the page in *folder* of *out*, if it exists."""
+    exists = (out / folder / PAGE).is_file()
+    return f"{from_page}{quote(folder)}/{PAGE}" if exists else None
 
 
 def write_title(
@@ -250,11 +291,7 @@ def write_title(
     index: bool = False,
 ) -> list[Path]:
     """Write the page of a title to ``out/titles/<title>/``; return it."""
-
-    def link(folder: str) -> str | None:
-        exists = (out / folder / PAGE).is_file()
-        return f"../../{quote(folder)}/{PAGE}" if exists else None
-
+    link = partial(_link, out, from_page="../../")
     view = read_title(con, title, lambda task_id: link(folder_name(task_id)), edition)
     page = to_title_html(
         view,
@@ -368,15 +405,15 @@ def write_memory(
 
 def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> Path:
     """Write ``out/index.html``; it links to those reports that are below *out*."""
-
-    def link(folder: str) -> str | None:
-        return f"{quote(folder)}/{PAGE}" if (out / folder / PAGE).is_file() else None
-
+    link = partial(_link, out)
     index = read_index(
         con,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
+        judge=lambda dimension_id, judge: link(
+            f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
+        ),
         lang=edition.lang,
         policy=edition.policy,
     )

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign.documents import (
     answer,
     first_line,
@@ -100,6 +101,7 @@ class TaskWriter:
 
     def distinct(self, case_id: str, *within: str) -> str:
         """Return a unique id of a case: the second case of an id is ``id~2``."""
+        case_id = plain_name(case_id)
         return Occurrences.named(case_id, self._seen.next(case_id, *within))
 
     def case(
@@ -128,6 +130,7 @@ class TaskWriter:
             expectation_hash: Hash of the tool's assertions.
             place: Its position; by default after those that were written.
         """
+        case_id = plain_name(case_id)
         if case_id not in self.n_rounds:
             place = len(self.n_rounds) if place is None else place
             self.n_rounds[case_id] = 0
@@ -155,6 +158,7 @@ class TaskWriter:
 
     def known(self, case_id: str) -> CaseWriter | None:
         """Return the case of an id, if it was written."""
+        case_id = plain_name(case_id)
         return CaseWriter(self, case_id) if case_id in self.n_rounds else None
 
     def describe(

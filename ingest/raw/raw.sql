@@ -429,7 +429,7 @@ create table if not exists raw.decisions (
 
 -- What the config said of titles, variants and prices at the last build that read it.
 create table if not exists raw.settings (
-    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; price
+    setting varchar not null,           -- title: another name of a title; variant: a renamed variant; primary; owner; price
     name varchar not null,              -- Old title, old variant, title, pattern of models (SQL `like`)
     value varchar,                      -- New title, new variant, dimension; null for a price
     input_price double,                 -- Price of a million input tokens

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from promptlab.contracts.base import plain_name
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
@@ -21,13 +23,28 @@ if TYPE_CHECKING:
 SettingRow = tuple[str, str, str | None, float | None, float | None]
 """A row of ``raw.settings``."""
 
+_NOW = """
+    greatest(
+        current_timestamp,
+        (
+            select max(moment) + interval 1 microsecond
+            from (
+                select max(built_at) as moment from raw.builds
+                union all select max(set_at) from raw.named_baselines
+                union all select max(requested_at) from raw.requested_comparisons
+            )
+        )
+    )
+"""
+"""The time of a request: later than every build and request, whatever the clock."""
+
 
 def request_comparison(
     con: duckdb.DuckDBPyConnection, baseline: str, candidate: str
 ) -> None:
     """Request a comparison of two tasks, in this and every later build."""
     con.execute(
-        "insert into raw.requested_comparisons values (?, ?, current_timestamp)",
+        f"insert into raw.requested_comparisons select ?, ?, {_NOW}",
         [baseline, candidate],
     )
 
@@ -40,9 +57,7 @@ def name_baseline(
 ) -> None:
     """Set the baseline of one title and testset; ``None`` removes it."""
     con.execute(
-        # the newest counts, also where the clock was put back
-        "insert into raw.named_baselines select ?, ?, ?, greatest(current_timestamp,"
-        " (select max(set_at) from raw.named_baselines) + interval 1 microsecond)",
+        f"insert into raw.named_baselines select ?, ?, ?, {_NOW}",
         [title, testset_id, task_id],
     )
 
@@ -133,21 +148,22 @@ def _settings_by_kind(
     given = settings.model_fields_set
     if "titles" in given:
         aliases: list[SettingRow] = [
-            ("title", old, title, None, None)
+            ("title", plain_name(old), plain_name(title), None, None)
             for title, about in settings.titles.items()
             for old in about.alias
         ]
-        primaries: list[SettingRow] = [
-            ("primary", title, about.primary, None, None)
+        of_titles: list[SettingRow] = [
+            (name, plain_name(title), value, None, None)
             for title, about in settings.titles.items()
-            if about.primary is not None
+            for name, value in (("primary", about.primary), ("owner", about.owner))
+            if value is not None
         ]
-        yield ["title", "primary"], [*aliases, *primaries]
+        yield ["title", "primary", "owner"], [*aliases, *of_titles]
     if "variants" in given:
         yield (
             ["variant"],
             [
-                ("variant", old, new, None, None)
+                ("variant", plain_name(old), plain_name(new), None, None)
                 for old, new in settings.variants.items()
             ],
         )

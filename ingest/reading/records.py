@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import polars as pl
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.files.input_file import Block
 from promptlab.ingest.reading.checked_columns import Doubtful
 from promptlab.ingest.reading.contract_faults import judge
@@ -176,6 +177,11 @@ class StructRecords:
         self._limits = limits
         self._closed = msgspec.json.Decoder(struct_of(model, closed=True))
         self._open = msgspec.json.Decoder(struct_of(model))
+        self._case_ids = [
+            name
+            for name, field in model.model_fields.items()
+            if AfterValidator(plain_name) in field.metadata
+        ]
         # For each struct: its place, or the number to find it.
         self._places: list[RecordPlace | int] = []
         self._find: Callable[[int], RecordPlace]
@@ -248,10 +254,17 @@ class StructRecords:
             find: Returns the place of the record with a number.
             is_open: True if records may have unknown keys.
         """
+        self._name_plainly(structs)
         self.structs = structs
         self._is_open = [is_open] * len(structs)
         self._places = list(numbers)
         self._find = find
+
+    def _name_plainly(self, structs: Iterable[Any]) -> None:
+        """Apply the validator of case ids, which a struct does not have."""
+        for name in self._case_ids:
+            for each in structs:
+                setattr(each, name, plain_name(getattr(each, name)))
 
     def read_list(self, data: bytes) -> None:
         """Read a JSON list of records."""
@@ -290,6 +303,7 @@ class StructRecords:
             self._refuse(place, str(error))
 
     def _keep(self, place: RecordPlace, parsed: _Parsed) -> None:
+        self._name_plainly([parsed.struct])
         self._places.append(place)
         self.structs.append(parsed.struct)
         self._is_open.append(parsed.is_open)

@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from promptlab.contracts.base import Input, JsonObject, Moment, NonBlank, Share
+from promptlab.contracts.base import CaseId, Input, JsonObject, Moment, NonBlank, Share
 
 LARGEST = 2**63 - 1
 """The largest integer that the warehouse keeps."""
@@ -99,7 +99,7 @@ class TestCaseBundle(Input):
 
     __test__ = False
 
-    case_id: NonBlank
+    case_id: CaseId
     """Unique in the task; pairs the case with its testset and with earlier tasks."""
     context: JsonObject = Field(default_factory=dict)
     """Variables of the case: the user's input and its context."""

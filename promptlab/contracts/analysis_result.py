@@ -7,8 +7,9 @@ scored", never 0. Lists come in a fixed order, so the same input gives the same 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -405,6 +406,13 @@ class AnalysisResult(Contract):
     """Ours: the judges of the task that have labels of people."""
     prompt: Prompt | None = None
     """Ours: the prompt, if the task's file or its pipeline contains it."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        yield None, self.task.task_id
+        yield "title", self.task.title
+        yield "decision", self.gate and self.gate.decision
+        yield "pass_rate", self.summary.pass_rate
+        yield "overall_score", self.summary.overall_score
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the decision and the dimensions."""

@@ -8,12 +8,14 @@ the published JSON Schema: unit, range, source.
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from html import escape
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -32,6 +34,19 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
 """Text with at least one character other than white space."""
+
+
+def plain_name(name: str) -> str:
+    """Return a name in the Unicode form NFC, without white space at its ends.
+
+    Two runs are compared by the names of titles, variants and cases: names that look
+    the same must be the same.
+    """
+    return unicodedata.normalize("NFC", name).strip()
+
+
+CaseId = Annotated[NonBlank, AfterValidator(plain_name)]
+"""Id of a case, as ``plain_name`` returns it."""
 
 
 def _in_utc(value: Any) -> Any:

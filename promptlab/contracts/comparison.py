@@ -7,8 +7,9 @@ Lists come in a fixed order, so the same warehouse gives the same bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -208,6 +209,13 @@ class Comparison(Contract):
     lang: str
     version: str
     """Version of this format; ``COMPARISON_FORMAT_VERSION`` documents its history."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        yield "baseline", self.baseline.task_id
+        yield "candidate", self.candidate.task_id
+        yield "verdict", self.verdict
+        yield "delta", self.overall.delta
+        yield "p_value", self.overall.p_value
 
     def _repr_html_(self) -> str:
         """Return HTML for notebooks: the conclusion and the scores."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from promptlab.contracts.analysis_input import Count
-from promptlab.contracts.base import Input, JsonObject, Moment, NonBlank
+from promptlab.contracts.base import CaseId, Input, JsonObject, Moment, NonBlank
 
 
 class EvaluationRecord(Input):
@@ -18,7 +18,7 @@ class EvaluationRecord(Input):
     may be missing, which means "not known".
     """
 
-    sample_id: NonBlank
+    sample_id: CaseId
     """The case; a repeated sample has several rounds."""
     entity_type: str | None = None
     """Type of the evaluated entity: ``pipeline``, ``agent``."""

@@ -6,8 +6,9 @@ in a result "not known".
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -275,3 +276,7 @@ class GateResult(Contract):
     lang: str
     version: str
     """Version of this format; ``GATE_FORMAT_VERSION`` documents its history."""
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        yield None, self.task_id
+        yield "headline", self.headline

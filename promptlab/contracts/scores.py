@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from promptlab.contracts.base import Input, JsonObject, NonBlank
+from promptlab.contracts.base import CaseId, Input, JsonObject, NonBlank
 
 
 class ScoreRecord(Input):
@@ -15,7 +15,7 @@ class ScoreRecord(Input):
 
     task_id: NonBlank
     """The task that is scored."""
-    case_id: NonBlank
+    case_id: CaseId
     """The case in it."""
     round_id: NonBlank
     """The round of the case."""

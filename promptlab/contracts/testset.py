@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from promptlab.contracts.base import Input, JsonObject, NonBlank
+from promptlab.contracts.base import CaseId, Input, JsonObject
 
 Tolerance = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 """A number of at least 0; ``true`` is not a number."""
@@ -52,7 +52,7 @@ class TestCase(Input):
 
     __test__ = False  # its name looks like a test to pytest
 
-    id: NonBlank
+    id: CaseId
     """Identifies the case, unique in its testset; any text that is not blank."""
 
     tags: list[str] = Field(default_factory=list)

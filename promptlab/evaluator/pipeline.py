@@ -4,7 +4,8 @@ The caller runs the pipeline: a ``runner`` is called with a sample (and with the
 variant, if it takes two arguments) and returns a ``PipelineRun``, a mapping with
 ``step_outputs``, bare step outputs, or a text; it may be ``async``. Samples with
 outputs are judged directly. A runner that raises makes its sample an
-error, and the others go on; a runner that returns something else is a ``UsageError``.
+error, and the others go on; but errors of the program, such as ``TypeError``, are
+raised. A runner that returns something else is a ``UsageError``.
 """
 
 from __future__ import annotations
@@ -37,6 +38,15 @@ from promptlab.json_text.reading import copy_json
 
 Runner = Callable[..., Any]
 """Returns a run, an object or a text (``PipelineRun.of``), or an awaitable of one."""
+
+_OF_THE_PROGRAM = (
+    AttributeError,
+    ImportError,
+    NameError,
+    NotImplementedError,
+    TypeError,
+)
+"""Errors of the runner itself, whatever the model answered."""
 
 OUTPUT_FIELDS: Final = (
     "step_outputs",
@@ -161,6 +171,8 @@ class PipelineEvaluator:
             output = self.runner(*arguments[: _arguments_of(self.runner)])
             if inspect.isawaitable(output):
                 output = loop.result(output)
+        except _OF_THE_PROGRAM:
+            raise
         except Exception as error:  # noqa: BLE001  # the runner is foreign code
             run = PipelineRun(error=f"{type(error).__name__}: {error}")
         else:

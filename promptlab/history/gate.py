@@ -14,7 +14,7 @@ from promptlab.history.comparisons import compare
 from promptlab.messages import say
 from promptlab.reports.gate.policy import Policy
 from promptlab.reports.gate.verdict import gate_result
-from promptlab.task_ids import left_out_files, selected_tasks
+from promptlab.task_ids import left_out_files, require_built, selected_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,9 +45,10 @@ def judge(
 
     Raises:
         UsageError: no such task, or the policy has no rules.
-        NothingToDo: nothing is built.
+        NothingToDo: nothing is built, or files were loaded since.
     """
     with warehouse.built() as con:
+        require_built(con)
         task_ids = selected_tasks(con, task)
         left_out = left_out_files(con, task, task_ids)
     return [
@@ -108,13 +109,14 @@ def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int
     Args:
         results: Results of the gate.
         allow_inconclusive: Return 0 instead of 4, but only if at least one case was
-            compared.
+            compared and no file was left out.
     """
     codes = set()
     for result in results:
         code = EXIT_CODES[result.verdict]
         before, missing = result.n_cases_before, result.not_compared.n
-        if code == 4 and allow_inconclusive and before > missing:
+        is_whole = all(rule.rule != "all_files" for rule in result.rules)
+        if code == 4 and allow_inconclusive and before > missing and is_whole:
             code = 0
         codes.add(code)
     return next(code for code in (1, 4, 3, 0) if code in codes)

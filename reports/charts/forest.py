@@ -49,13 +49,13 @@ def forest(scores: Iterable[ScoreComparison]) -> Forest:
     return Forest(next((step for step in _STEPS if most <= step), 1.0))
 
 
+def on_track(share: float) -> float:
+    """Return the position of a share, 0 to 1, on a track of ``WIDTH``."""
+    return round(_EDGE + share * (WIDTH - 2 * _EDGE), 1)
+
+
 def before_after(case: CaseChange) -> tuple[float, float] | None:
     """Return the positions of a case's scores on a track of ``WIDTH``."""
     if case.baseline_score is None or case.candidate_score is None:
         return None
-    span = WIDTH - 2 * _EDGE
-    before, after = (
-        round(_EDGE + score * span, 1)
-        for score in (case.baseline_score, case.candidate_score)
-    )
-    return before, after
+    return on_track(case.baseline_score), on_track(case.candidate_score)

@@ -62,7 +62,7 @@ class Gate:
             note = self.texts.text(
                 "gate_note.left_out", n=len(names), files=_named(names)
             )
-            yield _rule("all_rows", None, None, "inconclusive", note)
+            yield _rule("all_files", None, None, "inconclusive", note)
         for row in self.numbers.partial:
             yield self._partial(row)
         yield from self._yardstick()
@@ -157,6 +157,10 @@ class Gate:
             note = self._not_tested(score)
             yield _rule(rule, None, limit, "inconclusive", note)
             return
+        if changes.scores is not None:
+            yield self._of_scores(rule, limit, changes.scores)
+            yield from self._check(changes, limit)
+            return
         share = limit if chance is None else 2 * _SCORES_SHARE * limit
         has_dropped = (
             score.delta is not None
@@ -176,6 +180,18 @@ class Gate:
         else:
             yield _rule(rule, p, limit, "pass")
             yield from self._check(changes, limit)
+
+    def _of_scores(self, rule: str, limit: float, tested: Row) -> GateRule:
+        """Judge scores that are lower than chance explains."""
+        p = tested["p_scores"]
+        if p > limit:
+            return _rule(rule, p, limit, "pass")
+        note = self.texts.text(
+            "gate_note.scores_fell",
+            p=self.filters.p_value(p),
+            n=tested["n_scores_listed"],
+        )
+        return _rule(rule, p, limit, "fail", note)
 
     def _by_chance(self, rule: str, limit: float, chance: Row) -> GateRule:
         """Judge more failures than chance explains, considering errors and clusters."""

@@ -40,27 +40,13 @@ select
     baselines.task_id,
     baselines.baseline_task_id,
     baselines.baseline_source,
-    (
-        select case when bool_and(is_partial) then 'partial' else 'branch' end
-        from marts.dim_tasks as earlier
-        where
-            earlier.title = tasks.title
-            and earlier.variant = tasks.variant
-            and earlier.run_number < tasks.run_number
-        having count(*) > 0
-    ) as why_no_earlier
+    baselines.why_no_previous
 from marts.dim_task_baselines as baselines
-inner join marts.dim_tasks as tasks using (task_id)
 where baselines.task_id in (select unnest($tasks))
 """
 
 _OURS = ("analysis", "results")
 """Kinds of tasks whose testset and dimensions the user can extend."""
-
-_EARLIER = {
-    "partial": "gate_note.earlier_partial",
-    "branch": "gate_note.earlier_branch",
-}
 
 _DECISIONS: dict[GateVerdict, Decision] = {
     "pass": "ship",
@@ -94,6 +80,7 @@ def gate_results(
     lang: str,
     baseline: str | None = None,
     left_out: Sequence[str] = (),
+    with_smallest_drop: bool = True,
 ) -> dict[str, GateResult]:
     """Check tasks against a policy.
 
@@ -105,6 +92,7 @@ def gate_results(
         baseline: The whole id of the task to compare them with, instead of the one
             in the policy.
         left_out: Files that were not loaded and may contain newer runs.
+        with_smallest_drop: False for many tasks: it takes milliseconds for each.
 
     Returns:
         The verdicts by task.
@@ -130,7 +118,12 @@ def gate_results(
             )
     return {
         task_id: _judged(
-            numbers[task_id], policy, why_not.get(task_id), left_out, filters
+            numbers[task_id],
+            policy,
+            why_not.get(task_id),
+            left_out,
+            with_smallest_drop,
+            filters,
         )
         for task_id in task_ids
     }
@@ -181,8 +174,9 @@ def _of_history(
             why_not[task_id] = filters.catalogue.text("gate_note.baseline_gone")
         elif row["baseline_task_id"] is not None:
             found[task_id] = row["baseline_task_id"]
-        elif row["why_no_earlier"] is not None:
-            why_not[task_id] = filters.catalogue.text(_EARLIER[row["why_no_earlier"]])
+        elif row["why_no_previous"] is not None:
+            key = f"gate_note.no_previous_{row['why_no_previous']}"
+            why_not[task_id] = filters.catalogue.text(key)
     return found, why_not
 
 
@@ -191,6 +185,7 @@ def _judged(
     policy: Policy,
     why_not: str | None,
     left_out: Sequence[str],
+    with_smallest_drop: bool,
     filters: Filters,
 ) -> GateResult:
     gate = Gate(policy.rules, numbers, why_not, left_out, filters)
@@ -223,7 +218,7 @@ def _judged(
         ),
         attained_level=None if chance is None else chance["attained_level"],
         power_of_one_break=None if chance is None else chance["power_of_one_break"],
-        smallest_drop=_smallest_drop(numbers),
+        smallest_drop=_smallest_drop(numbers) if with_smallest_drop else None,
         rounds_per_case=(
             chance["n_rounds_now"] // chance["n_cases"]
             if chance is not None and chance["n_cases"]

@@ -240,8 +240,8 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
         reason, place = label(found.reason, "reason"), clip(filters.place(found), 90)
         return Proof(
             text("case.difference", reason=reason, pointer=place),
-            _json(found.expected, filters),
-            _json(found.actual, filters),
+            _side(found.expected, found.actual, filters),
+            _side(found.actual, found.expected, filters),
             [],
         )
     if view.first_broken is not None:
@@ -250,19 +250,24 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
         answer = answers.get(broken.round_id)
         return Proof(
             clip(filters.asserted(broken), _SNIPPET),
-            None if broken.expected is None else _json(broken.expected, filters),
-            None if answer is None else _any(answer, filters),
+            None
+            if broken.expected is None
+            else _side(broken.expected, answer, filters),
+            None
+            if answer is None
+            else _short(highlighted(answer, None, limit=_SNIPPET)),
             [],
         )
     if view.first_evidence is not None:
         evidence = view.first_evidence
         payload = evidence.payload
-        compared = "expected" in payload or "actual" in payload
+        expected, actual = payload.get("expected"), payload.get("actual")
+        compared = expected is not None or actual is not None
         snippet = payload.get("snippet")
         return Proof(
             clip(evidence.summary, _SNIPPET),
-            _any(payload.get("expected"), filters) if compared else None,
-            _any(payload.get("actual"), filters) if compared else None,
+            None if expected is None else _side(expected, actual, filters),
+            _side(actual, expected, filters) if compared else None,
             []
             if compared or not isinstance(snippet, str)
             else _short(highlighted(snippet, payload.get("offsets"), limit=_SNIPPET)),
@@ -270,19 +275,10 @@ def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:
     return None
 
 
-def _json(value: str | None, filters: Filters) -> list[TextPiece]:
-    """Return the JSON text of a check, which distinguishes missing and null."""
-    if value is None:
-        return [TextPiece(filters.catalogue.text("missing.nothing"))]
-    if value == "null":
-        return [TextPiece(filters.catalogue.text("missing.json_null"))]
-    return _short(highlighted(value, None, limit=_SNIPPET))
-
-
-def _any(value: object, filters: Filters) -> list[TextPiece]:
-    if value is None:
-        return [TextPiece(filters.catalogue.text("missing.nothing"))]
-    return _short(highlighted(filters.value(value), None, limit=_SNIPPET))
+def _side(value: object, beside: object, filters: Filters) -> list[TextPiece]:
+    """Return an expected or actual value, next to the other one."""
+    shown = filters.json_value(value, beside)
+    return _short(highlighted(shown, None, limit=_SNIPPET))
 
 
 def _short(parts: list[TextPiece]) -> list[TextPiece]:

@@ -58,7 +58,7 @@ class Filters:
         """Format an interval as ``66.2–76.6``, of 100, or "no interval"."""
         if low is None or high is None:
             return self._missing("no_interval")
-        return f"{self.score(low)}–{self.score(high)}"
+        return f"{rounded(low, 1, scale=100)}–{rounded(high, 1, scale=100)}"
 
     def delta(self, difference: float | None, digits: int = 1) -> str:
         """Format a difference of shares in points with its sign: ``+1.2``, ``−3.4``."""
@@ -153,6 +153,23 @@ class Filters:
             return self.number(value)
         return json_text(value)
 
+    def json_value(self, value: Any, beside: Any = None) -> str:
+        """Return an expected or actual value of a check, given as JSON text.
+
+        A string is shown without quotes (see `bare`). No value and null differ.
+
+        Args:
+            value: The JSON text, or a value of a payload.
+            beside: The other side, shown next to it.
+        """
+        if value is None:
+            return self._missing("nothing")
+        if value == "null":
+            return self._missing("json_null")
+        if not isinstance(value, str):
+            return self.value(value)
+        return bare(value, beside if isinstance(beside, str) else None) or value
+
     def listed(self, value: Any) -> str:
         """Return the values of a list separated by commas, others like `value`."""
         if not isinstance(value, list):
@@ -181,13 +198,12 @@ class Filters:
 
     def sentence(self, difference: CheckDifference) -> str:
         """Return a failed check on one line."""
-        nothing = self._missing("nothing")
         return self.catalogue.text(
             "difference.sentence",
             place=self.place(difference),
             reason=self.label(difference.reason, "reason"),
-            expected=nothing if difference.expected is None else difference.expected,
-            actual=nothing if difference.actual is None else difference.actual,
+            expected=self.json_value(difference.expected, difference.actual),
+            actual=self.json_value(difference.actual, difference.expected),
         )
 
     def source(self, code: str) -> str:
@@ -219,6 +235,7 @@ class Filters:
             "bound": self.bound,
             "value": self.value,
             "listed": self.listed,
+            "json_value": self.json_value,
             "place": self.place,
             "label": self.label,
             "source": self.source,

@@ -20,6 +20,7 @@ _HIDDEN = re.compile(
     "\u2060-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]+"
 )
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]#|~!@$]|:(?=//)|(?<=www)\.)")
+_SHORTEST_CUT = 200  # marts cut values at this length or a larger one
 _MOST_NAMED = 4  # of a run of hidden characters; the others are counted
 
 
@@ -52,15 +53,33 @@ def visible(text: object) -> str:
     return _HIDDEN.sub(lambda m: f"⟦{_code(m.group())}⟧", _one_line_end(str(text)))
 
 
-def bare(text: str | None) -> str | None:
-    """Return the value of a JSON text; other text unchanged."""
+def bare(text: str | None, beside: str | None = None) -> str | None:
+    """Return a JSON text for people: a string without quotes and escapes.
+
+    Quotes stay where they make the difference: around an empty string, and around the
+    string ``"5"`` *beside* the number 5. Other text is returned unchanged.
+    """
     if text is None or not text.startswith('"'):
         return text
+    value = _json_string(text)
+    return text if value is None or value in ("", beside) else value
+
+
+def _json_string(text: str) -> str | None:
+    """Return the string of a JSON text, which marts may have cut."""
     try:
         value = json.loads(text)
     except ValueError:
-        return text
-    return value if isinstance(value, str) else text
+        if len(text) < _SHORTEST_CUT:
+            return None
+    else:
+        return value if isinstance(value, str) else None
+    for end in range(len(text), len(text) - len("\\u0000"), -1):  # a cut escape
+        try:
+            return str(json.loads(text[:end] + '"')) + "…"
+        except ValueError:
+            continue
+    return None
 
 
 def plain(text: object) -> str:

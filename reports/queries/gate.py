@@ -49,12 +49,17 @@ where task_id in (select unnest($tasks)) and subject is null
 
 JUDGES = """
 select
-    task_id, dimension_id, judge, method, reason, n_cases, n_rounds, n_passed, raw_rate,
-    corrected_rate, ci_low, ci_high, n_labels_fail, n_labels_pass, n_labels_own,
-    tnr, tnr_low, tnr_high, tpr, tpr_low, tpr_high, judge_reason as agreement_reason
-from marts.fct_corrected_pass_rates
-where task_id in (select unnest($tasks)) and measure = 'pass_rate'
-order by dimension_id, judge
+    rates.task_id, rates.dimension_id, rates.judge, rates.method, rates.reason,
+    rates.n_cases, rates.n_rounds, rates.n_passed, rates.raw_rate,
+    rates.corrected_rate, rates.ci_low, rates.ci_high,
+    rates.n_labels_fail, rates.n_labels_pass, rates.n_labels_own,
+    rates.tnr, rates.tnr_low, rates.tnr_high, rates.tpr, rates.tpr_low, rates.tpr_high,
+    rates.judge_reason as agreement_reason, names.name
+from marts.fct_corrected_pass_rates as rates
+left join marts.fct_dimension_scores as names
+    on rates.task_id = names.task_id and rates.dimension_id = names.dimension_id
+where rates.task_id in (select unnest($tasks)) and rates.measure = 'pass_rate'
+order by rates.dimension_id, rates.judge
 """
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
 
@@ -341,6 +346,7 @@ select
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
     verdicts.assumptions, verdicts.n_clusters,
+    verdicts.p_scores, verdicts.n_scores_listed,
     (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases
@@ -359,7 +365,7 @@ inner join asked
         verdicts.task_id = asked.candidate_task_id
         and verdicts.baseline_task_id = asked.baseline_task_id
 left join rechecked on verdicts.task_id = rechecked.task_id
-where verdicts.n_cases > 0
+where verdicts.n_cases > 0 or verdicts.n_cases_scored > 0
 """
 
 _RECORDS = """
@@ -431,7 +437,9 @@ class Changes:
     """Cases of the baseline that have a verdict or a score there."""
     chance: Row | None
     """The row of ``fct_verdicts``, with lists of the newly failing cases and of those
-    of which at least half of the rounds pass; ``None`` without a test."""
+    of which at least half of the rounds pass; ``None`` without verdicts."""
+    scores: Row | None
+    """The same row where rounds have scores and no verdicts."""
     records: list[Row]
     """Rows of ``fct_verdict_cases``: cases to run again or listed, the worst first."""
     tag_p: dict[str, float]
@@ -625,7 +633,8 @@ def _changes(
     cases: dict[str, list[Row]] = defaultdict(list)
     for row in found["changes"]:
         cases[row["kind"]].append(row)
-    chance = next(iter(found["chance"]), None)
+    tested = next(iter(found["chance"]), None)
+    chance = tested if tested and tested["n_cases"] else None
     return Changes(
         baseline_task_id=baseline,
         overall=scores[0],
@@ -639,6 +648,7 @@ def _changes(
         },
         n_cases=sum(row["n"] for row in found["baseline"]),
         chance=chance,
+        scores=tested if tested and chance is None else None,
         records=found["records"] if chance else [],
         tag_p={row["tag"]: row["p"] for row in found["tag_p"]} if chance else {},
         gaps=[

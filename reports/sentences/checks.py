@@ -25,11 +25,12 @@ def details(speech: Speech, row: dict[str, Any]) -> str:
 
 
 def _check(speech: Speech, check: dict[str, Any]) -> str:
-    reason = check["reason"]
+    reason, expected, actual = check["reason"], check["expected"], check["actual"]
+    shown = speech.filters.json_value
     return speech.text(
         "check.bare" if reason in _SAY_ALL else "check.differs",
         place=check["pointer"] or speech.text("missing.pointer"),
         reason=speech.label("reason", reason),
-        expected=clip(check["expected"] or "null", _MOST),
-        actual=clip(check["actual"] or "null", _MOST),
+        expected=clip(shown(expected, actual), _MOST),
+        actual=clip(shown(actual, expected), _MOST),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from promptlab.reports.printing.visible import clip
+from promptlab.reports.printing.visible import bare, clip
 from promptlab.reports.sentences.speech import Speech
 
 _MOST = 80
@@ -16,14 +16,15 @@ _MOST_OF_ERRORS = 120
 def evidence(speech: Speech, row: dict[str, Any]) -> str:
     """Return the sentence of a row of ``fct_evidence`` with parsed JSON."""
     payload, facts = row["payload"], row["facts"]
+    expected, actual = payload["expected"], payload["actual"]
     unit, limit = facts["unit"], facts["limit"]
     return speech.text(
         f"evidence_sentence.{row['code']}",
         metric=speech.measure(payload["metric"], unit),
         limit=speech.measure(limit, unit),
-        expected=_quoted(payload["expected"]),
-        actual=_quoted(payload["actual"]),
-        rules=_quoted(payload["expected"], _MOST_OF_LISTS),
+        expected=_quoted(bare(expected, actual)),
+        actual=_quoted(bare(actual, expected)),
+        rules=_quoted(expected, _MOST_OF_LISTS),
         pointer=payload["pointer"],
         reason=speech.label("reason", payload["reason"]),
         n=facts["n"],

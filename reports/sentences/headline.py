@@ -23,7 +23,7 @@ _TOLD_BY_CASES = frozenset(
 _TOLD_BY_CHANGE = "regression.max_drop"
 _TESTED = "regression.false_alarm"
 _BY_CHANCE = frozenset({_TESTED, "regression.on_check"})
-_TOLD_BY_NOTE = frozenset({"all_rows", "same_yardstick", "min_tnr"})
+_TOLD_BY_NOTE = frozenset({"all_files", "all_rows", "same_yardstick", "min_tnr"})
 _CHECKED = "regression.on_check"
 
 _NOTHING_SCORED = "min_coverage"

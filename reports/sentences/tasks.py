@@ -133,7 +133,8 @@ def judge(speech: Speech, row: Facts) -> str:
     said = [
         speech.text(
             "judge.raw",
-            name=speech.dimension(row["dimension_id"], row["dimension_id"]),
+            name=speech.dimension(row["dimension_id"], row["name"])
+            or speech.label("judged", row["dimension_id"]),
             judge=row["judge"],
             rate=speech.percent(row["raw_rate"]),
             n=row["n_passed"],

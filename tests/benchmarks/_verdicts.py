@@ -17,10 +17,11 @@ import numpy.typing as npt
 from promptlab.build import plan
 
 MODELS = (
-    "int_reference_runs", "int_drift_runs", "int_verdict_rounds", "int_round_correlations",
+    "int_reference_runs", "int_drift_runs", "int_verdict_contents", "int_verdict_scores",
+    "int_verdict_rounds", "int_round_correlations",
     "int_rounds_counted", "int_verdict_cases", "int_run_tests", "int_drift_contents", "int_drift_cases", "int_drift_strata",
     "int_drift_trends", "int_test_strata", "int_test_evidence",
-    "int_test_sums", "int_test_waves", "int_exact_tests", "int_test_levels",
+    "int_test_sums", "int_test_waves", "int_rank_tests", "int_exact_tests", "int_test_levels",
     "int_run_shifts", "int_cluster_sums", "int_cluster_tests", "int_verdict_p_values", "int_run_p_values", "int_verdict_cases_tested",
     "int_verdict_assumptions", "fct_verdict_cases", "fct_verdicts", "fct_drift",
 )  # fmt: skip
@@ -43,6 +44,9 @@ create table intermediate.int_case_rounds (
 );
 create table intermediate.int_case_results (
     task_id varchar, case_id varchar, aggregated_score double
+);
+create table intermediate.int_scored_rounds (
+    task_id varchar, case_id varchar, place bigint, score double
 );
 create table intermediate.int_case_contents (
     task_id varchar, case_id varchar, contents_hash varchar
@@ -112,7 +116,7 @@ def fill(
         "intermediate.int_task_variants", "intermediate.int_task_baselines",
         "intermediate.int_case_rounds", "intermediate.int_case_contents",
         "intermediate.int_case_results", "staging.stg_tasks__cases",
-        "intermediate.int_comparisons_to_build",
+        "intermediate.int_comparisons_to_build", "intermediate.int_scored_rounds",
     ):  # fmt: skip
         con.execute(f"truncate table {table}")
     con.execute(
@@ -196,6 +200,31 @@ def fill(
     con.execute(
         "insert into intermediate.int_case_contents"
         " select task_id, case_id, 'same' from intermediate.int_case_rounds"
+    )
+
+
+def fill_scores(
+    con: duckdb.DuckDBPyConnection, scores: npt.NDArray[np.float64]
+) -> None:
+    """Put scores without verdicts into the inputs: (suite, case, run, round)."""
+    none = np.zeros(scores.shape[:3], int)
+    fill(con, Suites(none, none, none > 0, none))
+    index = np.indices(scores.shape).reshape(4, -1)
+    rounds = {  # noqa: F841  (DuckDB reads it by its name)
+        "suite": index[0],
+        "case_no": index[1],
+        "run": index[2],
+        "place": index[3] + 1,
+        "score": scores.ravel(),
+    }
+    con.execute(
+        """
+        insert into intermediate.int_scored_rounds
+        select suite || '-' || run, 'c' || case_no, place, score from rounds;
+
+        insert into intermediate.int_case_contents
+        select distinct task_id, case_id, 'same' from intermediate.int_scored_rounds
+        """
     )
 
 

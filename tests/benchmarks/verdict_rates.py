@@ -2,16 +2,19 @@
 
 Suites of which the truth is known are judged by the models that a build runs. A case is
 stable (it always passes; one in eight always fails) or flaky (it passes in 50 to 95 %); a
-broken case passes in 5 %. All tables are Markdown: those of ``docs/verdict-method.md``. The
-last line counts the rows in which nothing is broken.
+broken case passes in 5 %. All tables are Markdown: those of ``docs/verdict-method.md``, where
+``--accept`` puts them, as it does the figures of the seed ``verdict_power``. The last line
+counts the rows in which nothing is broken.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import duckdb
 import numpy as np
@@ -169,6 +172,11 @@ def _settings(*settings: tuple[int, int], **others: object) -> Iterator[Row]:
 
 
 GRID = [(k, h) for k in (1, 3, 5) for h in (0, 5, 10)]
+DOCS = Path("docs/verdict-method.md")
+POWER = Path("dbt_project/seeds/history/verdict_power.csv")
+TABLES: list[list[str]] = []
+POWERS: list[tuple[int, int, int, float]] = []
+"""Cases, rounds, history, and the share of suites in which one broken case is found."""
 NULL_ROWS: list[tuple[float, bool]] = []
 """Alarms of every row in which nothing is broken, and whether the data could show what
 is not taken for granted."""
@@ -320,6 +328,38 @@ def clusters(
     return _share(con, f"p <= {LIMIT}"), _share(con, f"p_uncalibrated <= {LIMIT}")
 
 
+def scores(
+    con: duckdb.DuckDBPyConnection,
+    row: Row,
+    seed: int,
+    *,
+    drop: float = 0.0,
+    grades: int = 0,
+) -> float:
+    """Return the alarms of suites with scores from 0 to 1 and no verdicts.
+
+    Args:
+        con: of ``sql.warehouse``.
+        row: its rounds, history and broken cases, which lose 0.6.
+        seed: of the scores.
+        drop: what every case of the candidate loses.
+        grades: number of different scores; 0: any.
+    """
+    rng = np.random.default_rng(seed)
+    shape = (SUITES, row.cases, 1, 1)
+    mean, is_flaky = rng.uniform(0.4, 0.95, shape), rng.random(shape) < row.flaky
+    means = np.repeat(mean, row.history + 2, 2)
+    means[:, :, -1] -= drop
+    means[:, : row.broken, -1] -= 0.6
+    sd = np.where(is_flaky, 0.25, 0.05)
+    drawn = rng.normal(np.repeat(means, row.rounds, 3), sd).clip(0, 1)
+    sql.fill_scores(
+        con, np.round(drawn * (grades - 1)) / (grades - 1) if grades else drawn
+    )
+    sql.run(con)
+    return _share(con, f"p_scores <= {LIMIT}")
+
+
 FALLS = {
     "nothing": 0, "nothing, runs differ (sd 0.5)": 0, "1.5 % of stable cases fail more per run": 0,
     "three cases broke four runs ago": 3, "one case broke four runs ago": 1,
@@ -395,6 +435,18 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
             ]
             for n in (4, 10) for k, h in ((1, 0), (3, 0), (3, 5))
         ]  # fmt: skip
+    elif name == "scores":
+        head = ["suite", "nothing", "one", "three", "every case 0.03 lower"]
+        lines = []
+        for grades in (0, 5):
+            for row in _settings((1, 5), (1, 10), (3, 0), (3, 5), (3, 10), (5, 0)):
+                cells = [_null(scores(con, row, 1, grades=grades))]
+                for b in (1, 3):
+                    found = scores(con, replace(row, broken=b), 1 + b, grades=grades)
+                    cells.append(f"{found:.1f}")
+                cells.append(f"{scores(con, row, 5, drop=0.03, grades=grades):.1f}")
+                scale = f"{grades} grades" if grades else "any score"
+                lines.append([f"{_name(row)}, {scale}", *cells])
     elif name == "clusters":
         head = ["suite", "nothing", "lower by 0.6", "nothing, cases tested instead"]
         lines = []
@@ -426,21 +478,23 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
                     for n, a in enumerate(found[:3])
                 ]
                 lines.append([f"11 runs, {k} rounds: {fall}", *cells, dated])
-    _print(f"\n### {SPECIAL[name]}\n", _line(head), "|" + " --- |" * len(head))
-    _print(*map(_line, lines))
+    _show(SPECIAL[name], head, lines)
 
 
 SPECIAL = {
     "recheck": "Re-check: new rounds on both sides for what newly fails",
     "nights": "A break that stays, against accepted runs only",
     "variants": "Runs of several variants, 40 cases",
+    "scores": "Scores without pass or fail, 40 cases",
     "clusters": "Ten conversations of 20 questions that share an effect per run",
     "drift": "A fall over eleven runs, 40 cases, 15 % flaky",
 }
 
 
 def main(wanted: list[str]) -> None:
-    """Print the tables of these parts, or of all."""
+    """Print the tables of these parts, or of all; with ``--accept`` store them, too."""
+    is_accepted = "--accept" in wanted
+    wanted = [part for part in wanted if part != "--accept"]
     started = time.process_time()
     with sql.warehouse() as con:
         for name, (title, rows, columns) in PARTS.items():
@@ -458,6 +512,8 @@ def main(wanted: list[str]) -> None:
             f" {max(every):.1f}; the {len(seen)} of them in which the data can show what is"
             f" assumed: mean {np.mean(seen):.2f}, largest {max(seen):.1f}"
         )
+    if is_accepted:
+        accept()
     print(f"{time.process_time() - started:.0f} s of CPU")  # noqa: T201
 
 
@@ -471,7 +527,15 @@ def _table(
     heads = ["alarms, " + column for column in columns]
     said = ["suite", *heads, "listed, nothing / one", "newly failing, nothing", "level"]
     said += ["errors as passes", "one round"] if name in ("errors", "copies") else []
-    _print(f"\n### {title}\n", _line(said), "|" + " --- |" * len(said))
+    _show(title, said, _rows(con, name, rows, columns))
+
+
+def _rows(
+    con: duckdb.DuckDBPyConnection,
+    name: str,
+    rows: list[Row],
+    columns: dict[str, dict[str, object]],
+) -> Iterator[list[str]]:
     for place, row in enumerate(rows):
         found = {
             column: rates(con, replace(row, **changed), 1000 * place + nth)  # type: ignore[arg-type]
@@ -480,6 +544,8 @@ def _table(
         none, one = found["nothing"], found["one"]
         if row.max_tier == 1:
             _null(none.both if row.errors else none.alarms, _is_seen(row))
+        if name.startswith("cases-") and row.flaky == 0.15:
+            POWERS.append((row.cases, row.rounds, row.history, one.alarms / 100))
         cells = [_name(row), *(f"{r.alarms:.1f}" for r in found.values())]
         cells += [
             f"{none.listed:.1f} / {one.listed:.0f}",
@@ -489,7 +555,7 @@ def _table(
         if name in ("errors", "copies"):
             cells += [" / ".join(f"{r.both:.1f}" for r in found.values())]
             cells += [f"{none.one_round:.0f}"]
-        _print(_line(cells))
+        yield cells
 
 
 def _is_seen(row: Row) -> bool:
@@ -515,6 +581,31 @@ def _name(row: Row) -> str:
 
 def _line(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def _show(title: str, head: list[str], rows: Iterable[list[str]]) -> None:
+    """Print a table row by row, and keep it."""
+    table = [_line(head), "|" + " --- |" * len(head)]
+    _print(f"\n### {title}\n", *table)
+    for row in rows:
+        table.append(_line(row))
+        _print(table[-1])
+    TABLES.append(table)
+
+
+def accept() -> None:
+    """Write the tables into the documentation, and the seed of the stored figures."""
+    text = DOCS.read_text("utf-8")
+    for head, rule, first, *others in TABLES:
+        name = re.escape(first.split(" | ")[0] + " |")
+        known = rf"{re.escape(head)}\n{re.escape(rule)}\n{name}.*\n(?:\|.*\n)*"
+        table = "\n".join([head, rule, first, *others, ""])
+        text, n = re.subn(known, lambda _, new=table: new, text)
+        assert n == 1, f"{DOCS} has no table like this one:\n{table}"
+    DOCS.write_text(text, "utf-8")
+    if len(POWERS) == 4 * len(GRID):
+        lines = [f"{n},{k},{h},{share:g}\n" for n, k, h, share in POWERS]
+        POWER.write_text("n_cases,n_rounds,n_runs,share_found\n" + "".join(lines))
 
 
 def _print(*lines: str) -> None:

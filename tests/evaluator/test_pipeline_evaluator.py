@@ -128,6 +128,17 @@ def test_a_runner_that_raises_makes_its_sample_an_error_and_the_others_go_on():
 
 
 @pytest.mark.parametrize(
+    "error", [AttributeError, ImportError, NameError, NotImplementedError, TypeError]
+)
+def test_a_programming_error_in_the_runner_is_raised(error):
+    def runner(_: Any) -> str:
+        raise error("misspelled")
+
+    with pytest.raises(error, match="misspelled"):
+        statuses([sample("a")], runner=runner)
+
+
+@pytest.mark.parametrize(
     ("output", "message"),
     [
         ({"summary": {1, 2}}, "step_outputs/summary: set is not a JSON value"),

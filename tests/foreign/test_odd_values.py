@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -182,6 +183,45 @@ def test_any_value_anywhere_is_read_or_said_to_be_wrong(
                 raise
             assert rounds <= 4 * most + 4, (what, way)
         _write(written)
+
+
+def _pack(file: Path, members: dict[str, str]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+
+
+def test_any_value_in_a_member_of_an_archive_is_read_or_said_to_be_wrong(
+    tmp_path: Path,
+) -> None:
+    odd = tmp_path / "late.eval"
+    log = json.loads((DATA / "inspect_ai/late.json").read_text("utf-8"))
+    members = {
+        f"samples/{each['id']}_epoch_{each['epoch']}.json": json.dumps(each)
+        for each in log.pop("samples")
+    }
+    sample = next(iter(members))
+    members["header.json"] = json.dumps(log)
+    values = list(ODD.items())
+    _pack(odd, members)
+    most = _read(tmp_path, [])
+    assert most
+    written: Written = []
+    for member in ("header.json", sample):
+        document = _small(json.loads(members[member]))
+        for n, way in enumerate(_one_of_each(document)):
+            changed = _changed(document, way, is_lines=False)
+            # a third of the values at each place, to save time
+            for what, value in values[n % 3 :: 3]:
+                text = changed.replace(f'"{_HOLE}"', value)
+                _pack(odd, members | {member: text})
+                try:
+                    rounds = _read(tmp_path, written)
+                except Exception as error:
+                    error.add_note(f"{what} at {member} {way}")
+                    raise
+                assert rounds <= most, (what, member, way)
+    _write(written)
 
 
 @pytest.mark.parametrize(

@@ -140,11 +140,11 @@ def _rule(result: GateResult, name: str) -> GateRule:
 @pytest.mark.parametrize(
     ("name", "code", "headline"),
     [
-        ("same", 0, "Ship: no case broke; ±0.0 points, practically unchanged; with 1 round a break of one case would have been found in 2.5% of runs."),
-        ("one_less", 4, "Cannot tell: 1 of 20 cases of the baseline is not compared; no case broke; ±0.0 points, practically unchanged."),
-        ("fewer", 4, "Cannot tell: 14 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, practically unchanged."),
-        ("not_run", 4, "Cannot tell: 12 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, practically unchanged."),
-        ("other_answers", 4, "Cannot tell: 19 of 20 cases of the baseline are not compared; no case broke; ±0.0 points, too few cases to be sure."),
+        ("same", 0, "Ship: no case broke; ±0.0 points against the baseline, practically unchanged; with 1 round a break of one case would have been found in 2.5% of runs."),
+        ("one_less", 4, "Cannot tell: 1 of 20 cases of the baseline is not compared; no case broke; ±0.0 points against the baseline, practically unchanged."),
+        ("fewer", 4, "Cannot tell: 14 of 20 cases of the baseline are not compared; no case broke; ±0.0 points against the baseline, practically unchanged."),
+        ("not_run", 4, "Cannot tell: 12 of 20 cases of the baseline are not compared; no case broke; ±0.0 points against the baseline, practically unchanged."),
+        ("other_answers", 4, "Cannot tell: 19 of 20 cases of the baseline are not compared; no case broke; ±0.0 points against the baseline, too few cases to be sure."),
     ],
 )  # fmt: skip
 def test_a_run_without_all_of_the_cases_before_it_does_not_ship(

@@ -50,11 +50,16 @@ def test_a_warehouse_says_what_it_contains(warehouse, tmp_path):
 
 
 def test_results_and_comparisons_are_tables_in_a_notebook(warehouse):
-    shown = warehouse.result("parcel-tracker-5", lang="en")._repr_html_()
+    result = warehouse.result("parcel-tracker-5", lang="en")
+    assert len(repr(result)) < 200
+    assert "decision='do_not_ship'" in repr(result)
+    shown = result._repr_html_()
     assert "Do not ship" in shown
     assert "<td>Quality</td>" in shown
     compared = warehouse.compare("previous", "parcel-tracker-5", lang="en")
     assert "<td>inconclusive</td>" in compared._repr_html_()
+    assert len(repr(compared)) < 200
+    assert "verdict='inconclusive'" in repr(compared)
 
 
 def test_names_are_escaped_in_a_notebook(warehouse):

@@ -98,6 +98,19 @@ def test_a_new_prompt_is_tested_against_all_runs_of_its_baselines_prompt(warehou
     assert (case["n_passed_before"], case["n_rounds_before"]) == (6, 6)
 
 
+def test_a_file_that_was_loaded_and_not_built_is_never_shipped_over(
+    warehouse, tmp_path, capsys
+):
+    newer = tmp_path / "newer"
+    newer.mkdir()
+    write(newer, "next", 5, BROKEN, "v3")
+    warehouse.ingest(newer)
+    for command in ("gate", "compare"):
+        assert run_cli([command, "night2", "--db", str(warehouse.settings.db)]) == 5
+        said = capsys.readouterr().err
+        assert "loaded after the last build: next.json; `promptlab build`" in said
+
+
 def test_an_earlier_run_that_comes_late_is_counted(warehouse, tmp_path):
     late = tmp_path / "late"
     late.mkdir()
@@ -109,6 +122,19 @@ def test_an_earlier_run_that_comes_late_is_counted(warehouse, tmp_path):
     built = verdict(warehouse, "new")
     warehouse.build(full_refresh=True)
     assert verdict(warehouse, "new") == built
+
+
+def test_a_run_dated_before_all_that_were_loaded_is_no_first_run(tmp_path, warehouse):
+    late = tmp_path / "late"
+    late.mkdir()
+    write(late, "wrong-clock", 1, dict.fromkeys(GOOD, "nnn"), "v3")
+    text = (late / "wrong-clock.json").read_text("utf-8")
+    (late / "wrong-clock.json").write_text(text.replace("2026-02-01", "2025-12-31"))
+    warehouse.ingest(late)
+    warehouse.build()
+    [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
+    assert (result.task_id, result.decision) == ("wrong-clock", "cannot_tell")
+    assert "no run that was loaded before is dated before this one" in result.headline
 
 
 def decide(warehouse: Warehouse, task_id: str) -> str:

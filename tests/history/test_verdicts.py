@@ -326,7 +326,8 @@ def test_whole_runs_that_differ_widen_p(con):
         expected = 3 * totals / n
         variance = 3 * (totals / n) * (1 - totals / n) * (n - 3) / (n - 1)
         z.append((expected - passes[0, :, run]).sum() / math.sqrt(variance.sum()))
-    spread = math.sqrt(sum(v * v for v in z) / 6)
+    # each of 7 runs is a part of what it is compared with: its square is 7/6 of that of z
+    spread = math.sqrt(sum(v * v for v in z) * 6 / 7 / 6)
     assert spread**2 * 6 > stats.chi2.ppf(0.9, 6)
     assert verdict["run_spread"] == pytest.approx(spread, abs=2e-6)
     assert verdict["calibration"] == "run_shifts"
@@ -377,6 +378,62 @@ def copies(rng: np.random.Generator, runs: int) -> sql.Suites:
     return sql.Suites(
         np.full_like(passes, 3), passes, passes > 0, np.zeros_like(passes)
     )
+
+
+def mid_p_of_ranks(cases: list[tuple[list[float], int]]) -> float:
+    """All assignments of the rounds of all cases; the task's are the first k scores."""
+    sums, observed = {0.0: 1.0}, 0.0
+    for scores, k in cases:
+        ranks = stats.rankdata(scores) / (len(scores) + 1)
+        observed += float(ranks[:k].sum())
+        drawn = [float(sum(each)) for each in itertools.combinations(ranks, k)]
+        longer: dict[float, float] = defaultdict(float)
+        for total, p in sums.items():
+            for each in drawn:
+                longer[round(total + each, 9)] += p / len(drawn)
+        sums = longer
+    lower = math.fsum(p for total, p in sums.items() if total < observed - 1e-6)
+    return lower + sums.get(round(observed, 9), 0.0) / 2
+
+
+@pytest.mark.parametrize("grades", [3, 100])
+@pytest.mark.parametrize("history", [0, 2])
+def test_scores_are_tested_by_their_ranks_and_by_the_lowest_of_each_case(
+    con, history, grades
+):
+    rng = np.random.default_rng(history)
+    drawn = np.round(rng.random((1, 12, history + 2, 2)) * grades) / grades
+    drawn[0, :, -1] = np.round(0.7 * drawn[0, :, -1] * grades) / grades
+    sql.fill_scores(con, drawn)
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    [tested] = dictionaries(con, "from intermediate.int_exact_tests")
+    counts, ranked = [], []
+    for case in drawn[0]:
+        now, before = case[-1].tolist(), case[:-1].ravel().tolist()
+        every = sorted([*now, *before])
+        lower = [score for score in every if score < every[-1]]
+        cut = min(every[1], lower[-1] if lower else every[-1])
+        above, own = (sum(score > cut for score in of) for of in (every, now))
+        counts.append((len(every), above, 2, own))
+        ranked.append(([*now, *before], 2))
+    few, broad = mid_p(counts, points_few), mid_p_of_ranks(ranked)
+    assert tested["p_few"] == pytest.approx(few, abs=2e-9)
+    assert tested["p_broad"] == pytest.approx(broad, abs=0.01)
+    together = min(1, 2 * min(tested["p_few"], tested["p_broad"]))
+    assert verdict["p_scores"] == pytest.approx(together, abs=2e-9)
+    assert (verdict["n_cases"], verdict["n_cases_scored"], verdict["p"]) == (
+        0,
+        12,
+        None,
+    )
+
+
+def test_two_scores_of_a_case_one_on_either_side_are_not_tested(con):
+    sql.fill_scores(con, np.random.default_rng(1).random((1, 12, 2, 1)))
+    sql.run(con)
+    [verdict] = dictionaries(con, "from marts.fct_verdicts")
+    assert (verdict["n_cases_scored"], verdict["p_scores"]) == (0, None)
 
 
 def test_rounds_that_are_copies_count_once(con):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from urllib.parse import quote
+
 import pytest
 
 from promptlab.history.gate import exit_code, judge
 from promptlab.power import drop_power
 from promptlab.reports.gate.policy import load_policy
 from promptlab.warehouse import Warehouse
-from tests.judges.suite import formats, judged
+from tests.judges.suite import formats, judged, scores, task
 from tests.judges.test_agreement import agreement
 from tests.judges.test_labels import load
 
@@ -18,6 +21,16 @@ def warehouse(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gate")
     warehouse = judged(folder)
     load(warehouse, folder / "labels.csv", formats()["long.csv"])
+    # two variants that are loaded together: the title gets a page of its run
+    again = folder / "again"
+    again.mkdir()
+    for task_id, model in (("run-2", "large"), ("run-3", "small")):
+        (again / f"{task_id}.json").write_text(
+            json.dumps(task(task_id, model)), "utf-8"
+        )
+        lines = "\n".join(map(json.dumps, scores(task_id)))
+        (again / f"{task_id}.jsonl").write_text(lines, "utf-8")
+    warehouse.ingest(again)
     warehouse.build()
     return warehouse
 
@@ -39,7 +52,7 @@ def test_a_judge_is_held_to_the_lower_end_of_its_interval(warehouse, tmp_path, c
     assert "judge-model rubric-1" in out
     code, out = decide(warehouse, tmp_path, between, "zh")
     assert code == 4
-    assert "裁判漏掉太多失败" in out
+    assert "评审漏掉太多失败" in out
     code, out = decide(warehouse, tmp_path, found["tnr_low"] - 0.01)
     assert code == 0
 
@@ -65,7 +78,8 @@ def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
     with warehouse.connect() as con:
         (row,) = con.execute(
             "select raw_rate, corrected_rate, ci_low, ci_high"
-            " from marts.fct_corrected_pass_rates where dimension_id = 'quality'"
+            " from marts.fct_corrected_pass_rates"
+            " where dimension_id = 'quality' and task_id = 'run-1'"
         ).fetchall()
     assert row == (found.raw_rate, found.corrected_rate, found.ci_low, found.ci_high)
     assert f"{100 * found.corrected_rate:.1f}%" in found.text
@@ -85,3 +99,32 @@ def test_a_gate_result_says_what_its_run_could_find(english_db):
     assert found == plan.smallest_drop
     assert drop_power(plan.cases, plan.rounds, found, plan.within_variance) >= 0.8
     assert drop_power(plan.cases, plan.rounds, found - 0.01, plan.within_variance) < 0.8
+
+
+def test_the_page_of_a_judge_shows_its_agreement_and_corrected_rates(
+    warehouse, tmp_path
+):
+    written = warehouse.report(["run-1"], tmp_path / "out", formats=("html",))
+    (page,) = [path for path in written if "judges" in path.parts]
+    text = page.read_text("utf-8")
+    found = agreement(warehouse)
+    result = warehouse.result("run-1")
+    for share in (found["tnr"], found["tpr"], result.judges[0].corrected_rate):
+        assert f"{100 * share:.1f}%" in text
+    assert f"Of {found['n_fail']} answers that people failed" in text
+    assert "../../run-1/report.html#case-" in text
+    index = (tmp_path / "out/index.html").read_text("utf-8")
+    assert f"judges/{quote(page.parent.name)}/report.html" in index
+
+
+def test_the_page_of_a_run_shows_the_corrected_rate_and_what_it_could_have_found(
+    warehouse, tmp_path
+):
+    written = warehouse.report(["run-2", "run-3"], tmp_path / "out", formats=("html",))
+    (page,) = [path.read_text("utf-8") for path in written if "runs" in path.parts]
+    found = warehouse.result("run-3").judges[0]
+    for share in (found.raw_rate, found.corrected_rate, found.ci_low, found.ci_high):
+        assert f"{100 * share:.1f}%" in page
+    assert "../../judges/" in page
+    drop = warehouse.gate("run-3")[0].smallest_drop
+    assert f"by {100 * drop:.1f} points or more would have been found" in page

@@ -177,8 +177,8 @@ def test_the_text_part_is_a_report_of_its_own():
         "[严重] 维度 0 低于目标。",
         "规则 d0：71.2（66.0–77.0）",
         "[失败] case-000001 · 25.0（基线 90.0，−20.0）",
-        '期望："refund"',
-        '实际："refuse"',
+        "期望：refund",
+        "实际：refuse",
         "run-1.html",
     ):
         assert told in text

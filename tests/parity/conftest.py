@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from promptlab.build import plan
 from promptlab.build.dbt import environment_of
 from promptlab.paths import dbt_project
 from promptlab.settings import Settings
@@ -34,7 +36,14 @@ from tests.warehouse.test_matching_agrees import (
 GENERATED_PAIRS = 500
 
 KIND = os.environ.get("PROMPTLAB_PARITY", "local")
-"""``local``, ``cluster``, ``iceberg``, or ``quick``: local without data tests on Spark."""
+"""``local``, ``cluster``, ``iceberg``, or ``quick``: local, with these models only."""
+
+QUICK = (
+    *(file.stem for file in (dbt_project() / "models/intermediate/verdict").glob("*.sql")),
+    "int_round_results", "int_case_results", "int_case_scores",
+    "fct_verdict_cases", "fct_verdicts", "fct_drift", "fct_yardstick_gaps",
+)  # fmt: skip
+"""From rounds and scores to the verdict. What they read is computed by DuckDB."""
 
 WITHOUT_TESTS = ("--exclude-resource-types", "test", "unit_test")
 
@@ -102,6 +111,50 @@ class Engines:
         finally:
             DuckDBConnectionManager.close_all_connections()
 
+    def compare_quick(self, *paths: Path) -> list[Comparison]:
+        """The models of ``QUICK``: each on Spark, of what DuckDB's models gave it."""
+        warehouse = Warehouse(self.folder / "quick.duckdb")
+        assert warehouse.ingest(*paths).n_rejected == 0
+        with warehouse.writable() as con:
+            for node in plan.load().nodes:
+                if node.kind != "test":
+                    con.execute(f'create schema if not exists "{node.schema}"')
+                    con.execute(f"create table {node.relation} as {node.query}")
+        compiled = self.dbt("spark", "compile", "--select", *QUICK)
+        assert compiled.success, compiled.exception
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.getOrCreate()
+        for schema in SCHEMAS:
+            session.sql(f"create database if not exists {schema}")
+        found, known = [], set()
+        with duckdb.connect(str(warehouse.settings.db), read_only=True) as con:
+            con.execute("set TimeZone = 'UTC'")
+            tables = dict(con.execute(_TABLES, {"schemas": SCHEMAS}).fetchall())
+            for of_model in compiled.result.results:
+                model = of_model.node
+                for read in re.findall(r"\b\w+\.\w+\b", model.compiled_code):
+                    if read in tables and read not in known:
+                        known.add(read)
+                        file = self.folder / f"{read}.parquet"
+                        con.execute(f"copy (from {read}) to '{file}'")
+                        session.sql(
+                            f"create table {read} using parquet location '{file}'"
+                        )
+                name = f"{model.schema}.{model.alias}"
+                theirs = session.sql(model.compiled_code)
+                for column in model.columns.values() if model.contract.enforced else ():
+                    declared = str(column.data_type).replace("varchar", "string")
+                    given = theirs.schema[column.name].dataType.simpleString()
+                    assert given == declared.replace("json", "string"), (
+                        name,
+                        column.name,
+                    )
+                quoted = ", ".join(f'"{column}"' for column in theirs.columns)
+                ours = con.execute(f"select {quoted} from {name}").fetchall()
+                found.append(compare_rows(name, theirs.columns, ours, theirs.collect()))
+        return found
+
     def compare(self) -> list[Comparison]:
         """Every table and view that the models made, cell by cell."""
         from pyspark.sql import SparkSession
@@ -110,13 +163,7 @@ class Engines:
         found = []
         with duckdb.connect(str(self.duckdb.settings.db), read_only=True) as con:
             con.execute("set TimeZone = 'UTC'")
-            for name, columns in con.execute(
-                "select schema_name || '.' || table_name, list(column_name)"
-                " from duckdb_columns() where schema_name in"
-                " ('staging', 'intermediate', 'marts', 'policy')"
-                " and table_name not like 'stg_builds%'"
-                " group by all order by 1"
-            ).fetchall():
+            for name, columns in con.execute(_TABLES, {"schemas": SCHEMAS}).fetchall():
                 quoted = ", ".join(f'"{column}"' for column in columns)
                 ours = con.execute(f"select {quoted} from {name}").fetchall()
                 theirs = session.table(name).select(*[f"`{c}`" for c in columns])
@@ -129,6 +176,15 @@ class Engines:
                     )
                 )
         return found
+
+
+SCHEMAS = ("staging", "intermediate", "marts", "policy")
+_TABLES = """
+select schema_name || '.' || table_name, list(column_name)
+from duckdb_columns()
+where schema_name in $schemas and table_name not like 'stg_builds%'
+group by all order by 1
+"""
 
 
 def without_digits(row: Sequence[Any]) -> list[Any]:
@@ -150,6 +206,9 @@ def engines(spark_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Eng
 def first_load(engines: Engines) -> list[Comparison]:
     """The examples, a generated batch and every table of cases, built on both."""
     folder = engines.folder / "first"
+    if KIND == "quick":
+        write_history(folder)
+        return engines.compare_quick(EXAMPLES, folder)
     write_generated(folder / "generated", tasks={1: 60, 2: 60, 11: 40})
     testset(folder / "testset", cases=60)
     table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
@@ -159,7 +218,7 @@ def first_load(engines: Engines) -> list[Comparison]:
     tables = (*rule_cases(), *output_cases(), *golden_cases())
     both.write_samples(folder / "judging", [sample for sample, _ in tables])
     engines.ingest(EXAMPLES, folder)
-    engines.build(spark_args=WITHOUT_TESTS if KIND == "quick" else ())
+    engines.build()
     return engines.compare()
 
 
@@ -185,6 +244,25 @@ def late_correction(engines: Engines, first_load: list[Comparison]) -> list[Comp
     # seeds are as they were, and data tests ran there after the first load
     engines.build(spark_args=[*WITHOUT_TESTS, "seed"])
     return engines.compare()
+
+
+def write_history(folder: Path) -> None:
+    """Seven runs of one suite, three rounds each, of which two have another variant, too;
+    and three runs of a suite whose rounds have scores and no verdicts.
+    """
+    folder.mkdir(parents=True)
+    for number in (*range(1, 90, 10), 2, 12, 22):
+        document = generated(number, 12)
+        run = number if number < 70 else number - 20
+        document["task"] |= {
+            "prompt_version": "v1",
+            "variant": "m" if number < 70 else "n",
+            "run_id": f"run {run}",
+            "created_at": f"2026-02-{run // 10 + 1:02}T08:00:00Z",
+        }
+        if number % 10 == 2:
+            document["dimensions"] = document["dimensions"][2:3]
+        (folder / f"run-{number}.json").write_text(dumps(document), "utf-8")
 
 
 def write_generated(folder: Path, *, tasks: dict[int, int]) -> None:

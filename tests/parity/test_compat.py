@@ -7,7 +7,7 @@ import re
 import pytest
 
 from promptlab.paths import dbt_project
-from tests.parity.conftest import Engines
+from tests.parity.conftest import KIND, Engines
 
 # Columns that the expressions may name, as SQL literals that both engines read alike.
 GIVEN = {
@@ -174,7 +174,9 @@ def query() -> str:
     )
 
 
-@pytest.fixture(scope="module", params=["duckdb", "spark"])
+@pytest.fixture(
+    scope="module", params=["spark"] if KIND == "quick" else ["duckdb", "spark"]
+)
 def answers(
     request: pytest.FixtureRequest, engines: Engines, first_load: object
 ) -> dict[str, str | None]:

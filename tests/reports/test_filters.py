@@ -68,7 +68,11 @@ def test_a_score_is_told_apart_from_the_target_beside_it(share, beside, text):
 
 @pytest.mark.parametrize(
     ("ends", "text"),
-    [((0.1, 0.25), "10.0–25.0"), ((None, 0.2), "no interval"), ((0, 0), "0.0–0.0")],
+    [
+        ((0.1, 0.25), "10.0–25.0"),
+        ((None, 0.2), "no interval"),
+        ((0, 0.29961), "0.0–30.0"),
+    ],
 )
 def test_an_interval_needs_both_ends(ends, text):
     assert EN.interval(*ends) == text
@@ -139,6 +143,29 @@ def test_a_time_of_another_zone_is_the_same_moment():
 )
 def test_a_json_value_is_text_as_written(value, text):
     assert ZH.value(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "text"),
+    [
+        ('"explain_policy"', '"refuse"', "explain_policy"),
+        (r'"within \\d+ days"', None, r"within \d+ days"),
+        ('"say \\"no\\""', None, 'say "no"'),
+        ("5", '"5"', "5"),
+        ('"5"', "5", '"5"'),
+        ('"5"', '"6"', "5"),
+        ('""', '"a"', '""'),
+        ('["a"]', None, '["a"]'),
+        ('"cut \\u00' + "e9" + "a" * 200, None, "cut é" + "a" * 200 + "…"),
+        ('"' + "a" * 200 + "\\", None, "a" * 200 + "…"),
+        ('"he said" and left', None, '"he said" and left'),
+        ("null", None, "JSON null"),
+        (None, "5", "(no value)"),
+        ({"a": 1}, None, '{"a": 1}'),
+    ],
+)
+def test_an_expected_value_is_shown_without_json_quotes(value, beside, text):
+    assert EN.json_value(value, beside) == text
 
 
 def test_a_list_is_read_out_and_anything_else_is_a_value():

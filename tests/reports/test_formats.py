@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import re
 import xml.etree.ElementTree as ET
@@ -10,7 +11,8 @@ import xml.etree.ElementTree as ET
 import pytest
 
 from promptlab.errors import UsageError
-from promptlab.reports import FORMATS, to_csv, to_junit, to_markdown
+from promptlab.reports import FORMATS, to_csv, to_html, to_junit, to_markdown
+from promptlab.reports.mail.message import Envelope, to_message
 from promptlab.reports.printing.visible import plain
 from promptlab.reports.write import chosen_formats
 
@@ -52,6 +54,24 @@ def test_formats_are_known_by_name():
         "junit": "junit.xml",
         "csv": "cases.csv",
     }
+
+
+def test_no_file_shows_expected_values_with_json_quotes_or_escapes(result_of):
+    result = result_of(lang="en")
+    failed = next(case for case in result.case_results if case.differences)
+    said = {"expected": r'"within \\d+ \"days\""', "actual": '"explain_policy"'}
+    failed.differences[0] = failed.differences[0].model_copy(update=said)
+    message = to_message(result, envelope=Envelope())
+    files = [
+        to_html(result),
+        to_junit(result),
+        *(message.get_body((kind,)).get_content() for kind in ("html", "plain")),
+    ]
+    for text in map(html.unescape, files):
+        assert r'within \d+ "days"' in text
+        assert "explain_policy" in text
+        assert '"explain_policy"' not in text
+        assert r"\\d+" not in text
 
 
 def test_an_unknown_format_is_refused_with_those_there_are():
@@ -138,9 +158,8 @@ def test_a_failure_says_what_differs(result_of):
     suite = ET.fromstring(to_junit(result_of("en"))).find("testsuite")
     case = next(c for c in suite.findall("testcase") if c.get("name") == "faq-004")
     assert case.get("time") == "1.982"
-    assert (
-        'final output /intent: wrong value; expected "fix_invoice", got "reorder"'
-        in (case.findtext("failure"))
+    assert "final output /intent: wrong value; expected fix_invoice, got reorder" in (
+        case.findtext("failure")
     )
 
 

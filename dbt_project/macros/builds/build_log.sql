@@ -115,11 +115,16 @@
 {% endmacro %}
 
 
-{#- What a build was made of; the arguments are SQL. -#}
+{#- What a build was made of; the arguments are SQL. It is later than each
+    build and request before it, also after the clock was put back. -#}
 {% macro remember_build(is_full_refresh, promptlab_version, id) %}
     {{ return(
         'insert into ' ~ source('raw', 'builds')
-        ~ ' select current_timestamp, \'' ~ project_hash() ~ '\','
+        ~ ' select greatest(current_timestamp,'
+        ~ ' (select max(built_at) + interval 1 microsecond from ' ~ source('raw', 'builds') ~ '),'
+        ~ ' (select max(set_at) from ' ~ source('raw', 'named_baselines') ~ '),'
+        ~ ' (select max(requested_at) from ' ~ source('raw', 'requested_comparisons') ~ ')),'
+        ~ ' \'' ~ project_hash() ~ '\','
         ~ ' coalesce((select max(load_id) from ' ~ source('raw', 'loads') ~ '), 0), '
         ~ [is_full_refresh, promptlab_version, id] | join(', ')
     ) }}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign import prompts
 from promptlab.ingest.foreign.documents import first_line, number, text
 from promptlab.ingest.foreign.identity import SameRun, content_id, first_text
@@ -96,6 +97,7 @@ class _OddCells:
 _COUNT = "a whole number from 0, such as 1200"
 _EXPECTED = {
     "odd_latency": "a number from 0, such as 1.5",
+    "odd_cost": "a number from 0, such as 0.0012",
     "odd_tokens": _COUNT,
     "odd_round": _COUNT,
     "odd_time": "a time such as 2025-07-01T08:00:00Z",
@@ -234,6 +236,8 @@ class Tasks:
             return self._read(row, column, read, code, case_id, task.line)
 
         rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
+        if mapping.cost is not None:
+            rest["cost"] = cell(mapping.cost, _from_zero, "odd_cost")
         answer = case.round(
             self._cell(row, mapping.output),
             n=cell(mapping.round, count_of, "odd_round"),
@@ -241,7 +245,7 @@ class Tasks:
             input_tokens=cell(mapping.input_tokens, count_of, "odd_tokens"),
             output_tokens=cell(mapping.output_tokens, count_of, "odd_tokens"),
             latency_ms=(
-                cell(mapping.latency_ms, _duration, "odd_latency")
+                cell(mapping.latency_ms, _from_zero, "odd_latency")
                 if mapping.latency_ms is not None
                 else cell(mapping.latency_s, _seconds, "odd_latency")
             ),
@@ -268,7 +272,7 @@ class Tasks:
     def _case_id(self, row: Row, inputs: Row, task: TaskWriter) -> str | None:
         named = self._cell(row, self._mapping.case)
         if named is not None or not inputs:
-            return named
+            return named and plain_name(named)
         same_inputs = {k: text_alike(v) for k, v in inputs.items()}
         case_id = content_id(same_inputs, first_text(inputs.values()))
         return case_id if self._mapping.round is not None else task.distinct(case_id)
@@ -339,13 +343,13 @@ def _time_alike(cell: Any) -> str:
     return str(moment(cell) or text_alike(cell))
 
 
-def _duration(cell: Any) -> float | None:
+def _from_zero(cell: Any) -> float | None:
     value = number_of(cell)
     return value if value is not None and value >= 0 else None
 
 
 def _seconds(cell: Any) -> float | None:
-    seconds = _duration(cell)
+    seconds = _from_zero(cell)
     return None if seconds is None else number(seconds * 1000)
 
 

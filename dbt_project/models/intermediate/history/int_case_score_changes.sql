@@ -13,33 +13,58 @@ case_scores as (
         )
 ),
 
+of_baselines as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        case_scores.case_id,
+        case_scores.dimension_id,
+        case_scores.score
+
+    from pairs
+    inner join dimensions using (baseline_task_id, candidate_task_id)
+    inner join case_scores
+        on
+            pairs.baseline_task_id = case_scores.task_id
+            and dimensions.dimension_id = case_scores.dimension_id
+
+),
+
+-- an inner join would begin with the cases of all tasks, each with each
+of_both as (
+
+    select
+        of_baselines.*,
+        of_candidates.score as candidate_score
+
+    from of_baselines
+    left join case_scores as of_candidates
+        on
+            of_baselines.candidate_task_id = of_candidates.task_id
+            and of_baselines.case_id = of_candidates.case_id
+            and of_baselines.dimension_id = of_candidates.dimension_id
+
+),
+
 changes as (
 
     select
 
         ---------- ids
-        cases.baseline_task_id,
-        cases.candidate_task_id,
-        cases.case_id,
-        dimensions.dimension_id,
+        baseline_task_id,
+        candidate_task_id,
+        case_id,
+        dimension_id,
 
         ---------- numerics
-        of_baselines.score as baseline_score,
-        of_candidates.score as candidate_score,
-        {{ rounded('of_candidates.score - of_baselines.score') }} as delta
+        of_both.score as baseline_score,
+        of_both.candidate_score,
+        {{ rounded('of_both.candidate_score - of_both.score') }} as delta
 
-    from cases
-    inner join dimensions using (baseline_task_id, candidate_task_id)
-    inner join case_scores as of_baselines
-        on
-            cases.baseline_task_id = of_baselines.task_id
-            and cases.case_id = of_baselines.case_id
-            and dimensions.dimension_id = of_baselines.dimension_id
-    inner join case_scores as of_candidates
-        on
-            cases.candidate_task_id = of_candidates.task_id
-            and cases.case_id = of_candidates.case_id
-            and dimensions.dimension_id = of_candidates.dimension_id
+    from of_both
+    inner join cases using (baseline_task_id, candidate_task_id, case_id)
+    where of_both.candidate_score is not null
 
 )
 

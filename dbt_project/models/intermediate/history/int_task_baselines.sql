@@ -6,17 +6,23 @@ tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null)
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 named as (select * from {{ ref('int_named_baselines') }}),
 
+-- variants of one run, and those that are loaded in one call, are side by side
 counted as (
 
     select
         tasks.*,
         resolved.testset_id,
-        min(tasks.variant) over in_run = max(tasks.variant) over in_run as is_alone,
+        min(tasks.variant) over in_run = max(tasks.variant) over in_run
+        and min(tasks.variant) over in_call = max(tasks.variant) over in_call as is_alone,
         max(tasks.run_number) over (partition by tasks.title, tasks.variant) as last_run
 
     from tasks
     inner join resolved using (task_id)
-    window in_run as (partition by tasks.title, tasks.run_id)
+    window
+        in_run as (partition by tasks.title, tasks.run_id),
+        in_call as (
+            partition by tasks.title, coalesce(cast(resolved.ingest_id as string), tasks.run_id)
+        )
 
 ),
 
@@ -110,6 +116,45 @@ matched as (
 
 ),
 
+-- what else there is of a task without a previous one: earlier runs that are no baseline,
+-- or runs that were loaded before it and are dated after it
+unmatched as (
+
+    select
+        matched.task_id,
+        case
+            when min(others.run_number) >= min(counted.run_number) then 'dated_before'
+            when
+                bool_or(others.is_whole and others.run_number < counted.run_number)
+                then 'branch'
+            else 'partial'
+        end as why_no_previous
+
+    from matched
+    inner join counted using (task_id)
+    inner join counted as others
+        on
+            counted.title = others.title
+            and (
+                others.run_number < counted.run_number
+                or (
+                    others.run_number > counted.run_number
+                    and others.ingest_id < counted.ingest_id
+                )
+            )
+            and (
+                counted.variant = others.variant
+                or (
+                    counted.is_alone
+                    and others.is_alone
+                    and not counted.run_number between others.run_number and others.last_run
+                )
+            )
+    where matched.previous_task_id is null
+    group by matched.task_id
+
+),
+
 -- a named baseline is one for its own variant, and for others without a separate one
 chosen as (
 
@@ -162,6 +207,7 @@ baselines as (
             else 'none'
         end as baseline_source,
         matched_by,
+        unmatched.why_no_previous,
 
         ---------- booleans
         named_state = 'changed' as is_baseline_changed,
@@ -170,6 +216,7 @@ baselines as (
         set_at as baseline_set_at
 
     from chosen
+    left join unmatched using (task_id)
     where choice = 1
 
 )

@@ -13,13 +13,13 @@ claims as (
         task_id,
         total_scope,
         -- `least` of DuckDB leaves nulls out, so a missing claim must not get to it
-        try_cast(sum(case
+        cast(sum(case
             when total_rule = 'count_rounds' and reported_value is not null
-                then least(reported_value, 1e15)
+                then least(reported_value, 1e11)
         end) as bigint) as n_rounds,
         cast(max(case
             when total_rule = 'count_cases' and reported_value is not null
-                then least(reported_value, 1e15)
+                then least(reported_value, 1e11)
         end) as bigint) as n_cases,
         max(n_reported) as n_values
 

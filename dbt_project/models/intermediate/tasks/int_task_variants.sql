@@ -3,6 +3,7 @@
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
 titles as (select * from {{ ref('int_titles') }}),
 prompts as (select * from {{ ref('int_task_prompts') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
@@ -40,10 +41,12 @@ described as (
         tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
         refused.task_id is null as is_accepted,
+        coalesce(loads.ingest_id, tasks.load_id) as ingest_id,
         tasks.created_at
 
     from tasks
     inner join titles using (task_id)
+    left join loads on tasks.load_id = loads.load_id
     left join prompts using (task_id)
     left join partial using (task_id)
     left join refused using (task_id)
@@ -143,6 +146,7 @@ variants as (
         ---------- ids
         task_id,
         run_id,
+        ingest_id,
         prompt_hash,
         recheck_of,
 

@@ -5,6 +5,7 @@ with
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 names as (select * from {{ ref('stg_builds__settings') }} where setting = 'title'),
 primaries as (select * from {{ ref('stg_builds__settings') }} where setting = 'primary'),
+owners as (select * from {{ ref('stg_builds__settings') }} where setting = 'owner'),
 
 titled as (
 
@@ -28,10 +29,12 @@ joined as (
         ---------- strings
         titled.source_kind,
         titled.title,
-        primaries.setting_value as configured_primary
+        primaries.setting_value as configured_primary,
+        owners.setting_value as configured_owner
 
     from titled
     left join primaries on titled.title = primaries.setting_name
+    left join owners on titled.title = owners.setting_name
 
 )
 

@@ -72,10 +72,13 @@ measured as (
 complete as (
 
     select
-        *,
-        count(*) over (partition by task_id, measure, case_id) as n_runs_of_case
+        task_id,
+        measure,
+        case_id
 
     from measured
+    group by task_id, measure, case_id
+    having count(*) = max(n_runs)
 
 ),
 
@@ -98,8 +101,8 @@ cases as (
         x,
         value
 
-    from complete
-    where n_runs_of_case = n_runs
+    from measured
+    inner join complete using (task_id, measure, case_id)
 
 )
 

@@ -2,6 +2,7 @@ with
 
 sums as (select * from {{ ref('int_test_sums') }}),
 waves as (select * from {{ ref('int_test_waves') }}),
+ranks as (select * from {{ ref('int_rank_tests') }}),
 
 -- the window covers every possible sum
 tested as (
@@ -30,6 +31,25 @@ tested as (
 
 ),
 
+-- scores have ranks, which tell more of a small decline than the share of low scores
+with_ranks as (
+
+    select
+        tested.task_id,
+        tested.treatment,
+        case when ranks.p is null then tested.n_tests else 2 end as n_tests,
+        tested.statistic,
+        case
+            when tested.statistic = 'broad' then coalesce(ranks.p, tested.p)
+            else tested.p
+        end as p
+
+    from tested
+    left join ranks
+        on tested.task_id = ranks.task_id and tested.treatment = ranks.treatment
+
+),
+
 tests as (
 
     select
@@ -45,7 +65,7 @@ tests as (
         max(case when statistic = 'broad' then p end) as p_broad,
         least(1e0, max(n_tests) * min(p)) as p
 
-    from tested
+    from with_ranks
     group by task_id, treatment
 
 )

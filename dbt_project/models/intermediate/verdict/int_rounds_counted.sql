@@ -24,6 +24,7 @@ counted as (
         case_id,
 
         ---------- strings
+        measure,
         prompt_version,
 
         ---------- numerics

@@ -60,6 +60,17 @@ summed_by_run as (
 
 ),
 
+counted as (
+
+    select
+        *,
+        count(*) over (partition by task_id, prompt_version) as n_alike
+
+    from summed_by_run
+
+),
+
+-- each run is part of what it is compared with: of n squares, each 1 on average, n - 1 are free
 spread as (
 
     select
@@ -67,10 +78,14 @@ spread as (
         count(*) as n_runs,
         count(*) - count(distinct prompt_version) as df,
         {{ exact_sum(
-            'case when variance > 0 then shift * shift / variance else 0 end'
+            'case'
+            ' when variance > 0'
+            ' then shift * shift / variance * (n_alike - 1) / cast(n_alike as double)'
+            ' else 0'
+            ' end'
         ) }} as chi_square
 
-    from summed_by_run
+    from counted
     group by task_id
 
 ),

@@ -31,6 +31,7 @@ summed as (
         sum(n_lost) as n_lost,
         coalesce(sum(case when place = 0 then n_lost end), 0) as n_lost_now,
         count(*) as n_runs,
+        max(measure) as measure,
         bool_or(place = 0) as is_in_task
 
     from rounds
@@ -45,6 +46,9 @@ cases as (
         ---------- ids
         summed.task_id,
         summed.case_id,
+
+        ---------- strings
+        summed.measure,
 
         ---------- numerics
         cast(summed.n as bigint) as n,

@@ -1,62 +1,27 @@
 with
 
-reference_runs as (
-    select * from {{ ref('int_reference_runs') }}
-    where {{ in_this_build('comparisons', 'task_id') }}
-),
-policy as (select * from {{ ref('verdict_policy') }}),
-tasks as (select * from {{ ref('int_task_variants') }}),
+contents as (select * from {{ ref('int_verdict_contents') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
-    where
-        task_id in (select reference_runs.task_id from reference_runs)
-        or task_id in (select reference_runs.reference_task_id from reference_runs)
+    where task_id in (select contents.run_task_id from contents)
 ),
-contents as (
-    select * from {{ ref('int_case_contents') }}
-    where
-        task_id in (select reference_runs.task_id from reference_runs)
-        or task_id in (select reference_runs.reference_task_id from reference_runs)
-),
+scores as (select * from {{ ref('int_verdict_scores') }}),
 
--- place 0 is the task itself, 1 its baseline
-runs as (
-
-    select
-        reference_runs.task_id,
-        reference_runs.reference_task_id as run_task_id,
-        reference_runs.place
-
-    from reference_runs
-    cross join policy
-    where reference_runs.tier <= policy.max_tier
-
-    union all
-
-    select distinct
-        task_id,
-        task_id as run_task_id,
-        0 as place
-
-    from reference_runs
-
-),
-
--- the same case: asked the same, and judged by the same
 rounds as (
 
     select
 
         ---------- ids
-        runs.task_id,
-        runs.run_task_id,
-        case_rounds.case_id,
+        contents.task_id,
+        contents.run_task_id,
+        contents.case_id,
 
         ---------- strings
-        tasks.prompt_hash as prompt_version,
+        'verdict' as measure,
+        contents.prompt_version,
 
         ---------- numerics
-        runs.place,
+        contents.place,
         case_rounds.n_rounds,
         case_rounds.n_passed,
         case_rounds.n_errors,
@@ -65,18 +30,28 @@ rounds as (
         case_rounds.is_first_passed,
         case_rounds.has_copies
 
-    from runs
-    inner join tasks on runs.run_task_id = tasks.task_id
-    inner join case_rounds on runs.run_task_id = case_rounds.task_id
-    inner join contents as run_contents
-        on
-            runs.run_task_id = run_contents.task_id
-            and case_rounds.case_id = run_contents.case_id
-    inner join contents as own_contents
-        on
-            runs.task_id = own_contents.task_id
-            and case_rounds.case_id = own_contents.case_id
-            and run_contents.contents_hash = own_contents.contents_hash
+    from contents
+    inner join case_rounds
+        on contents.run_task_id = case_rounds.task_id and contents.case_id = case_rounds.case_id
+    where contents.task_id not in (select scores.task_id from scores)
+
+    union all
+
+    -- a score above the low ones counts as a pass
+    select
+        task_id,
+        run_task_id,
+        case_id,
+        'score' as measure,
+        prompt_version,
+        place,
+        n_rounds,
+        n_above as n_passed,
+        0 as n_errors,
+        is_first_above as is_first_passed,
+        false as has_copies
+
+    from scores
 
 )
 

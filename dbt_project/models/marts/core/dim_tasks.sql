@@ -5,6 +5,7 @@ with
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 variants as (select * from {{ ref('int_task_variants') }}),
+titles as (select * from {{ ref('int_titles') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
 contents as (select * from {{ ref('int_task_contents') }}),
 primaries as (select * from {{ ref('int_primary_metrics') }}),
@@ -42,6 +43,7 @@ final as (
         tasks.commit_sha,
         resolved.testset_source,
         primaries.primary_metric,
+        coalesce(titles.configured_owner, {{ json_text('tasks.env', 'owner') }}) as owner,
 
         ---------- numerics
         variants.run_number,
@@ -64,6 +66,7 @@ final as (
     from tasks
     inner join resolved using (task_id)
     inner join variants using (task_id)
+    inner join titles using (task_id)
     left join contents using (task_id)
     left join primaries using (task_id)
     left join partial using (task_id)

@@ -17,6 +17,7 @@ final as (
         ---------- strings
         baseline_source,
         matched_by,
+        why_no_previous,
 
         ---------- booleans
         is_baseline_changed,

@@ -2,7 +2,7 @@
 
 with
 
-cases as (select * from {{ ref('int_verdict_cases') }}),
+cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'verdict'),
 tested as (select * from {{ ref('int_verdict_cases_tested') }}),
 rechecked as (select * from {{ ref('int_recheck_cases') }}),
 compared as (select * from {{ ref('int_cases_compared') }}),

@@ -9,7 +9,8 @@ reference_runs as (
     where {{ in_this_build('comparisons', 'task_id') }}
 ),
 policy as (select * from {{ ref('verdict_policy') }}),
-cases as (select * from {{ ref('int_verdict_cases') }}),
+cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'verdict'),
+scored_cases as (select * from {{ ref('int_verdict_cases') }} where measure = 'score'),
 tested as (select * from {{ ref('int_verdict_cases_tested') }}),
 p_values as (select * from {{ ref('int_verdict_p_values') }}),
 run_p_values as (select * from {{ ref('int_run_p_values') }}),
@@ -83,6 +84,20 @@ counted as (
     from cases
     inner join tested using (task_id, case_id)
     group by cases.task_id
+
+),
+
+-- tasks without verdicts
+scored as (
+
+    select
+        scored_cases.task_id,
+        count(tested.p) as n_cases,
+        count(*) filter (where tested.is_listed) as n_listed
+
+    from scored_cases
+    inner join tested using (task_id, case_id)
+    group by scored_cases.task_id
 
 ),
 
@@ -164,6 +179,10 @@ final as (
         case when counted.n_cases > 0 then coalesce(run_p_values.p_in_run, p_values.p, 1e0) end
             as p_in_run,
         run_p_values.p_unchanged,
+        coalesce(scored.n_cases, 0) as n_cases_scored,
+        coalesce(scored.n_listed, 0) as n_scores_listed,
+        case when scored.n_cases > 0 then coalesce(run_p_values.p_in_run, p_values.p, 1e0) end
+            as p_scores,
         case when counted.n_cases > 0 then coalesce({{ rounded('levels.level') }}, 0e0) end
             as attained_level,
         powers.share_found as power_of_one_break,
@@ -183,6 +202,7 @@ final as (
 
     from runs
     left join counted using (task_id)
+    left join scored using (task_id)
     left join p_values
         on runs.task_id = p_values.task_id and p_values.treatment = 'errors_left_out'
     left join p_values as of_errors

@@ -4,33 +4,12 @@
 with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-shared_cases as (select * from {{ ref('int_case_pairs') }} where present_in = 'both'),
-dimensions as (select * from {{ ref('int_dimension_pairs') }}),
+cases as (select * from {{ ref('int_yardstick_cases') }}),
+gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
 stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
-judges as (
-    select * from {{ ref('stg_reported__judges') }}
-    where
-        task_id in (select pairs.baseline_task_id from pairs)
-        or task_id in (select pairs.candidate_task_id from pairs)
-),
-case_scores as (
-    select * from {{ ref('int_case_scores') }}
-    where
-        score is not null
-        and (
-            task_id in (select pairs.baseline_task_id from pairs)
-            or task_id in (select pairs.candidate_task_id from pairs)
-        )
-),
-case_results as (
-    select * from {{ ref('int_case_results') }}
-    where
-        task_id in (select pairs.baseline_task_id from pairs)
-        or task_id in (select pairs.candidate_task_id from pairs)
-),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
     where task_id in (select pairs.candidate_task_id from pairs)
@@ -47,113 +26,6 @@ checks as (
 matches as (
     select * from {{ ref('fct_match_results') }}
     where task_id in (select pairs.candidate_task_id from pairs)
-),
-
--- a case without a single round is missing itself
-cases as (
-
-    select
-        shared_cases.baseline_task_id,
-        shared_cases.candidate_task_id,
-        shared_cases.case_id,
-        of_baselines.n_rounds as n_rounds_before,
-        of_candidates.n_rounds as n_rounds_now,
-        of_baselines.n_rounds - of_baselines.n_rounds_in_error as n_answers_before,
-        of_candidates.n_rounds - of_candidates.n_rounds_in_error as n_answers_now,
-        of_baselines.n_must_haves as n_must_haves_before,
-        of_candidates.n_must_haves as n_must_haves_now
-
-    from shared_cases
-    inner join case_results as of_baselines
-        on
-            shared_cases.baseline_task_id = of_baselines.task_id
-            and shared_cases.case_id = of_baselines.case_id
-    inner join case_results as of_candidates
-        on
-            shared_cases.candidate_task_id = of_candidates.task_id
-            and shared_cases.case_id = of_candidates.case_id
-            and of_candidates.n_rounds > 0
-
-),
-
-scored_dimensions as (
-
-    select
-        cases.baseline_task_id,
-        cases.candidate_task_id,
-        of_baselines.dimension_id,
-        count(*) as n_before,
-        -- an answer that was not scored may be the one that broke; an error is not an answer
-        count(*) filter (
-            where coalesce(of_candidates.n_scored_rounds, 0)
-            >= least(of_baselines.n_scored_rounds, cases.n_answers_now)
-        ) as n_now
-
-    from cases
-    inner join case_scores as of_baselines
-        on
-            cases.baseline_task_id = of_baselines.task_id
-            and cases.case_id = of_baselines.case_id
-    left join case_scores as of_candidates
-        on
-            cases.candidate_task_id = of_candidates.task_id
-            and cases.case_id = of_candidates.case_id
-            and of_baselines.dimension_id = of_candidates.dimension_id
-    group by cases.baseline_task_id, cases.candidate_task_id, of_baselines.dimension_id
-
-),
-
-of_dimensions as (
-
-    select
-        dimensions.baseline_task_id,
-        dimensions.candidate_task_id,
-        case
-            when dimensions.reason = 'dimension_removed' then 'dimension_removed'
-            when dimensions.baseline_weight > 0 and dimensions.weight = 0
-                then 'dimension_unweighted'
-            when dimensions.baseline_has_verdict and not dimensions.has_verdict
-                then 'verdict_removed'
-            when
-                dimensions.reason in (
-                    'scorer_differs',
-                    'judge_differs',
-                    'scoring_mode_differs',
-                    'parameters_differ',
-                    'target_differs'
-                )
-                then 'dimension_changed'
-            when scored_dimensions.n_now < scored_dimensions.n_before
-                then 'dimension_unscored'
-        end as gap,
-        dimensions.dimension_id as subject,
-        dimensions.name,
-        scored_dimensions.n_before,
-        case
-            when dimensions.reason = 'dimension_removed' or gap = 'dimension_changed' then 0
-            else scored_dimensions.n_now
-        end as n_now
-
-    from dimensions
-    inner join scored_dimensions using (baseline_task_id, candidate_task_id, dimension_id)
-    where dimensions.baseline_weight > 0 or dimensions.baseline_has_verdict
-
-),
-
-of_targets as (
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        'target_loosened' as gap,
-        dimension_id as subject,
-        name,
-        1 as n_before,
-        0 as n_now
-
-    from dimensions
-    where is_target_looser
-
 ),
 
 of_must_haves as (
@@ -293,35 +165,6 @@ of_changed_testsets as (
 
 ),
 
--- another model, or another rubric for all cases
-of_judges as (
-
-    select
-        pairs.baseline_task_id,
-        pairs.candidate_task_id,
-        'judge_changed' as gap,
-        of_candidates.judged_name as subject,
-        of_candidates.judged_name as name,
-        count(*) as n_before,
-        0 as n_now
-
-    from pairs
-    inner join judges as of_baselines on pairs.baseline_task_id = of_baselines.task_id
-    inner join judges as of_candidates
-        on
-            pairs.candidate_task_id = of_candidates.task_id
-            and of_baselines.judged_name = of_candidates.judged_name
-    inner join cases
-        on
-            pairs.baseline_task_id = cases.baseline_task_id
-            and pairs.candidate_task_id = cases.candidate_task_id
-    where
-        of_baselines.judge_model <> of_candidates.judge_model
-        or of_baselines.rubric <> of_candidates.rubric
-    group by pairs.baseline_task_id, pairs.candidate_task_id, of_candidates.judged_name
-
-),
-
 of_rounds as (
 
     select
@@ -409,12 +252,7 @@ of_caches as (
 
 gaps as (
 
-    select * from of_dimensions
-    where gap is not null
-
-    union all
-
-    select * from of_targets
+    select * from gaps_of_dimensions
 
     union all
 
@@ -423,10 +261,6 @@ gaps as (
     union all
 
     select * from of_assertions
-
-    union all
-
-    select * from of_judges
 
     union all
 

@@ -1,3 +1,3 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 {{ judge_verdicts() }}

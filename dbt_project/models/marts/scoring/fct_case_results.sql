@@ -34,12 +34,22 @@ scored as (
         task_id,
         case_id,
         {{ json_map_of('dimension_id', rounded('score'), 'dimension_position') }}
-            as dimension_scores,
-        {{ json_map_of(
-            'dimension_id', 'reason', 'dimension_position', 'reason is not null'
-        ) }} as unscored
+            as dimension_scores
 
     from by_dimension
+    group by task_id, case_id
+
+),
+
+unscored as (
+
+    select
+        task_id,
+        case_id,
+        {{ json_map_of('dimension_id', 'reason', 'dimension_position') }} as reasons
+
+    from by_dimension
+    where reason is not null
     group by task_id, case_id
 
 ),
@@ -105,13 +115,14 @@ final as (
             'error_codes': "coalesce(failed.error_codes, " ~ as_json("'[]'") ~ ")",
             'failed_scopes': "coalesce(mismatched.failed_scopes, " ~ as_json("'[]'") ~ ")",
             'unevaluated_scopes': "coalesce(mismatched.unevaluated_scopes, " ~ as_json("'[]'") ~ ")",
-            'unscored': "coalesce(scored.unscored, " ~ as_json("'{}'") ~ ")",
+            'unscored': "coalesce(unscored.reasons, " ~ as_json("'{}'") ~ ")",
             'in_testset': 'cases.in_testset',
         }, ['error_codes', 'failed_scopes', 'unevaluated_scopes', 'unscored']) }} as notes
 
     from results
     inner join cases using (task_id, case_id)
     left join scored using (task_id, case_id)
+    left join unscored using (task_id, case_id)
     left join failed using (task_id, case_id)
     left join mismatched using (task_id, case_id)
 

@@ -1,3 +1,5 @@
+{{ config(materialized=view_of_step()) }}
+
 with
 
 source as (

@@ -1,3 +1,5 @@
+{{ config(materialized=view_of_step()) }}
+
 with
 
 answers as (select * from {{ ref('stg_memory__answers') }}),

@@ -5,12 +5,33 @@ with
 tasks as (select * from {{ ref('int_titles') }} where {{ in_this_build() }}),
 configs as (select * from {{ ref('stg_tasks__dimension_configs') }} where {{ in_this_build() }}),
 rounds as (select * from {{ ref('stg_tasks__rounds') }} where {{ in_this_build() }}),
+resolved as (select * from {{ ref('int_tasks_resolved') }} where {{ in_this_build() }}),
+scores as (select * from {{ ref('stg_scores__scores') }} where {{ in_this_build() }}),
 
 scored as (
 
     select task_id
     from configs
     where coalesce(is_graded, true) and weight > 0
+
+    union
+
+    -- results are scored by their testset, or by a judge
+    select task_id
+    from resolved
+    where source_kind = 'results' and testset_id is not null
+
+    union
+
+    select task_id
+    from rounds
+    where overall_score is not null
+
+    union
+
+    select task_id
+    from scores
+    where dimension_id = 'judge'
 
 ),
 
@@ -25,7 +46,7 @@ judged as (
 select tasks.task_id
 from tasks
 where
-    tasks.source_kind not in ('analysis', 'results')
+    tasks.source_kind <> 'analysis'
     and tasks.task_id in (select judged.task_id from judged)
     and (
         tasks.task_id not in (select scored.task_id from scored)

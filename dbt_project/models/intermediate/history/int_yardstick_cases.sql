@@ -1,0 +1,43 @@
+with
+
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+shared_cases as (select * from {{ ref('int_case_pairs') }} where present_in = 'both'),
+case_results as (
+    select * from {{ ref('int_case_results') }}
+    where
+        task_id in (select pairs.baseline_task_id from pairs)
+        or task_id in (select pairs.candidate_task_id from pairs)
+),
+
+-- a case without a single round is missing itself
+cases as (
+
+    select
+
+        ---------- ids
+        shared_cases.baseline_task_id,
+        shared_cases.candidate_task_id,
+        shared_cases.case_id,
+
+        ---------- numerics
+        of_baselines.n_rounds as n_rounds_before,
+        of_candidates.n_rounds as n_rounds_now,
+        of_baselines.n_rounds - of_baselines.n_rounds_in_error as n_answers_before,
+        of_candidates.n_rounds - of_candidates.n_rounds_in_error as n_answers_now,
+        of_baselines.n_must_haves as n_must_haves_before,
+        of_candidates.n_must_haves as n_must_haves_now
+
+    from shared_cases
+    inner join case_results as of_baselines
+        on
+            shared_cases.baseline_task_id = of_baselines.task_id
+            and shared_cases.case_id = of_baselines.case_id
+    inner join case_results as of_candidates
+        on
+            shared_cases.candidate_task_id = of_candidates.task_id
+            and shared_cases.case_id = of_candidates.case_id
+            and of_candidates.n_rounds > 0
+
+)
+
+select * from cases

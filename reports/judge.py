@@ -1,0 +1,182 @@
+"""The page of a judge: how far it agrees with people, and corrected pass rates.
+
+All numbers come from the marts; see `docs/judges.md` for their meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from promptlab.reports.charts.forest import on_track
+from promptlab.reports.pages.render import environment, render
+from promptlab.reports.queries.rows import Row, rows
+from promptlab.reports.views.task import case_anchor
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from promptlab.reports.edition import Edition
+
+MOST_RATES = 20
+"""Maximum number of runs with their corrected pass rates, the newest."""
+MOST_SLICES = 30
+"""Maximum number of rows of a table by tag, model, length, month or title."""
+MOST_DIFFERENCES = 50
+"""Maximum number of answers on which judge and people differ."""
+
+Href = Callable[[str], str | None]
+"""Task id to the link of its report, relative to the page, if there is one."""
+
+_JUDGES = """
+select dimension_id, judge
+from marts.fct_judge_agreement
+where slice_kind = 'all'
+order by dimension_id, judge
+"""
+
+_AGREEMENT = """
+select *
+from marts.fct_judge_agreement
+where dimension_id = $dimension and judge = $judge
+order by
+    case when slice_kind = 'month' then slice end,
+    case slice when 'short' then 1 when 'medium' then 2 else 3 end
+        * (slice_kind = 'length')::int,
+    n_judged desc, slice
+"""
+
+_RATES = f"""
+select rates.*, tasks.variant, epoch_us(tasks.created_at) as created_at
+from marts.fct_corrected_pass_rates as rates
+inner join marts.dim_tasks as tasks using (task_id)
+where rates.dimension_id = $dimension and rates.judge = $judge and rates.measure = 'pass_rate'
+order by tasks.created_at desc, rates.title, tasks.variant, rates.task_id
+limit {MOST_RATES}
+"""
+
+# failures that the judge passed first: these reach users
+_DIFFERENCES = f"""
+select
+    task_id, case_id, round_id, truth, verdict,
+    string_agg(distinct label_comment, '; ' order by label_comment) as comment,
+    count(*) over () as n_differences
+from marts.fct_labels
+where dimension_id = $dimension and judge = $judge and truth <> verdict
+group by task_id, case_id, round_id, truth, verdict
+order by verdict = 'pass' desc, task_id, case_id, round_id
+limit {MOST_DIFFERENCES}
+"""
+
+_NAME = """
+select max_by(scores.name, tasks.created_at) as name
+from marts.fct_dimension_scores as scores
+inner join marts.dim_tasks as tasks using (task_id)
+where scores.dimension_id = $dimension
+"""
+
+_SLICES = ("tag", "length", "model", "month", "title")
+
+
+@dataclass(frozen=True)
+class CorrectedRate:
+    """The pass rate of a run, and its positions on a track from 0 to 1."""
+
+    row: Row
+    """A row of ``fct_corrected_pass_rates``."""
+    href: str | None
+    raw: float
+    corrected: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class JudgePage:
+    """The content of the page of a judge."""
+
+    judge: str
+    dimension_id: str
+    name: str
+    """Name of the dimension, or its id."""
+    row: Row
+    """The row of ``fct_judge_agreement`` over all labels."""
+    rates: Sequence[CorrectedRate]
+    slices: Mapping[str, Sequence[Row]]
+    """By tag, length, model, month or title, where there are several."""
+    differences: Sequence[Row]
+    n_differences: int
+    hrefs: Mapping[str, str | None]
+    """Task id to the link of its report."""
+
+
+def judges(con: duckdb.DuckDBPyConnection) -> list[tuple[str, str]]:
+    """Return the dimension and the name of each judge with labels."""
+    return [(str(row[0]), str(row[1])) for row in con.execute(_JUDGES).fetchall()]
+
+
+def read_judge(
+    con: duckdb.DuckDBPyConnection, dimension_id: str, judge: str, href: Href
+) -> JudgePage:
+    """Return the content of the page of a judge.
+
+    Args:
+        con: An open connection to a built warehouse.
+        dimension_id: What it judged; ``verdict`` is the round as a whole.
+        judge: Its name; it has labels.
+        href: Returns the link of a task's report.
+    """
+    given = {"dimension": dimension_id, "judge": judge}
+    agreement = rows(con, _AGREEMENT, given)
+    slices: dict[str, list[Row]] = {
+        kind: [row for row in agreement if row["slice_kind"] == kind]
+        for kind in _SLICES
+    }
+    rates = rows(con, _RATES, given)
+    differences = rows(con, _DIFFERENCES, given)
+    named = rows(con, _NAME, {"dimension": dimension_id})
+    return JudgePage(
+        judge=judge,
+        dimension_id=dimension_id,
+        name=named[0]["name"] or dimension_id,
+        row=next(row for row in agreement if row["slice_kind"] == "all"),
+        rates=[
+            CorrectedRate(
+                row,
+                href(row["task_id"]),
+                on_track(row["raw_rate"]),
+                *(
+                    None if row[column] is None else on_track(row[column])
+                    for column in ("corrected_rate", "ci_low", "ci_high")
+                ),
+            )
+            for row in rates
+        ],
+        slices={
+            kind: found[:MOST_SLICES]
+            for kind, found in slices.items()
+            if len(found) > 1
+        },
+        differences=differences,
+        n_differences=differences[0]["n_differences"] if differences else 0,
+        hrefs={row["task_id"]: href(row["task_id"]) for row in differences},
+    )
+
+
+def to_judge_html(view: JudgePage, edition: Edition, *, index: str | None) -> str:
+    """Return the page of a judge, without script.
+
+    Args:
+        view: Its content.
+        edition: Language and time.
+        index: Link of the index, if there is one.
+    """
+    return render(
+        environment(edition.lang, edition.templates),
+        "judge.html.j2",
+        view=view,
+        index=index,
+        generated_at=edition.generated_at,
+        anchor=case_anchor,
+    )
