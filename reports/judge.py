@@ -51,17 +51,10 @@ _RATES = f"""
 select rates.*, tasks.variant, epoch_us(tasks.created_at) as created_at
 from marts.fct_corrected_pass_rates as rates
 inner join marts.dim_tasks as tasks using (task_id)
-<<<<<<< HEAD
-where
-    rates.dimension_id = $dimension and rates.judge = $judge
-    and rates.measure = 'pass_rate'
-order by tasks.created_at desc, rates.title, tasks.variant, rates.task_id
-=======
 where rates.dimension_id = $dimension and rates.judge = $judge
 order by
     tasks.created_at desc, rates.title, tasks.variant, rates.task_id,
     rates.measure desc
->>>>>>> main
 limit {MOST_RATES}
 """
 
