@@ -199,6 +199,9 @@ FIELDS: dict[tuple[str, str], Sequence[Field]] = {
     ],
     ("promptfoo", "prompt version"): [Field("label", TEXT_OF_PROMPT)],
     ("promptfoo", "judge"): [
+        Field("provider", (*ROW, "testCase", "options", "provider"),
+              {"id": "judge.js", "config": {"model": MARK, "apiKey": "k"}},
+              also=[((*ROW, "testCase", "assert"), RUBRIC)]),
         Field("provider", (*ROW, "testCase", "options", "provider"), {"id": MARK},
               also=[((*ROW, "testCase", "assert"), RUBRIC)]),
         Field("rubricPrompt", (*ROW, "testCase", "options", "rubricPrompt"),

@@ -433,7 +433,16 @@ def _judges(
             continue
         model = each.get("provider", options.get("provider"))
         if isinstance(model, dict):
-            model = model.get("label") or model.get("id")
+            config = model.get("config")
+            said = ", ".join(
+                f"{key}={value}"
+                for key, value in sorted(
+                    (config if isinstance(config, dict) else {}).items()
+                )
+                if isinstance(value, str | int | float) and not _CREDENTIALS.search(key)
+            )
+            name = model.get("label") or model.get("id")
+            model = first_line(f"{name} ({said})", 120) if name and said else name
         asked = (
             each.get("rubricPrompt", options.get("rubricPrompt")),
             each.get("value"),
