@@ -133,6 +133,8 @@ class Engines:
             tables = dict(con.execute(_TABLES, {"schemas": SCHEMAS}).fetchall())
             for of_model in compiled.result.results:
                 model = of_model.node
+                if model.resource_type != "model":
+                    continue
                 for read in re.findall(r"\b\w+\.\w+\b", model.compiled_code):
                     if read in tables and read not in known:
                         known.add(read)
