@@ -67,10 +67,16 @@ def plan(
         power=power,
         smallest_drop=smallest,
         drop=drop,
-        power_now=round(drop_power(cases, rounds, drop, within), 4) if drop else None,
-        cases_needed=cases_for_drop(rounds, drop, within, power) if drop else None,
+        power_now=round(drop_power(cases, rounds, drop, within), 4)
+        if drop is not None
+        else None,
+        cases_needed=cases_for_drop(rounds, drop, within, power)
+        if drop is not None
+        else None,
         cases_needed_with_one_more_round=(
-            cases_for_drop(rounds + 1, drop, within, power) if drop else None
+            cases_for_drop(rounds + 1, drop, within, power)
+            if drop is not None
+            else None
         ),
     )
 

@@ -192,6 +192,25 @@ class Settings(BaseModel):
             raise ValueError(f"the languages are {', '.join(languages())}")
         return value
 
+    @field_validator("titles")
+    @classmethod
+    def _has_one_title_per_alias(
+        cls, value: dict[str, TitleSettings]
+    ) -> dict[str, TitleSettings]:
+        aliases = [alias for about in value.values() for alias in about.alias]
+        for alias in aliases:
+            if aliases.count(alias) > 1 or (alias in value and value[alias].alias):
+                raise ValueError(f"{alias!r} is an alias of one title, and no title")
+        return value
+
+    @field_validator("variants")
+    @classmethod
+    def _renames_once(cls, value: dict[str, str]) -> dict[str, str]:
+        for old, new in value.items():
+            if new in value and new != old:
+                raise ValueError(f"{new!r} is an old name too; write the last name")
+        return value
+
     @field_validator("memory_limit")
     @classmethod
     def _fits_the_machine(cls, value: str | None) -> str | None:

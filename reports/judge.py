@@ -52,7 +52,9 @@ select rates.*, tasks.variant, epoch_us(tasks.created_at) as created_at
 from marts.fct_corrected_pass_rates as rates
 inner join marts.dim_tasks as tasks using (task_id)
 where rates.dimension_id = $dimension and rates.judge = $judge
-order by tasks.created_at desc, rates.title, tasks.variant, rates.task_id
+order by
+    tasks.created_at desc, rates.title, tasks.variant, rates.task_id,
+    rates.measure desc
 limit {MOST_RATES}
 """
 
@@ -69,6 +71,20 @@ order by verdict = 'pass' desc, task_id, case_id, round_id
 limit {MOST_DIFFERENCES}
 """
 
+_STABILITY = """
+select *
+from marts.fct_judge_stability
+where dimension_id = $dimension and judge = $judge
+"""
+
+_CHANGES = f"""
+select *
+from marts.fct_judge_changes
+where dimension_id = $dimension and $judge in (judge_before, judge_after)
+order by n_outputs desc, judge_before, judge_after
+limit {MOST_SLICES}
+"""
+
 _NAME = """
 select max_by(scores.name, tasks.created_at) as name
 from marts.fct_dimension_scores as scores
@@ -76,7 +92,7 @@ inner join marts.dim_tasks as tasks using (task_id)
 where scores.dimension_id = $dimension
 """
 
-_SLICES = ("tag", "length", "model", "month", "title")
+_SLICES = ("tag", "length", "position", "family", "model", "month", "title")
 
 
 @dataclass(frozen=True)
@@ -104,7 +120,11 @@ class JudgePage:
     """The row of ``fct_judge_agreement`` over all labels."""
     rates: Sequence[CorrectedRate]
     slices: Mapping[str, Sequence[Row]]
-    """By tag, length, model, month or title, where there are several."""
+    """By tag, length, model, month, …, where there are several."""
+    stability: Row | None
+    """The row of ``fct_judge_stability``, if an output was judged again."""
+    changes: Sequence[Row]
+    """Rows of ``fct_judge_changes``: this judge and others on the same outputs."""
     differences: Sequence[Row]
     n_differences: int
     hrefs: Mapping[str, str | None]
@@ -158,6 +178,8 @@ def read_judge(
             for kind, found in slices.items()
             if len(found) > 1
         },
+        stability=next(iter(rows(con, _STABILITY, given)), None),
+        changes=rows(con, _CHANGES, given),
         differences=differences,
         n_differences=differences[0]["n_differences"] if differences else 0,
         hrefs={row["task_id"]: href(row["task_id"]) for row in differences},

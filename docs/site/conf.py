@@ -51,7 +51,7 @@ NAV: dict[str, list[str]] = {
         "docs/performance",
     ],
     "Development": ["CONTRIBUTING", "docs/decisions/README", "CHANGELOG"],
-    "中文": ["中文说明 <README.zh>", "docs/numbers.zh"],
+    "中文": ["中文说明 <README.zh>", "docs/numbers.zh", "docs/judges.zh"],
 }
 """Heading of the sidebar → its pages, in the order in which they are read."""
 
@@ -65,6 +65,7 @@ BELOW: dict[str, str] = {
 TRANSLATIONS = {
     "README": "README.zh",
     "docs/numbers": "docs/numbers.zh",
+    "docs/judges": "docs/judges.zh",
     "examples/README": "examples_zh/README",
 }
 """English page → its Chinese one. Other pages lead to the Chinese start page."""

@@ -190,14 +190,19 @@ class _RunOfRows:
             self._write(row)
             yield from self.task.written()
         path, parameters = self._source.path, self._parameters
+        asked = parameters.get("target_parameters")
+        overrides = asked.get("overrides") if isinstance(asked, dict) else None
         self.task.describe(
             "azure",
             prompt_version=(
                 path.parent.name if self._source.form == "rows" else path.stem
             ),
             created_at=time(parameters.get("evaluation_timestamp")),
+            settings=overrides if isinstance(overrides, dict) else None,
             extras={"parameters": parameters} if parameters else None,
         )
+        for name, models in self._judges().items():
+            self.task.judge(name, ", ".join(sorted(models)))
         self.task.grade([name for name, graded in self._graded.items() if graded])
 
     def _write(self, row: dict[str, Any]) -> None:
@@ -247,6 +252,23 @@ class _RunOfRows:
                 if value is not None or given is None
                 else {"given": given},
             )
+
+    def _judges(self) -> dict[str, set[str]]:
+        """Return the models that judged, by dimension.
+
+        A row of ``evaluate`` names the model of each result. A sample's folder names
+        one model, which all metrics with the prefix ``gpt_`` use.
+        """
+        judges: dict[str, set[str]] = {}
+        model = self._parameters.get("evaluation_gpt_model")
+        for name in self._graded:
+            models = {row.get(f"outputs.{name}_model") for row in self._rows}
+            if isinstance(model, str) and name.startswith("gpt_"):
+                models.add(model)
+            known = {each for each in models if isinstance(each, str) and each}
+            if known:
+                judges[name] = known
+        return judges
 
     def _has_numbers(self, name: str) -> bool:
         """Return true if any row has a number for it."""

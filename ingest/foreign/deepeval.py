@@ -30,7 +30,7 @@ from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import SameRun, content_id, copy_problem
 from promptlab.ingest.foreign.records import Direction, Record, Status
 from promptlab.ingest.foreign.runs import Part, Run, by_folder
-from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.settings import env_of, model_settings, setting
 from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
@@ -224,6 +224,7 @@ class RunReading:
             prompt_version=setting(settings, "prompt version", "prompt"),
             model=setting(settings, "model", "llm", "model name"),
             env=env_of(settings),
+            settings=model_settings(settings),
             extras=prompts.about(_prompt(run), identifier=run.identifier),
         )
         yield from (*task.written(), *self._problems)

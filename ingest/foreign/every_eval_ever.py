@@ -23,6 +23,7 @@ from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import OwnIds, some_of
 from promptlab.ingest.foreign.records import Direction, Record, Rule, Status
 from promptlab.ingest.foreign.runs import Part, Run
+from promptlab.ingest.foreign.settings import model_settings
 from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
@@ -46,6 +47,19 @@ class Metric(msgspec.Struct):
     min_score: Any = None
     max_score: Any = None
     additional_details: dict[str, Any] = {}
+    llm_scoring: Any = None
+
+    @property
+    def judges(self) -> tuple[str, str]:
+        """The models that judge, and their prompt."""
+        said = _object(self.llm_scoring)
+        judges = said.get("judges")
+        infos = [
+            _object(_object(each).get("model_info"))
+            for each in (judges if isinstance(judges, list) else ())
+        ]
+        models = [str(info.get("id") or info.get("name") or "") for info in infos]
+        return ", ".join(filter(None, models)), str(said.get("input_prompt") or "")
 
     @property
     def is_graded(self) -> bool:
@@ -374,6 +388,7 @@ class SampledRun:
             model=aggregate.model,
             created_at=self._when(),
             run_id=aggregate.evaluation_id,
+            settings=model_settings(arguments),
             tool_version=None if library.version == "unknown" else library.version,
             extras=prompts.about(
                 arguments.get("prompt_template"),
@@ -397,6 +412,8 @@ class SampledRun:
         }
         weights = {name: _weight(metrics[name], len(graded)) for name in graded}
         task.grade(graded, directions, weights)
+        for name, metric in metrics.items():
+            task.judge(name, *metric.judges)
         write_totals(self._by_name[opened.name], task, metrics)
 
     def totals_alone(self) -> Iterable[Record | Problem]:

@@ -29,8 +29,14 @@ from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import content_id
 from promptlab.ingest.foreign.records import Record, Rule
 from promptlab.ingest.foreign.runs import Part, Run, led_by
+from promptlab.ingest.foreign.settings import model_settings
 from promptlab.ingest.foreign.tool_files import ToolFiles, file_bytes
-from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
+from promptlab.ingest.foreign.writing import (
+    CaseWriter,
+    RoundWriter,
+    TaskWriter,
+    category_tag,
+)
 from promptlab.ingest.reading.problems import Problem
 
 if TYPE_CHECKING:
@@ -205,7 +211,7 @@ class HelmRun:
                 case = task.case(
                     case_id,
                     {"instance_id": each.instance_id},
-                    tags=_tags(split, each.perturbation),
+                    tags=self._tags(split, each.perturbation),
                 )
                 answer = self._round(case, trial, each, None)
             self._write_scores(case_id, trial, answer, each)
@@ -246,7 +252,7 @@ class HelmRun:
             },
             golden=right[0] if len(right) == 1 else right or None,
             golden_id="correct",
-            tags=_tags(instance.split, instance.perturbation),
+            tags=self._tags(instance.split, instance.perturbation),
         )
         # one request per choice, if the method requests each separately
         if (case_id, trial) not in self._rounds:
@@ -300,6 +306,12 @@ class HelmRun:
                 self._task.same_run.add(case_id, trial, name, value)
                 answer.score(name, value, on_scale(value) if _is_graded(name) else None)
 
+    def _tags(self, split: str | None, perturbation: Perturbation | None) -> list[str]:
+        """Return the groups of the run, and the part of it that a case belongs to."""
+        groups = [category_tag(("group", each)) for each in self._spec.groups]
+        part = _part(split, perturbation)
+        return [*([part] if part else []), *groups]
+
     def _describe(self) -> None:
         spec = self._spec
         named, _, arguments = spec.name.partition(":")
@@ -309,6 +321,7 @@ class HelmRun:
             model=str(spec.adapter_spec.get("model") or "unknown"),
             prompt_version=_version(spec.adapter_spec),
             created_at=time(min(self._times, default=None)),
+            settings=model_settings(spec.adapter_spec),
             extras=prompts.about(
                 _prompt(spec.adapter_spec),
                 adapter_spec=spec.adapter_spec,
@@ -351,11 +364,6 @@ class HelmRun:
         if changed and not is_perturbed:
             about |= {"tag": name.split or ""}  # of none, the instance is the worst
         return rule, about
-
-
-def _tags(split: str | None, perturbation: Perturbation | None) -> list[str]:
-    part = _part(split, perturbation)
-    return [part] if part else []
 
 
 def _part(

@@ -32,6 +32,7 @@ from promptlab.ingest.foreign.identity import (
 )
 from promptlab.ingest.foreign.records import Direction, Record, Rule
 from promptlab.ingest.foreign.runs import Part, Run
+from promptlab.ingest.foreign.settings import model_settings
 from promptlab.ingest.foreign.tool_files import UNREADABLE, ToolFiles, lines
 from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
@@ -166,6 +167,7 @@ class HarnessTask:
             created_at=time(results.date),
             run_id=run_id,
             tool_version=results.lm_eval_version,
+            settings=self._settings(results),
             extras=prompts.about(
                 self._prompt(results),
                 git_hash=results.git_hash,
@@ -182,6 +184,15 @@ class HarnessTask:
         if samples is not None:
             self.task.total(f"n-samples.{name}.effective", "count_cases", samples)
         self._write_totals(samples if isinstance(samples, int) else None)
+
+    def _settings(self, results: Results) -> dict[str, Any]:
+        """Return the seed, and how answers are generated: for the task, for the run."""
+        config = results.configs.get(self._name)
+        of_task = config.get("generation_kwargs") if isinstance(config, dict) else None
+        about = results.config
+        return model_settings(
+            {"seed": about.get("random_seed")}, of_task, about.get("gen_kwargs")
+        )
 
     def _prompt(self, results: Results) -> Any:
         """Return the prompt: system message, description and template of a document."""

@@ -36,7 +36,7 @@ from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id, first_text
 from promptlab.ingest.foreign.records import Record, Rule
 from promptlab.ingest.foreign.runs import Part, Run, by_folder
-from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.settings import env_of, model_settings, setting
 from promptlab.ingest.foreign.tool_files import ToolFiles, lines
 from promptlab.ingest.foreign.writing import CaseWriter, RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
@@ -248,11 +248,34 @@ def run_records(
         model=next((trace.model for trace in traces if trace.model), None)
         or setting(settings, "model", "llm", "model name"),
         env=env_of(settings),
+        settings=model_settings(settings),
+        branch=_said(traces, "mlflow.source.git.branch"),
+        commit_sha=_said(traces, "mlflow.source.git.commit"),
         extras=prompts.about(prompts.in_settings(settings)),
     )
+    for name, models in _judges(traces).items():
+        task.judge(name, ", ".join(sorted(models)))
     task.grade()
     write_totals(metrics, task)
     yield from task.written()
+
+
+def _said(traces: Sequence[Trace], name: str) -> str | None:
+    """Return the first text of the traces' metadata that is not empty."""
+    found = (trace.trace_metadata.get(name) for trace in traces)
+    return next((each for each in found if isinstance(each, str) and each), None)
+
+
+def _judges(traces: Sequence[Trace]) -> dict[str, set[str]]:
+    """Return the models that judged, by scorer."""
+    judges: dict[str, set[str]] = defaultdict(set)
+    for trace in traces:
+        for each in trace.judged():
+            source = each.source or {}
+            model = source.get("source_id")
+            if source.get("source_type") == "LLM_JUDGE" and isinstance(model, str):
+                judges[each.assessment_name].add(model)
+    return judges
 
 
 _RULES: dict[str, Rule] = {
@@ -320,12 +343,17 @@ def _words(asked: Any) -> str | None:
 def _round(trace: Trace, case: CaseWriter) -> RoundWriter:
     broke = trace.state == "ERROR"
     usage = trace.usage
+    cost = _json(trace.trace_metadata.get("mlflow.trace.cost"))
+    about = {
+        "trace_id": trace.trace_id,
+        "cost": number(cost.get("total_cost")) if isinstance(cost, dict) else None,
+    }
     return case.round(
         trace.response,
         input_tokens=integer(usage.get("input_tokens")),
         output_tokens=integer(usage.get("output_tokens")),
         latency_ms=number(trace.execution_duration),
-        metadata={"trace_id": trace.trace_id},
+        metadata={key: each for key, each in about.items() if each is not None},
         executed_at=_time(trace),
         error=(trace.error or "the trace has the state ERROR") if broke else None,
     )

@@ -30,7 +30,7 @@ from promptlab.ingest.foreign.documents import (
 from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.identity import OwnIds, SameRun, content_id
 from promptlab.ingest.foreign.records import Record
-from promptlab.ingest.foreign.settings import env_of, setting
+from promptlab.ingest.foreign.settings import env_of, model_settings, setting
 from promptlab.ingest.foreign.tool_files import ToolFiles
 from promptlab.ingest.foreign.writing import RoundWriter, TaskWriter
 from promptlab.ingest.reading.problems import Problem
@@ -158,6 +158,7 @@ def _write(row: Row, task: TaskWriter) -> None:
         {key: value for key, value in asked.items() if value is not None},
         golden=row.expected_output,
         golden_id="expected_output",
+        categories=row.metadata,
     )
     metrics = row.metrics
     about = {
@@ -219,6 +220,7 @@ def _describe(report: Report, models: set[str | None], task: TaskWriter) -> None
         prompt_version=setting(settings, "prompt version", "prompt"),
         model=setting(settings, "model", "model name") or only,
         env=env_of(settings),
+        settings=model_settings(settings),
         extras=prompts.about(prompts.in_settings(settings), experiment=report.name),
     )
 

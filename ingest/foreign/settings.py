@@ -25,6 +25,29 @@ def setting(settings: Mapping[str, Any], *names: str) -> str | None:
     return None
 
 
+_OF_THE_ANSWER = (
+    *("temperature", "top p", "top k", "seed", "max tokens", "max new tokens"),
+    *("frequency penalty", "presence penalty", "num outputs", "reasoning effort"),
+)
+"""Usual names of the settings of a model."""
+
+
+def model_settings(*given: Any) -> dict[str, Any]:
+    """Return the settings of the model in these objects, by their given names.
+
+    Args:
+        given: The author's settings; values other than objects are ignored.
+    """
+    return {
+        str(name): value
+        for each in given
+        if isinstance(each, Mapping)
+        for name, value in each.items()
+        if value is not None
+        and str(name).lower().replace("_", " ").replace("-", " ") in _OF_THE_ANSWER
+    }
+
+
 def by_plain_name(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings by their names in lower case, words separated by spaces."""
     return {

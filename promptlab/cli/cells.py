@@ -34,14 +34,19 @@ class Cell(NamedTuple):
 NOTHING = Cell("–")
 
 
+_SMALL = 0.001
+"""The cost of an answer may be less."""
+
+
 def plain(value: Any) -> Cell:
-    """As it is stored; numbers with four digits, times to the minute."""
+    """As it is stored; numbers with four digits, small ones with seven."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
         return Cell(spoken("yes" if value else "no"))
     if isinstance(value, float | Decimal):
-        return Cell(f"{value:.4f}".rstrip("0").rstrip("."), is_number=True)
+        digits = 7 if 0 < abs(float(value)) < _SMALL else 4
+        return Cell(f"{value:.{digits}f}".rstrip("0").rstrip("."), is_number=True)
     if isinstance(value, int):
         return Cell(str(value), is_number=True)
     if isinstance(value, datetime):
@@ -83,7 +88,8 @@ def interval(low: float | None, high: float | None) -> Cell:
     """The two ends of an interval of a score."""
     if low is None or high is None:
         return NOTHING
-    return Cell(f"{of_100(low)}–{of_100(high)}", is_number=True)
+    ends = (rounded(end, 1, scale=100) for end in (low, high))
+    return Cell("–".join(map(str, ends)), is_number=True)
 
 
 def interval_of_points(low: float | None, high: float | None) -> Cell:

@@ -94,7 +94,7 @@ def command(
     from promptlab.history.comparisons import compare
     from promptlab.history.gate import exit_code
     from promptlab.reports.gate.verdict import gate_result
-    from promptlab.task_ids import resolve_task, selected_tasks
+    from promptlab.task_ids import require_built, resolve_task, selected_tasks
 
     if len(tasks) > 2:
         raise UsageError(f"compare: takes two tasks, found {len(tasks)}")
@@ -102,6 +102,7 @@ def command(
     edition = warehouse.edition()
     baseline = tasks[0] if len(tasks) == 2 else "baseline"
     with warehouse.built() as con:
+        require_built(con)
         candidates = (
             selected_tasks(con, tasks[0])
             if len(tasks) == 1

@@ -157,11 +157,15 @@ def command(
         given = {"judge": judge, "by": by or "all"}
         names, rows = fetched(con, _AGREEMENT, given)
         if not rows:
-            n_labels = con.execute("select count(*) from marts.fct_labels").fetchone()
+            labels = con.execute("select 1 from marts.fct_labels limit 1").fetchone()
+            if labels is None:
+                raise NothingToDo(
+                    "no labels yet; `promptlab labels out sheet.csv` writes a sheet"
+                )
             raise NothingToDo(
                 f"no labels of {judge!r}; `promptlab judges` lists the judges"
-                if judge and n_labels and n_labels[0]
-                else "no labels yet; `promptlab labels out sheet.csv` writes a sheet"
+                if judge
+                else f"no labelled answer has a {by}; docs/judges.md tells what {by} is"
             )
         print_rows(names, rows, call.format, _SLICED if by else _TABLE, wide=call.wide)
         if judge and not by and call.format == "table":

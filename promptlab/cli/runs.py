@@ -19,7 +19,9 @@ _TASKS = """
         summaries.n_pass + summaries.n_fail + summaries.n_error as n_judged
     from marts.dim_tasks as tasks
     inner join marts.fct_task_summaries as summaries using (task_id)
-    where tasks.role = 'full' and ($title is null or tasks.title = $title)
+    where
+        tasks.role = 'full'
+        and ($title is null or tasks.title = $title or tasks.task_id in $selected)
     order by tasks.created_at desc, tasks.task_id desc
     limit $limit
 """
@@ -56,12 +58,25 @@ _TABLE = Table(
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @common()
 def command(call: Call, title: str | None, limit: int) -> int:
-    """List the tasks of the warehouse, newest first: all, or those of TITLE."""
+    """List the tasks of the warehouse, newest first: all, or those of TITLE.
+
+    TITLE may also be a run, a file or folder that was loaded, or latest: then these are
+    the tasks that the gate judges.
+    """
     from promptlab.database.rows import fetched
-    from promptlab.errors import NothingToDo
+    from promptlab.errors import NothingToDo, UsageError
+    from promptlab.task_ids import selected_tasks
 
     with call.warehouse().built() as con:
-        columns, rows = fetched(con, _TASKS, {"title": title, "limit": limit})
+        values = {"title": title, "selected": [""], "limit": limit}
+        columns, rows = fetched(con, _TASKS, values)
+        if not rows and title is not None:
+            try:
+                values["selected"] = selected_tasks(con, title)
+            except (NothingToDo, UsageError):
+                pass  # the message below suggests a title
+            else:
+                columns, rows = fetched(con, _TASKS, values)
         if not rows and call.format == "table":
             raise NothingToDo(f"runs: {nothing_titled(con, title)}")
     print_rows(columns, rows, call.format, _TABLE, wide=call.wide)

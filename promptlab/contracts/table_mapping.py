@@ -86,6 +86,9 @@ class TableMapping(BaseModel):
     output_tokens: str | None = None
     """Column with tokens of the answer."""
 
+    cost: str | None = None
+    """Column with what the answer cost."""
+
     tags: str | None = None
     """Column with tags, separated by commas."""
 
@@ -138,7 +141,7 @@ class TableMapping(BaseModel):
     def numbers(self) -> frozenset[str]:
         """Return the columns declared as numbers."""
         one = {self.round, self.latency_ms, self.latency_s, self.input_tokens}
-        one |= {self.output_tokens, *self.scores, *self.values}
+        one |= {self.output_tokens, self.cost, *self.scores, *self.values}
         return frozenset(filter(None, one))
 
     @property

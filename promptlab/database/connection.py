@@ -95,11 +95,20 @@ def open_duckdb(
     """Open a file, or else a database in memory, that never loads an extension.
 
     The settings follow the opening: DuckDB refuses a second connection of a process
-    to one file if it opens the file with other settings.
+    to one file if it opens the file with other settings. Only a file with a log is
+    opened with a setting: to replay the log, DuckDB may need functions of an extension
+    that is part of it, and would download it otherwise.
     """
     import duckdb
 
-    con = duckdb.connect(":memory:" if file is None else str(file), read_only=read_only)
+    name = ":memory:" if file is None else str(file)
+    configs: list[dict[str, Any]] = [{}, {"autoinstall_known_extensions": False}]
+    if file is not None and file.with_name(f"{file.name}.wal").exists():
+        configs.reverse()
+    try:
+        con = duckdb.connect(name, read_only=read_only, config=configs[0])
+    except duckdb.ConnectionException:  # this process opened it with the other one
+        con = duckdb.connect(name, read_only=read_only, config=configs[1])
     con.execute("set autoinstall_known_extensions = false")
     con.execute("set autoload_known_extensions = false")
     return con

@@ -14,7 +14,7 @@ from promptlab.history.comparisons import compare
 from promptlab.messages import say
 from promptlab.reports.gate.policy import Policy
 from promptlab.reports.gate.verdict import gate_result
-from promptlab.task_ids import left_out_files, selected_tasks
+from promptlab.task_ids import left_out_files, require_built, selected_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -45,9 +45,10 @@ def judge(
 
     Raises:
         UsageError: no such task, or the policy has no rules.
-        NothingToDo: nothing is built.
+        NothingToDo: nothing is built, or files were loaded since.
     """
     with warehouse.built() as con:
+        require_built(con)
         task_ids = selected_tasks(con, task)
         left_out = left_out_files(con, task, task_ids)
     return [

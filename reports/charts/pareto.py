@@ -13,6 +13,10 @@ _LOGARITHMIC_FROM = 20
 """Costs that differ by more than this factor are drawn on a logarithmic axis."""
 
 
+_NUMBER = 32
+"""The room that a number takes."""
+
+
 @dataclass(frozen=True)
 class Priced:
     """A variant with a score and a cost."""
@@ -37,6 +41,8 @@ class Point:
     y: float
     y_low: float
     y_high: float
+    label_x: float
+    """Where its number begins; where it ends, if another point is to the right."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +85,17 @@ def pareto(variants: Sequence[Priced]) -> Pareto | None:
         place = (100 * score - floor) / (100 - floor) if floor < 100 else 1.0
         return round(HEIGHT - _BOTTOM - place * (HEIGHT - _TOP - _BOTTOM), 1)
 
+    places = [(x(each.cost), y(each.score)) for each in variants]
     points = [
         Point(
             each,
-            x(each.cost),
-            y(each.score),
+            left,
+            top,
             y(each.score if each.low is None else each.low),
             y(each.score if each.high is None else each.high),
+            left - 8 if _is_crowded(left, top, places) else left + 8,
         )
-        for each in variants
+        for each, (left, top) in zip(variants, places, strict=True)
     ]
     front = sorted((p.x, p.y) for p in points if p.of.is_on_front)
     shown = (least, most) if is_logarithmic else (0.0, most / 2, most)
@@ -99,4 +107,11 @@ def pareto(variants: Sequence[Priced]) -> Pareto | None:
         ],
         ticks=[(x(cost), cost) for cost in shown],
         is_logarithmic=is_logarithmic,
+    )
+
+
+def _is_crowded(x: float, y: float, places: Sequence[tuple[float, float]]) -> bool:
+    """Return true if another point is where the number would be."""
+    return any(
+        0 < left - x < _NUMBER and abs(top - y) < _NUMBER for left, top in places
     )

@@ -58,7 +58,7 @@ class Filters:
         """Format an interval as ``66.2–76.6``, of 100, or "no interval"."""
         if low is None or high is None:
             return self._missing("no_interval")
-        return f"{self.score(low)}–{self.score(high)}"
+        return f"{rounded(low, 1, scale=100)}–{rounded(high, 1, scale=100)}"
 
     def delta(self, difference: float | None, digits: int = 1) -> str:
         """Format a difference of shares in points with its sign: ``+1.2``, ``−3.4``."""

@@ -321,6 +321,7 @@ def test_lines_break_between_words_and_beside_chinese_characters(text, room, lin
     ("cell", "text"),
     [
         (plain(0.123456), "0.1235"),
+        (plain(0.00027), "0.00027"),
         (plain(True), "yes"),
         (plain(None), "–"),
         (points(0.0971), "+9.7"),

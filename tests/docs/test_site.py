@@ -111,7 +111,12 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 
 def test_a_page_says_its_language_and_leads_to_the_other(site):
-    chinese = {"README.zh.html", "docs/numbers.zh.html", "examples_zh/README.html"}
+    chinese = {
+        "README.zh.html",
+        "docs/judges.zh.html",
+        "docs/numbers.zh.html",
+        "examples_zh/README.html",
+    }
     for file in files(site):
         name = str(file.relative_to(site))
         assert page(file).language == ("zh-CN" if name in chinese else "en"), name

@@ -65,7 +65,9 @@ def test_a_mean_is_over_the_cases_of_its_split_and_perturbation(
         ("stats.exact_match[test/typos]", "mean_over_cases", 0.0),
     ]
     tags = table(rivers, "cases").group_by("tags").len().sort("tags").rows()
-    assert tags == [('["test"]', 2), ('["test/typos"]', 1)]
+    assert tags == [
+        ('["test","group:rivers"]', 2), ('["test/typos","group:rivers"]', 1)
+    ]  # fmt: skip
 
 
 def test_of_no_perturbed_cases_the_cases_themselves_are_the_worst(

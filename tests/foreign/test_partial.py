@@ -17,7 +17,7 @@ LOG = json.loads((DATA / "inspect_ai" / "late.json").read_text("utf-8"))
 
 def _log(name: str, day: int, n_samples: int | None = None) -> dict[str, Any]:
     about = LOG["eval"] | {
-        "eval_id": name,
+        "task_id": name,
         "run_id": name,
         "model": f"mock/{name}",
         "created": f"2026-11-{day:02}T00:00:00+00:00",
@@ -34,10 +34,11 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
         "later": _log("later", 3),
         "empty": _log("empty", 4, 0),
     }
-    for name, log in logs.items():
-        (folder / f"{name}.json").write_text(json.dumps(log), "utf-8")
     made = Warehouse(folder / "w.duckdb")
-    made.ingest(folder)
+    for name, log in logs.items():
+        file = folder / f"{name}.json"
+        file.write_text(json.dumps(log), "utf-8")
+        made.ingest(file)
     made.build()
     return made
 
@@ -140,7 +141,12 @@ def test_doctor_names_the_totals_that_the_rows_do_not_give(
     assert "cut" in found.value
 
 
-def test_the_index_marks_it(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_the_index_marks_it(tmp_path: Path) -> None:
+    for name, log in {"cut": _log("cut", 2, 1), "empty": _log("empty", 4, 0)}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(log), "utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
     warehouse.report(["cut"], tmp_path)
     page = (tmp_path / "index.html").read_text("utf-8")
     n_samples = len(LOG["samples"])

@@ -149,12 +149,16 @@ def test_an_odd_verdict_is_named_and_not_guessed(tmp_path: Path) -> None:
     assert "'perhaps'" in reading.problems[0].message
 
 
-def test_a_negative_latency_is_none(tmp_path: Path) -> None:
-    path = _written(tmp_path, "a,b,s\n1,x,-1\n2,y,0.5\n")
-    reading = read(path, TableMapping(case="a", output="b", latency_s="s"))
+def test_a_negative_latency_or_cost_is_none(tmp_path: Path) -> None:
+    path = _written(tmp_path, "a,b,s,paid\n1,x,-1,-2\n2,y,0.5,0.25\n")
+    mapping = TableMapping(case="a", output="b", latency_s="s", cost="paid")
+    reading = read(path, mapping)
     assert table(reading, "rounds")["latency_ms"].to_list() == [None, 500.0]
-    (problem,) = reading.problems
-    assert (problem.code, problem.severity) == ("odd_latency", "warning")
+    metadata = table(reading, "rounds")["metadata"].to_list()
+    assert metadata == ["{}", '{"cost":0.25}']
+    assert [(each.code, each.severity) for each in reading.problems] == [
+        ("odd_cost", "warning"), ("odd_latency", "warning")
+    ]  # fmt: skip
 
 
 NOT_TABLES = {
@@ -205,10 +209,11 @@ def test_the_guess_says_what_the_columns_seem_to_mean(tmp_path: Path) -> None:
 
 
 def test_what_lies_on_no_known_scale_is_guessed_as_a_value(tmp_path: Path) -> None:
-    rows = "question,answer,rating,cost\nNile?,sea,5,0.1\nOb?,sea,3,7\n"
+    rows = "question,answer,rating,fee,cost\nNile?,sea,5,0.1,1\nOb?,sea,3,7,2\n"
     mapping, _, _ = guess(_written(tmp_path, rows))
-    assert mapping.values == ("rating", "cost")
-    assert mapping.lower_is_better == ("cost",)
+    assert mapping.values == ("rating", "fee")
+    assert mapping.lower_is_better == ("fee",)
+    assert mapping.cost == "cost"
     assert not mapping.scores
 
 
@@ -268,7 +273,7 @@ def test_what_cannot_be_guessed_names_lines_that_work_when_they_are_copied(
 
 DIRECTIONS: list[tuple[str, tuple[str, str], str]] = [
     *((name, ("0", "1"), "lower_is_better") for name in (
-        "failed", "is_wrong", "hallucination", "toxicity", "wer", "loss", "cost_usd",
+        "failed", "is_wrong", "hallucination", "toxicity", "wer", "loss", "judge_cost",
         "error_rate", "isHarmful", "bias_score", "edit_distance", "attack_success",
     )),
     *((name, ("0.2", "1"), "values") for name in ("refused", "confidence", "mood")),

@@ -29,7 +29,7 @@ def test_a_total_does_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> Non
         for number in range(60)
     ]
     for order in range(6):
-        about = LOG["eval"] | {"eval_id": str(order), "run_id": str(order)}
+        about = LOG["eval"] | {"task_id": str(order), "run_id": str(order)}
         log = LOG | {"eval": about, "samples": samples}
         (tmp_path / f"{order}.json").write_text(json.dumps(log), "utf-8")
         chance.shuffle(samples)

@@ -188,6 +188,8 @@ def test_prompts_without_labels_keep_their_histories(warehouse):
 CHANGES: dict[str, tuple[dict[str, Any], int]] = {
     "an assertion added": ({"asserted": ("x", "y")}, 6),
     "an assertion changed": ({"asserted": ("z",)}, 6),
+    "every assertion removed": ({"asserted": ()}, 6),
+    "more rounds": ({"rounds": 2}, 6),
     "the order of the tests": ({"tests": ("t6", "t5", "t4", "t3", "t2", "t1")}, 6),
     "a test left out": ({"tests": ("t1", "t2", "t3", "t4", "t5")}, 5),
 }
@@ -203,6 +205,66 @@ def test_a_case_is_the_same_whatever_is_asserted_of_it(warehouse, change):
             " where candidate_task_id = 'eval-2/0' and is_comparable"
         ).fetchone()
     assert found == (shared,)
+
+
+def test_a_case_with_an_id_that_asks_something_else_is_named_and_not_compared(
+    warehouse,
+):
+    load(warehouse, Night(1), Night(2, variables={"t1": "asked otherwise"}))
+    with warehouse.built() as con:
+        found = con.execute(
+            "select case_id, change, is_comparable from marts.fct_case_changes"
+            " where case_id = 't1'"
+        ).fetchall()
+    assert found == [("t1", "not_comparable", False)]
+    assert notes(warehouse)["inputs_differ"] == 1
+
+
+def test_the_same_commit_again_is_compared_with_what_was_accepted(warehouse, capsys):
+    """A run that the gate refused does not become its own reference by a re-run."""
+    broken = {"fails": {"small": ["t1", "t2", "t3"]}, "rounds": 3}
+    load(warehouse, Night(1, rounds=3), commit="aaa")
+    load(warehouse, Night(2, **broken), commit="bbb")
+    assert gate(capsys, warehouse, "eval-2")[0] == 1
+    load(warehouse, Night(3, **broken), commit="bbb")
+    assert baselines(warehouse)["eval-3/0"] == "eval-1/0"
+    assert gate(capsys, warehouse, "eval-3")[0] == 1
+    # a run that was accepted is one, and its rounds and those before it are pooled
+    load(warehouse, Night(4, rounds=3), commit="ccc")
+    assert gate(capsys, warehouse, "eval-4")[0] == 0
+    load(warehouse, Night(5, rounds=3), commit="ccc")
+    assert baselines(warehouse)["eval-5/0"] == "eval-4/0"
+    with warehouse.built() as con:
+        found = con.execute(
+            "select reference_task_id from intermediate.int_reference_runs"
+            " where task_id = 'eval-5/0' order by place"
+        ).fetchall()
+    assert found == [("eval-4/0",), ("eval-1/0",)]
+
+
+def test_the_shards_of_a_run_are_one_result(warehouse, capsys):
+    def shard(name: str, run: str, day: int, cases: Sequence[str]) -> Path:
+        lines = [
+            {
+                "sample_id": case, "run_id": run, "entity_type": "prompt",
+                "entity_id": "triage", "variant": "v1", "final_output": {"reply": "x"},
+                "status": "pass", "created_at": f"2026-03-{day:02}T01:00:00Z",
+            }
+            for case in cases
+        ]  # fmt: skip
+        file = Path(f"{name}.jsonl")
+        file.write_text("\n".join(map(json.dumps, lines)), "utf-8")
+        return file
+
+    warehouse.ingest(shard("whole", "mon", 1, ("a", "b", "c", "d")))
+    shards = [shard("one", "tue", 2, ("a", "b")), shard("two", "tue", 2, ("c", "d"))]
+    for file in shards:
+        warehouse.ingest(file)
+    warehouse.build()
+    assert baselines(warehouse) == {"mon": None, "tue": "mon"}
+    for selection in ("latest", "tue", *map(str, shards)):
+        _, (found,) = gate(capsys, warehouse, selection)
+        assert (found["task_id"], found["not_compared"]["n"]) == ("tue", 0), selection
 
 
 def test_a_pull_request_is_compared_with_the_base_branch(warehouse, monkeypatch):
@@ -287,6 +349,14 @@ def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, 
         assert found[0]["broke"]["case_ids"] == ["t1", "t2", "t3"]
     assert gate(capsys, warehouse, "eval-2/0")[0] == 0
     assert gate(capsys, warehouse, "eval-1")[0] == 0
+    for selection in ("latest", "eval-2", "night2.json"):
+        assert run_cli(["runs", selection, "--format", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert [each["task_id"] for each in found] == [
+            f"eval-2/{n}" for n in (3, 2, 1, 0)
+        ]
+    assert run_cli(["runs", "night9.json"]) == 5
+    capsys.readouterr()
 
 
 def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
@@ -459,7 +529,10 @@ def test_verdicts_without_scores_have_a_score_an_interval_and_a_rank(
         first["pass_rate_low"], first["pass_rate_high"]
     )  # fmt: skip
     assert (second["overall_score"], second["overlaps_leader"]) == (0.5, False)
-    assert run_cli(["compare", "latest", "--format", "json"]) in (0, 1, 3, 4, 5)
+    # models of one call are side by side, not one after the other
+    assert run_cli(["gate", "latest", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {each["decision"] for each in found} == {"first_run"}
 
 
 Document = dict[str, Any]
@@ -533,6 +606,29 @@ def test_a_new_assertion_is_named_and_both_verdicts_count(warehouse, capsys):
 
 def test_an_expected_value_corrected_in_a_variable_leaves_the_case_the_same(warehouse):
     load_changed(warehouse, expecting("blue"), expecting("red"))
+    with warehouse.built() as con:
+        found = con.execute(
+            "select change, is_comparable, has_other_assertions, count(*)"
+            " from marts.fct_case_changes group by all"
+        ).fetchall()
+    assert found == [("same", True, True, 6)]
+
+
+def test_the_last_assertion_that_reads_a_variable_may_be_removed(warehouse):
+    def remove(document: Document) -> None:
+        expecting("blue")(document)
+        for row in rows_of(document):
+            row["testCase"]["assert"] = [{"type": "contains", "value": "x"}]
+
+    def without_ids(change: Callable[[Document], None]) -> Callable[[Document], None]:
+        def changed(document: Document) -> None:
+            change(document)
+            for row in rows_of(document):
+                row["vars"].pop("id", None)
+
+        return changed
+
+    load_changed(warehouse, without_ids(expecting("blue")), without_ids(remove))
     with warehouse.built() as con:
         found = con.execute(
             "select change, is_comparable, has_other_assertions, count(*)"
@@ -788,10 +884,51 @@ def inspect_log(
     return file
 
 
-def test_a_stopped_log_of_an_eval_set_is_not_the_baseline_of_its_retry(warehouse):
-    second = {"eval_set_id": "set-2", "run_id": "run-2"}
-    warehouse.ingest(inspect_log("first", 1, eval_set_id="set-1", eval_id="a"))
-    warehouse.ingest(inspect_log("stopped", 2, n_samples=2, eval_id="b", **second))
-    warehouse.ingest(inspect_log("retried", 3, eval_id="c", **second))
+def eval_sets(warehouse: Warehouse, *, stopped_is_read_last: bool) -> None:
+    """Load two sets of two models; one log of the second was stopped and retried.
+
+    Inspect writes a log for each attempt, and all of them have one `task_id`.
+    """
+    one, two = {"eval_set_id": "set-1"}, {"eval_set_id": "set-2"}
+    retried = {"task_id": "b", **two}
+    inspect_log("a", 1, task_id="a", **one)
+    inspect_log("c", 1, task_id="c", model="mockllm/other", **one)
+    inspect_log("d", 2, task_id="d", model="mockllm/other", **two)
+    stopped = inspect_log("b1", 2, n_samples=2, eval_id="b1", **retried)
+    inspect_log("b2", 3, eval_id="b2", run_id="later", **retried)
+    if stopped_is_read_last:
+        stopped.rename("z.json")
+    warehouse.ingest(Path.cwd())
+
+
+def test_of_a_log_and_its_retry_the_retry_counts(warehouse, capsys, tmp_path):
+    eval_sets(warehouse, stopped_is_read_last=False)
     warehouse.build()
-    assert baselines(warehouse)["c"] == "a"
+    assert baselines(warehouse) == {"a": None, "b": "a", "c": None, "d": "c"}
+    for selection in ("set-2", ".", "latest"):
+        _, found = gate(capsys, warehouse, selection)
+        assert [each["task_id"] for each in found] == ["b", "d"], selection
+    assert found[0]["not_compared"]["n"] == 0
+    run_cli(["compare", "set-2", "--format", "json"])
+    compared = json.loads(capsys.readouterr().out)
+    assert [each["candidate"]["task_id"] for each in compared] == ["b", "d"]
+    assert run_cli(["leaderboard", "--format", "json"]) == 0
+    ranked = json.loads(capsys.readouterr().out)
+    assert {each["task_id"] for each in ranked} == {"b", "d"}
+    run_cli(["report", "set-2", "--out", "out", "-q"])
+    (page,) = (tmp_path / "out" / "runs").rglob("report.html")
+    text = page.read_text("utf-8")
+    assert "mockllm/other (model=late)" in text
+    assert "(model=late) (2)" not in text
+
+
+def test_a_stopped_log_that_is_read_after_its_retry_is_older(warehouse):
+    eval_sets(warehouse, stopped_is_read_last=True)
+    with warehouse.reading() as con:
+        tasks = con.execute("select task_id from raw.tasks order by all").fetchall()
+        (n,) = con.execute(
+            "select count(*) from raw.rounds where task_id = 'b'"
+        ).fetchone()
+        codes = con.execute("select code from raw.rejects").fetchall()
+    assert (tasks, n) == ([("a",), ("b",), ("c",), ("d",)], 8)
+    assert ("older_version",) in codes

@@ -8,7 +8,9 @@ from urllib.parse import quote
 import pytest
 
 from promptlab.history.gate import exit_code, judge
+from promptlab.power import drop_power
 from promptlab.reports.gate.policy import load_policy
+from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, judged, scores, task
 from tests.judges.test_agreement import agreement
 from tests.judges.test_labels import load
@@ -115,3 +117,14 @@ def test_the_page_of_a_run_shows_the_corrected_rate_and_what_it_could_have_found
     assert "../../judges/" in page
     drop = warehouse.gate("run-3")[0].smallest_drop
     assert f"by {100 * drop:.1f} points or more would have been found" in page
+
+
+def test_a_gate_result_says_what_its_run_could_find(english_db):
+    """`promptlab power` says the same."""
+    warehouse = Warehouse(english_db)
+    task = "cs-regression-v3.2"
+    found = warehouse.result(task).gate.smallest_drop
+    plan = warehouse.power(task)
+    assert found == plan.smallest_drop
+    assert drop_power(plan.cases, plan.rounds, found, plan.within_variance) >= 0.8
+    assert drop_power(plan.cases, plan.rounds, found - 0.01, plan.within_variance) < 0.8

@@ -264,3 +264,5 @@ def test_judges_names_what_is_missing(tmp_path, monkeypatch, capsys):
         assert run_cli(["judges", "--by", by, "--db", "w.duckdb"]) == 0
     assert run_cli(["judges", "quality", "--db", "w.duckdb"]) == 0
     assert "corrected for the judge" in capsys.readouterr().out
+    assert run_cli(["judges", "--by", "family", "--db", "w.duckdb"]) == 5
+    assert "no labelled answer has a family" in capsys.readouterr().err

@@ -124,8 +124,8 @@ def test_every_connection_is_opened_in_one_place():
 def test_a_build_by_dbt_loads_no_extension():
     profile = yaml.safe_load((dbt_project() / "profiles.yml").read_text("utf-8"))
     output = profile["promptlab"]["outputs"]["duckdb"]
-    for name in _EXTENSION_SETTINGS:
-        assert output["config_options"][name] == "false"
+    assert output["config_options"]["autoinstall_known_extensions"] == "false"
+    assert output["settings"]["autoload_known_extensions"] is False
     assert not {"extensions", "plugins", "attach"} & set(output)
 
 
@@ -268,3 +268,18 @@ def test_every_file_that_a_command_writes_honours_the_umask(
     written = list(tmp_path.rglob("*"))
     assert written, code
     assert {path.stat().st_mode & 0o077 for path in written} == {0}
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_a_log_is_replayed_without_an_extension_from_the_network(tmp_path, read_only):
+    file = tmp_path / "w.duckdb"
+    with duckdb.connect(file) as con:
+        # as where the process was killed, or the disk was full
+        con.execute("pragma disable_checkpoint_on_shutdown")
+        con.execute("create table t as select -1 as x")
+        con.execute("alter table t alter x type double using abs(x)")
+    assert file.with_name("w.duckdb.wal").exists()
+    with open_duckdb(file, read_only=read_only) as con:
+        assert con.execute("from t").fetchall() == [(1,)]
+        with open_duckdb(file, read_only=read_only) as again:
+            assert again.execute("from t").fetchall() == [(1.0,)]

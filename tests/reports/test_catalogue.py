@@ -33,7 +33,10 @@ GROUPS |= set(re.findall(r"""field_list\([\w.]+, ["'](\w+)["']\)""", TEXT))
 GROUPS |= set(re.findall(r"""\bf["'](\w+)\.\{""", TEXT))
 GROUPS |= set(re.findall(r"""\.label\(["'](\w+)["']""", TEXT))
 GROUPS |= set(re.findall(r"""_GROUP = ["'](\w+)\.["']""", TEXT))
-PREFIXES = tuple(set(re.findall(r"""["']([a-z]+\.\w+_)["'] ~""", TEXT)))
+PREFIXES = tuple(
+    re.findall(r"""["']([a-z]+\.\w+_)["'] ~""", TEXT)
+    + re.findall(r"""\bf["']([a-z_]+\.\w+_)\{""", TEXT)
+)
 
 
 def placeholders(entry: str | dict[str, str]) -> set[str]:

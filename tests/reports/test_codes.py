@@ -135,6 +135,7 @@ CODES: dict[str, list[Codes]] = {
     "gate_rule": [
         of_policy,
         of(
+            "all_files",
             "all_rows",
             "allow_critical_alerts",
             "same_yardstick",
@@ -144,6 +145,9 @@ CODES: dict[str, list[Codes]] = {
     ],
     "gate_verdict": [of_type(gate.RuleVerdict)],
     "direction": [of("higher_better", "lower_better")],
+    "judge_family": [of("same", "other")],
+    "judge_length": [of("short", "medium", "long")],
+    "judge_position": [of("first", "second")],
     "measure": [lambda: set(WHOLE_UNITS)],
     "measure_verdict": [of_model("fct_measure_comparisons", "verdict")],
     "memory_metric": [lambda: set(re.findall(r'(?m)^    "(\w+)":', METRICS))],
@@ -152,6 +156,7 @@ CODES: dict[str, list[Codes]] = {
     "memory_operation": [of_model("fct_memory_timings", "operation")],
     "memory_view": [of_model("fct_memory_scores", "view")],
     "part_verdict": [VERDICTS],
+    "rate_method": [of("labels_weighted", "corrected", "ppi_plus_plus")],
     "reason": [of_model("int_check_results", "reason")],
     "scope": [of_model("int_check_results", "scope")],
     "score_reason": [

@@ -68,7 +68,11 @@ def test_a_score_is_told_apart_from_the_target_beside_it(share, beside, text):
 
 @pytest.mark.parametrize(
     ("ends", "text"),
-    [((0.1, 0.25), "10.0–25.0"), ((None, 0.2), "no interval"), ((0, 0), "0.0–0.0")],
+    [
+        ((0.1, 0.25), "10.0–25.0"),
+        ((None, 0.2), "no interval"),
+        ((0, 0.29961), "0.0–30.0"),
+    ],
 )
 def test_an_interval_needs_both_ends(ends, text):
     assert EN.interval(*ends) == text

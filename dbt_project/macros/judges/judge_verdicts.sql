@@ -4,42 +4,51 @@
 {%- set of_tasks = 'task_id in (select task_id from ' ~ tasks ~ ')' if tasks else 'true' -%}
 with
 
-rounds as (select * from {{ ref('fct_rounds') }} where {{ of_tasks }}),
-round_scores as (select * from {{ ref('fct_round_scores') }} where {{ of_tasks }}),
-assertions as (
+round_rows as (select * from {{ ref('fct_rounds') }} where {{ of_tasks }}),
+score_rows as (select * from {{ ref('fct_round_scores') }} where {{ of_tasks }}),
+assertion_rows as (
     select * from {{ ref('fct_assertions') }}
     where assertion_source = 'tool' and {{ of_tasks }}
 ),
-dimensions as (select * from {{ ref('stg_tasks__dimension_configs') }}),
-scores as (select * from {{ ref('stg_scores__scores') }} where {{ of_tasks }}),
+dimension_rows as (select * from {{ ref('stg_tasks__dimension_configs') }}),
+given_scores as (select * from {{ ref('stg_scores__scores') }} where {{ of_tasks }}),
 task_rows as (select * from {{ ref('dim_tasks') }}),
 
-pass_scores as (
+configured as (
 
     select
         task_id,
         dimension_id,
-        {{ json_number('parameters', 'pass_score') }} as pass_score
+        {{ json_number('parameters', 'pass_score') }} as pass_score,
+        {{ json_text('parameters', 'scorer_name') }} as scorer_name
 
-    from dimensions
+    from dimension_rows
 
 ),
 
--- the newest score of each scorer; the newest of all counts
+-- the newest score of each scorer; that of the configured scorer counts, else the newest
 given as (
 
     select
-        *,
+        given_scores.*,
         row_number() over (
-            partition by task_id, case_id, round_id, dimension_id
-            order by load_id desc, line_number desc
-        ) as recency,
+            partition by
+                given_scores.task_id, given_scores.case_id, given_scores.round_id,
+                given_scores.dimension_id
+            order by
+                case when given_scores.scorer = configured.scorer_name then 0 else 1 end,
+                given_scores.load_id desc,
+                given_scores.line_number desc
+        ) as choice,
         row_number() over (
-            partition by task_id, case_id, round_id, dimension_id, scorer, scorer_version
-            order by load_id desc, line_number desc
-        ) as recency_of_judge
+            partition by
+                given_scores.task_id, given_scores.case_id, given_scores.round_id,
+                given_scores.dimension_id, given_scores.scorer, given_scores.scorer_version
+            order by given_scores.load_id desc, given_scores.line_number desc
+        ) as recency
 
-    from scores
+    from given_scores
+    left join configured using (task_id, dimension_id)
 
 ),
 
@@ -53,33 +62,33 @@ scorers as (
         concat_ws(' ', scorer, scorer_version) as judge,
         {{ json_text('payload', 'position') }} as place,
         score / scale as score,
-        recency = 1 as is_used
+        choice = 1 as is_used
 
     from given
-    where recency_of_judge = 1
+    where recency = 1
 
 ),
 
 of_dimensions as (
 
     select
-        round_scores.task_id,
-        round_scores.case_id,
-        round_scores.round_id,
-        round_scores.dimension_id,
-        coalesce(scorers.judge, cast(task_rows.judge as string), round_scores.scorer) as judge,
-        round_scores.score,
+        score_rows.task_id,
+        score_rows.case_id,
+        score_rows.round_id,
+        score_rows.dimension_id,
+        coalesce(scorers.judge, cast(task_rows.judge as string), score_rows.scorer) as judge,
+        score_rows.score,
         scorers.place,
         true as is_used
 
-    from round_scores
+    from score_rows
     inner join task_rows using (task_id)
     left join scorers
         on
-            round_scores.task_id = scorers.task_id
-            and round_scores.case_id = scorers.case_id
-            and round_scores.round_id = scorers.round_id
-            and round_scores.dimension_id = scorers.dimension_id
+            score_rows.task_id = scorers.task_id
+            and score_rows.case_id = scorers.case_id
+            and score_rows.round_id = scorers.round_id
+            and score_rows.dimension_id = scorers.dimension_id
             and scorers.is_used
 
     union all
@@ -95,7 +104,7 @@ of_dimensions as (
         false as is_used
 
     from scorers
-    inner join rounds using (task_id, case_id, round_id)
+    inner join round_rows using (task_id, case_id, round_id)
     where not scorers.is_used
 
 ),
@@ -110,9 +119,9 @@ judged_dimensions as (
         of_dimensions.judge,
         case
             when of_dimensions.score is null then null
-            when pass_scores.pass_score is not null
+            when configured.pass_score is not null
                 then case
-                    when of_dimensions.score >= pass_scores.pass_score then 'pass'
+                    when of_dimensions.score >= configured.pass_score then 'pass'
                     else 'fail'
                 end
             when of_dimensions.score = 1 then 'pass'
@@ -123,7 +132,7 @@ judged_dimensions as (
         of_dimensions.is_used
 
     from of_dimensions
-    left join pass_scores using (task_id, dimension_id)
+    left join configured using (task_id, dimension_id)
     where of_dimensions.dimension_id <> 'verdict'
 
 ),
@@ -132,50 +141,50 @@ judged_dimensions as (
 of_assertions as (
 
     select
-        assertions.task_id,
-        assertions.case_id,
-        assertions.round_id,
-        assertions.assertion_name as dimension_id,
-        coalesce(cast(max(task_rows.judge) as string), max(assertions.assertion_type)) as judge,
+        assertion_rows.task_id,
+        assertion_rows.case_id,
+        assertion_rows.round_id,
+        assertion_rows.assertion_name as dimension_id,
+        coalesce(cast(max(task_rows.judge) as string), max(assertion_rows.assertion_type)) as judge,
         case
-            when bool_or(assertions.status = 'fail') then 'fail'
-            when bool_or(assertions.status = 'pass') then 'pass'
+            when bool_or(assertion_rows.status = 'fail') then 'fail'
+            when bool_or(assertion_rows.status = 'pass') then 'pass'
         end as verdict,
         cast(null as string) as place,
-        min(assertions.score) as score,
+        min(assertion_rows.score) as score,
         true as is_used
 
-    from assertions
+    from assertion_rows
     inner join task_rows using (task_id)
-    left join round_scores
+    left join score_rows
         on
-            assertions.task_id = round_scores.task_id
-            and assertions.case_id = round_scores.case_id
-            and assertions.round_id = round_scores.round_id
-            and assertions.assertion_name = round_scores.dimension_id
-    where round_scores.task_id is null and assertions.assertion_name <> 'verdict'
+            assertion_rows.task_id = score_rows.task_id
+            and assertion_rows.case_id = score_rows.case_id
+            and assertion_rows.round_id = score_rows.round_id
+            and assertion_rows.assertion_name = score_rows.dimension_id
+    where score_rows.task_id is null and assertion_rows.assertion_name <> 'verdict'
     group by
-        assertions.task_id,
-        assertions.case_id,
-        assertions.round_id,
-        assertions.assertion_name
+        assertion_rows.task_id,
+        assertion_rows.case_id,
+        assertion_rows.round_id,
+        assertion_rows.assertion_name
 
 ),
 
 of_rounds as (
 
     select
-        rounds.task_id,
-        rounds.case_id,
-        rounds.round_id,
+        round_rows.task_id,
+        round_rows.case_id,
+        round_rows.round_id,
         'verdict' as dimension_id,
         coalesce(cast(task_rows.judge as string), 'verdict') as judge,
-        case when rounds.status in ('pass', 'fail') then rounds.status end as verdict,
+        case when round_rows.status in ('pass', 'fail') then round_rows.status end as verdict,
         cast(null as string) as place,
         cast(null as double) as score,
         true as is_used
 
-    from rounds
+    from round_rows
     inner join task_rows using (task_id)
 
 )

@@ -47,8 +47,9 @@ class LogReading:
     def __init__(self, log: Log, source: Source) -> None:
         about = log.eval
         self._log = log
-        parts = filter(None, (about.run_id, about.task_id))
-        task_id = about.eval_id or "/".join(parts) or source.path.name.split(".", 1)[0]
+        # a retry has a new eval_id and run_id, and the task_id of the log it continues
+        name = source.path.name.split(".", 1)[0]
+        task_id = about.task_id or about.eval_id or about.run_id or name
         self._task = TaskWriter("inspect_ai", task_id, source, is_share=self._is_share)
         ids = (about.dataset and about.dataset.sample_ids) or []
         self._places = {str(each): place for place, each in enumerate(ids)}
@@ -151,6 +152,7 @@ class LogReading:
             model=about.model,
             created_at=time(about.created),
             run_id=about.eval_set_id or about.run_id,
+            written_at=time(about.created),
             provider=_provider(about.model, passed),
             settings=_settings(about.model_generate_config),
             judge=about.model_roles,

@@ -63,7 +63,11 @@ def write_round(
     if usage is None and len(usages) == 1 and not _judged(sample):
         usage = next(iter(usages.values()))
     error = sample.error
-    about = {"uuid": sample.uuid, "working_time": sample.working_time}
+    about = {
+        "uuid": sample.uuid,
+        "working_time": sample.working_time,
+        "cost": number(usage.total_cost) if usage else None,
+    }
     return case.round(
         _completion(sample),
         n=sample.epoch,

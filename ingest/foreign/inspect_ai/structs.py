@@ -160,6 +160,7 @@ class Usage(Struct):
 
     input_tokens: int | None = None
     output_tokens: int | None = None
+    total_cost: Any = None
 
 
 class Score(Struct):

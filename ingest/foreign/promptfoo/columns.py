@@ -367,19 +367,20 @@ class _Test:
             for key, value in (given or {}).items()
             if key != "_conversation" and key not in prompt_vars
         }
-        expected = _expected(asked, text(asserts), templates)
+        metadata = test.metadata if isinstance(test.metadata, dict) else {}
+        own_id = _own_id(test.id, metadata.get("id"), asked.get("id"))
+        expected = _expected(asked, text(asserts), templates, has_id=own_id is not None)
         asked = {key: value for key, value in asked.items() if key not in expected}
         described = test.description or row.description
         texts = [value for value in asked.values() if isinstance(value, str)]
         content = content_id([asked, described], described or next(iter(texts), None))
         context: dict[str, Any] = {"description": described, "vars": asked}
-        metadata = test.metadata if isinstance(test.metadata, dict) else {}
         tags = metadata.get("tags", test.tags)
         options = test.options if isinstance(test.options, dict) else {}
         repeat = options.get("repeat")
         asserted = text([asserts, test.threshold, expected])
         return cls(
-            id=_own_id(test.id, metadata.get("id"), asked.get("id")) or content,
+            id=own_id or content,
             content=content,
             context=_json(
                 {key: value for key, value in context.items() if value is not None}
@@ -448,20 +449,36 @@ def _judges(
         )
 
 
-def _expected(
-    asked: Mapping[str, Any], asserted: str, templates: str
-) -> dict[str, Any]:
-    """Return the variables that only assertions and no prompt of the run use.
+_EXPECTATION = re.compile(
+    r"(^|[_\W])(answer|correct|expected|gold(en)?|ideal|reference|solution|target|truth"
+    r"|want(ed)?)($|[_\W])",
+    re.IGNORECASE,
+)
+"""Usual names of variables with what is expected."""
 
-    Return ``None`` if this would leave no input, or if the prompts are unknown.
+
+def _expected(
+    asked: Mapping[str, Any], asserted: str, templates: str, *, has_id: bool
+) -> dict[str, Any]:
+    """Return the variables that are for assertions: no prompt of the run uses them.
+
+    A variable that no assertion uses either may be for the provider, and distinguish
+    tests. It is an expectation if the test has an id, or if its name says so: it stays
+    one if the last assertion that used it is removed.
+
+    Return nothing if this would leave no input, or if the prompts are unknown.
     """
+
+    def is_in(text_of_file: str, key: str) -> bool:
+        return re.search(rf"\b{re.escape(key)}\b", text_of_file) is not None
+
     found = {
         key: value
         for key, value in asked.items()
         if key != "id"
         and templates
-        and re.search(rf"\b{re.escape(key)}\b", asserted)
-        and not re.search(rf"\b{re.escape(key)}\b", templates)
+        and not is_in(templates, key)
+        and (has_id or is_in(asserted, key) or _EXPECTATION.search(key))
     }
     return found if asked.keys() - found.keys() - {"id"} else {}
 

@@ -38,7 +38,8 @@ from promptlab.paths import check_regular
 _ROWS = 1000
 
 _NAMES: dict[str, str] = {
-    "case": "id|case|case id|example id|question id|sample id|test id|uid|key|编号",
+    "case": "id|case|case id|example id|question id|sample id|test id|instance id|uid"
+    "|key|编号",
     "inputs": "question|input|inputs|query|user input|prompt|instruction|user|问题"
     "|输入",
     "output": "answer|output|response|completion|prediction|actual|actual output|model"
@@ -49,20 +50,24 @@ _NAMES: dict[str, str] = {
     "title": "title|dataset|task|benchmark|suite|数据集",
     "model": "model|model name|model id|llm|provider|engine|模型",
     "prompt_version": "prompt version|version|prompt name|variant|prompt id|版本",
-    "verdict": "pass|passed|verdict|status|result|success|correct|is correct"
-    "|autoeval label label|human label|judge label|结果|通过",
+    "verdict": "pass|passed|verdict|status|result|success|correct|is correct|resolved"
+    "|solved|autoeval label label|human label|judge label|结果|通过",
     "error": "error|exception|error message|错误",
     "latency_ms": "latency ms|duration ms|time ms|elapsed ms|耗时ms",
     "latency_s": "latency|latency s|duration|duration s|seconds|elapsed|time s"
     "|execution time|耗时",
     "input_tokens": "input tokens|prompt tokens|tokens in",
     "output_tokens": "output tokens|completion tokens|tokens out",
-    "tags": "tags|tag|category|categories|标签|分类",
+    "cost": "cost|cost usd|total cost|price|费用|成本",
+    "tags": "tags|tag|category|categories|question type|domain|difficulty|repo|标签"
+    "|分类",
     "time": "time|timestamp|date|created|created at|executed at|时间",
 }
 """Setting → names of columns, the likeliest first; underscores count as spaces."""
 _WORDS = {name: words.split("|") for name, words in _NAMES.items()}
-_NUMBERS = frozenset({"latency_ms", "latency_s", "input_tokens", "output_tokens"})
+_NUMBERS = frozenset(
+    {"latency_ms", "latency_s", "input_tokens", "output_tokens", "cost"}
+)
 _NO_UNIT = frozenset(_WORDS["latency_s"]) - {
     "latency s",
     "duration s",

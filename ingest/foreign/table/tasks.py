@@ -97,6 +97,7 @@ class _OddCells:
 _COUNT = "a whole number from 0, such as 1200"
 _EXPECTED = {
     "odd_latency": "a number from 0, such as 1.5",
+    "odd_cost": "a number from 0, such as 0.0012",
     "odd_tokens": _COUNT,
     "odd_round": _COUNT,
     "odd_time": "a time such as 2025-07-01T08:00:00Z",
@@ -235,6 +236,8 @@ class Tasks:
             return self._read(row, column, read, code, case_id, task.line)
 
         rest = {k: _plain(content(row[k])) for k in row if k not in self._named}
+        if mapping.cost is not None:
+            rest["cost"] = cell(mapping.cost, _from_zero, "odd_cost")
         answer = case.round(
             self._cell(row, mapping.output),
             n=cell(mapping.round, count_of, "odd_round"),
@@ -242,7 +245,7 @@ class Tasks:
             input_tokens=cell(mapping.input_tokens, count_of, "odd_tokens"),
             output_tokens=cell(mapping.output_tokens, count_of, "odd_tokens"),
             latency_ms=(
-                cell(mapping.latency_ms, _duration, "odd_latency")
+                cell(mapping.latency_ms, _from_zero, "odd_latency")
                 if mapping.latency_ms is not None
                 else cell(mapping.latency_s, _seconds, "odd_latency")
             ),
@@ -340,13 +343,13 @@ def _time_alike(cell: Any) -> str:
     return str(moment(cell) or text_alike(cell))
 
 
-def _duration(cell: Any) -> float | None:
+def _from_zero(cell: Any) -> float | None:
     value = number_of(cell)
     return value if value is not None and value >= 0 else None
 
 
 def _seconds(cell: Any) -> float | None:
-    seconds = _duration(cell)
+    seconds = _from_zero(cell)
     return None if seconds is None else number(seconds * 1000)
 
 

@@ -6,17 +6,23 @@ tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null)
 resolved as (select * from {{ ref('int_tasks_resolved') }}),
 named as (select * from {{ ref('int_named_baselines') }}),
 
+-- variants of one run, and those that are loaded in one call, are side by side
 counted as (
 
     select
         tasks.*,
         resolved.testset_id,
-        min(tasks.variant) over in_run = max(tasks.variant) over in_run as is_alone,
+        min(tasks.variant) over in_run = max(tasks.variant) over in_run
+        and min(tasks.variant) over in_call = max(tasks.variant) over in_call as is_alone,
         max(tasks.run_number) over (partition by tasks.title, tasks.variant) as last_run
 
     from tasks
     inner join resolved using (task_id)
-    window in_run as (partition by tasks.title, tasks.run_id)
+    window
+        in_run as (partition by tasks.title, tasks.run_id),
+        in_call as (
+            partition by tasks.title, coalesce(cast(resolved.ingest_id as string), tasks.run_id)
+        )
 
 ),
 

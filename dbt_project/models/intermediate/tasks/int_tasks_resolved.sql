@@ -74,6 +74,7 @@ named as (
     select
         tasks.task_id,
         tasks.load_id,
+        loads.ingest_id,
         tasks.source_kind,
         coalesce(by_record.pipeline_id, by_extras.pipeline_id, by_env.pipeline_id) as pipeline_id,
         {{ without_suffix('loads.testset_override', '.jsonl') }} as option_testset,
@@ -105,6 +106,7 @@ chosen as (
     select
         named.task_id,
         named.load_id,
+        named.ingest_id,
         named.source_kind,
         named.pipeline_id,
         case
@@ -137,6 +139,7 @@ resolved as (
         ---------- ids
         chosen.task_id,
         chosen.load_id,
+        chosen.ingest_id,
         chosen.testset_id,
         coalesce(chosen.pipeline_id, default_pipelines.pipeline_id) as pipeline_id,
 
