@@ -4,66 +4,43 @@
 with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
-cases as (select * from {{ ref('int_yardstick_cases') }}),
 gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
-gaps_of_testsets as (select * from {{ ref('int_gaps_of_testsets') }}),
+gaps_of_cases as (select * from {{ ref('int_gaps_of_cases') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
     where task_id in (select pairs.candidate_task_id from pairs)
 ),
+matches as (
+    select * from {{ ref('fct_match_results') }}
+    where task_id in (select pairs.candidate_task_id from pairs)
+),
 
-of_must_haves as (
+expected_cases as (
 
     select
-        baseline_task_id,
-        candidate_task_id,
-        'must_haves_unjudged' as gap,
-        'must_haves' as subject,
-        cast(null as string) as name,
-        count(*) as n_before,
-        -- as often by answer
-        count(*) filter (
-            where n_must_haves_now * n_answers_before >= n_must_haves_before * n_answers_now
-        ) as n_now
+        task_id,
+        case_id,
+        bool_or(status = 'unevaluated') as is_unjudged
 
-    from cases
-    where n_must_haves_before > 0
-    group by baseline_task_id, candidate_task_id
-    having n_now < n_before
+    from matches
+    group by task_id, case_id
 
 ),
 
-of_assertions as (
+of_expectations as (
 
     select
-        baseline_task_id,
-        candidate_task_id,
-        'assertions_unjudged' as gap,
-        'assertions' as subject,
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        'expectations_unjudged' as gap,
+        'expectations' as subject,
         cast(null as string) as name,
         count(*) as n_before,
-        count(*) filter (where are_assertions_judged) as n_now
+        count(*) filter (where not expected_cases.is_unjudged) as n_now
 
-    from cases
-    where are_assertions_judged is not null
-    group by baseline_task_id, candidate_task_id
-    having n_now < n_before
-
-),
-
-of_rounds as (
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        'rounds_missing' as gap,
-        'rounds' as subject,
-        cast(null as string) as name,
-        cast(sum(n_rounds_before) as bigint) as n_before,
-        cast(sum(least(n_rounds_before, n_rounds_now)) as bigint) as n_now
-
-    from cases
-    group by baseline_task_id, candidate_task_id
+    from pairs
+    inner join expected_cases on pairs.candidate_task_id = expected_cases.task_id
+    group by pairs.baseline_task_id, pairs.candidate_task_id
     having n_now < n_before
 
 ),
@@ -93,19 +70,11 @@ gaps as (
 
     union all
 
-    select * from gaps_of_testsets
+    select * from gaps_of_cases
 
     union all
 
-    select * from of_must_haves
-
-    union all
-
-    select * from of_assertions
-
-    union all
-
-    select * from of_rounds
+    select * from of_expectations
 
     union all
 

@@ -8,9 +8,61 @@ tasks as (select * from {{ ref('int_tasks_resolved') }}),
 stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
-matches as (
-    select * from {{ ref('fct_match_results') }}
-    where task_id in (select pairs.candidate_task_id from pairs)
+
+of_must_haves as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'must_haves_unjudged' as gap,
+        'must_haves' as subject,
+        cast(null as string) as name,
+        count(*) as n_before,
+        -- as often by answer
+        count(*) filter (
+            where n_must_haves_now * n_answers_before >= n_must_haves_before * n_answers_now
+        ) as n_now
+
+    from cases
+    where n_must_haves_before > 0
+    group by baseline_task_id, candidate_task_id
+    having n_now < n_before
+
+),
+
+of_assertions as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'assertions_unjudged' as gap,
+        'assertions' as subject,
+        cast(null as string) as name,
+        count(*) as n_before,
+        count(*) filter (where are_assertions_judged) as n_now
+
+    from cases
+    where are_assertions_judged is not null
+    group by baseline_task_id, candidate_task_id
+    having n_now < n_before
+
+),
+
+of_rounds as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'rounds_missing' as gap,
+        'rounds' as subject,
+        cast(null as string) as name,
+        cast(sum(n_rounds_before) as bigint) as n_before,
+        cast(sum(least(n_rounds_before, n_rounds_now)) as bigint) as n_now
+
+    from cases
+    group by baseline_task_id, candidate_task_id
+    having n_now < n_before
+
 ),
 
 -- both tasks are judged by the testset as it is now: what it expected before is not known
@@ -80,47 +132,25 @@ of_testsets as (
 
 ),
 
-expected_cases as (
-
-    select
-        task_id,
-        case_id,
-        bool_or(status = 'unevaluated') as is_unjudged
-
-    from matches
-    group by task_id, case_id
-
-),
-
-of_expectations as (
-
-    select
-        pairs.baseline_task_id,
-        pairs.candidate_task_id,
-        'expectations_unjudged' as gap,
-        'expectations' as subject,
-        cast(null as string) as name,
-        count(*) as n_before,
-        count(*) filter (where not expected_cases.is_unjudged) as n_now
-
-    from pairs
-    inner join expected_cases on pairs.candidate_task_id = expected_cases.task_id
-    group by pairs.baseline_task_id, pairs.candidate_task_id
-    having n_now < n_before
-
-),
-
 gaps as (
+
+    select * from of_must_haves
+
+    union all
+
+    select * from of_assertions
+
+    union all
+
+    select * from of_rounds
+
+    union all
 
     select * from of_changed_testsets
 
     union all
 
     select * from of_testsets
-
-    union all
-
-    select * from of_expectations
 
 )
 
