@@ -23,7 +23,7 @@ STORED = "raw.tasks"
 _SELECTED = """
     select tasks.task_id
     from marts.dim_tasks as tasks
-    left join raw.loads as loads using (load_id)
+    left join {loads} as loads using (load_id)
     where {condition} and tasks.role = 'full'
     qualify row_number() over (
         partition by tasks.title, tasks.variant
@@ -35,7 +35,7 @@ _SELECTED = """
 _NEWEST_LOAD = """
     coalesce(loads.ingest_id, loads.load_id) = (
         select max(coalesce(newest.ingest_id, newest.load_id))
-        from marts.dim_tasks inner join raw.loads as newest using (load_id)
+        from marts.dim_tasks inner join {loads} as newest using (load_id)
         where role = 'full'
     )
 """
@@ -57,13 +57,16 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
         NothingToDo: there is no task, or none before it.
         UsageError: it matches nothing, or several ids.
     """
+    # an export of the marts has no load log
+    columns = "null::bigint as load_id, null::bigint as ingest_id, '' as file_uri"
+    loads = f"(select {columns} where false)" if _is_export(con) else "raw.loads"
 
     def those(condition: str, **values: str) -> list[str]:
-        rows = con.execute(_SELECTED.format(condition=condition), values).fetchall()
-        return [str(row[0]) for row in rows]
+        condition = condition.format(loads=loads)
+        sql = _SELECTED.format(condition=condition, loads=loads)
+        return [str(row[0]) for row in con.execute(sql, values).fetchall()]
 
     if wanted == "latest":
-        # the warehouse of another machine may lack its load log
         return those(_NEWEST_LOAD) or [resolve_task(con, wanted)]
     if wanted in WORDS:
         return [resolve_task(con, wanted)]
@@ -88,6 +91,14 @@ def selected_tasks(con: duckdb.DuckDBPyConnection, wanted: str) -> list[str]:
             f" `promptlab run {wanted}` loads it"
         )
     return [resolve_task(con, wanted)]
+
+
+def _is_export(con: duckdb.DuckDBPyConnection) -> bool:
+    found = con.execute(
+        "select count(*) from information_schema.tables"
+        " where table_schema = 'raw' and table_name = 'loads'"
+    ).fetchone()
+    return found == (0,)
 
 
 # Files left out with or after the newest load of the tasks, and not read since. A file

@@ -52,9 +52,12 @@ def build(
         run_dbt(settings, [*refresh, *args], verbose=verbose)
         return
     from promptlab.build import plan
-    from promptlab.build.broken_contract import BrokenContract, plan_that_names_rows
-    from promptlab.build.execution import execute
-    from promptlab.build.tuning import tune
+    from promptlab.build.execution import (
+        BrokenContract,
+        execute,
+        plan_that_names_rows,
+        tune,
+    )
     from promptlab.ingest import raw
     from promptlab.ingest.raw.requests import keep_settings
 

@@ -1,19 +1,22 @@
 """Run a plan: one connection, one transaction, data tests before the commit.
 
 Readers see either the old or the new marts. A failed test, a kill or a full disk leaves
-the warehouse unchanged.
+the warehouse unchanged. DuckDB's options depend on the amount of data. If a row
+violates a contract, DuckDB only names the rule and aborts the transaction: the parents
+of the model are computed again, and each rule is run as a test that returns the rows.
 """
 
 from __future__ import annotations
 
+import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import duckdb
+import msgspec
 
-from promptlab.build.broken_contract import BrokenContract
-from promptlab.build.tuning import steps_fit_in_memory
+from promptlab.build.plan import Node
 from promptlab.database.connection import is_of_the_file
 from promptlab.database.copying import comment_sql
 from promptlab.database.rows import dictionaries
@@ -21,7 +24,7 @@ from promptlab.errors import BuildError
 from promptlab.version import __version__
 
 if TYPE_CHECKING:
-    from promptlab.build.plan import Node, Plan
+    from promptlab.build.plan import Plan
 
 OnNode = Callable[[str, int, int], None]
 """Called before each node with its name, its position from 1, and their number."""
@@ -231,3 +234,104 @@ def _remember(
     }
     for statement in plan.remember:
         con.execute(statement, {k: v for k, v in facts.items() if f"${k}" in statement})
+
+
+SMALL = 2_000
+"""Number of rounds and memory answers below which planning dominates the time."""
+
+FIT_IN_MEMORY = 500_000
+"""Maximum number of new rounds for steps in memory, about 5 KB each.
+
+With more, steps are written to the file to limit memory. That doubles the time, and the
+freed blocks stay in the file.
+"""
+
+_FOR_MANY_ROWS = (
+    "join_order",
+    "common_subexpressions",
+    "projection_pullup",
+    "statistics_propagation",
+    "cte_inlining",
+)
+"""Optimizers that take a tenth of a small build and do not speed it up."""
+
+_OF_A_SMALL_ONE = f"""
+    set threads = 1;
+    set disabled_optimizers = '{",".join(_FOR_MANY_ROWS)}';
+    set force_compression = 'uncompressed';
+"""
+
+
+def tune(con: duckdb.DuckDBPyConnection) -> None:
+    """Set options until *con* is closed, which writes the result to disk."""
+    con.execute("set preserve_insertion_order = false")
+    if _rows_of_raw(con) <= SMALL:
+        con.execute(_OF_A_SMALL_ONE)
+
+
+def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, anew: bool) -> bool:
+    """Return true if the steps of a build fit in memory.
+
+    Args:
+        con: a connection.
+        anew: everything counts as new.
+    """
+    waiting = _rows_of_raw(con)
+    if not anew:
+        (built,) = con.execute(
+            "select (select count(*) from marts.fct_rounds)"
+            " + (select count(*) from marts.fct_memory_answers)"
+        ).fetchall()[0]
+        waiting -= built
+    return waiting <= FIT_IN_MEMORY
+
+
+def _rows_of_raw(con: duckdb.DuckDBPyConnection) -> int:
+    (count,) = con.execute(
+        "select (select count(*) from raw.rounds)"
+        " + (select count(*) from raw.memory_answers)"
+    ).fetchall()[0]
+    return int(count)
+
+
+_OF_A_ROW = re.compile(r"(?:constraint (?P<name>\w+) )?check \((?P<rule>.*)\)")
+_OF_A_COLUMN = re.compile(
+    r"(?P<column>\w+) .*?(?P<not_null> not null)?(?: check \((?P<rule>.*)\))?"
+)
+
+
+class BrokenContract(BuildError):
+    """A row of a model violates a rule of its contract."""
+
+    def __init__(self, node: Node, message: str) -> None:
+        """Store the model and DuckDB's message."""
+        super().__init__(f"{node.kind} {node.name}: {message}")
+        self.node = node
+
+
+def plan_that_names_rows(plan: Plan, node: Node) -> Plan:
+    """Return the plan up to a model, with each rule of its contract as a data test."""
+    before = plan.nodes[: plan.nodes.index(node)]
+    return msgspec.structs.replace(plan, nodes=[*before, *_rules_as_tests(node)])
+
+
+def _rules_as_tests(node: Node) -> Iterator[Node]:
+    for name, rule in _rules(node.contract):
+        yield Node(
+            name=f"{name} of {node.name}",
+            kind="test",
+            sql=["select * from (", *node.sql, f") where not ({rule})"],
+        )
+
+
+def _rules(contract: list[str]) -> Iterator[tuple[str, str]]:
+    """Return name and condition of each rule; the default name is the condition."""
+    for line in contract:
+        if found := _OF_A_ROW.fullmatch(line):
+            yield found["name"] or f"`{found['rule']}`", found["rule"]
+        elif found := _OF_A_COLUMN.fullmatch(line):
+            if found["not_null"]:
+                rule = f"{found['column']} is not null"
+                yield f"`{rule}`", rule
+            if found["rule"]:
+                yield f"`{found['rule']}`", found["rule"]

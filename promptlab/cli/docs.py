@@ -25,7 +25,7 @@ def command(_call: Call, out: Path) -> int:
     host. It describes the tables that this promptlab builds; no warehouse is read.
     """
     from promptlab.build import plan
-    from promptlab.dictionary.page import page
+    from promptlab.dictionary.tables import page
     from promptlab.errors import SettingsError
 
     file = out / "index.html" if out.is_dir() else out

@@ -71,8 +71,7 @@ def command(
     assert folder is not None
     if tasks:
         raise UsageError("--task goes with --every-eval-ever: Parquet has every task")
-    from promptlab.operations.export import export_parquet
-    from promptlab.operations.export_from_spark import export_from_spark
+    from promptlab.operations.export import export_from_spark, export_parquet
 
     now = datetime.now(UTC)
     target = call.settings.target

@@ -3,6 +3,11 @@
 DuckDB does not overwrite freed blocks. So a purge writes a new file without the rows
 and replaces the old one by a rename: if it is killed, it has changed either nothing or
 everything. Testsets, pipelines and other tasks stay. Docs: docs/operations.md.
+
+Ownership of rows is declared once: for raw tables in their catalogue, for models in
+their key, their batch and the columns that mention other tasks. Ids are only compared
+for equality. Values that other tasks stored about a purged task belong to those tasks;
+the next build compares them again.
 """
 
 from __future__ import annotations
@@ -10,17 +15,19 @@ from __future__ import annotations
 import difflib
 import glob
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from promptlab.database.copying import file_of, tables_of, write_copy
+from promptlab.build import plan
+from promptlab.database.copying import StoredTable, file_of, tables_of, write_copy
 from promptlab.errors import NothingToDo
 from promptlab.ingest import raw
-from promptlab.operations import purge_sql
-from promptlab.operations.ownership import is_unknown
+from promptlab.ingest.foreign.registry import TOOLS
+from promptlab.ingest.raw.catalogue import RAW_TABLES, Ids, owning_tables
 from promptlab.paths import dbt_target
 
 if TYPE_CHECKING:
@@ -84,7 +91,7 @@ def purge(
         found = _find(con, tasks, before)
         # so that no part of the old file remains
         con.execute("checkpoint")
-        write_copy(con, db, select=purge_sql.kept_rows)
+        write_copy(con, db, select=kept_rows)
     _remove_traces(db)
     return found
 
@@ -101,14 +108,14 @@ def _find(
     raw.check_not_views(
         con, "delete that folder, and ingest what is to stay into a new one"
     )
-    _check_known(tasks, _ids(con, purge_sql.KNOWN_TASKS))
-    tasks = [*tasks, *_ids(con, purge_sql.TASKS_BEFORE, before)] if before else tasks
+    _check_known(tasks, _ids(con, KNOWN_TASKS))
+    tasks = [*tasks, *_ids(con, TASKS_BEFORE, before)] if before else tasks
     if not tasks:
         raise NothingToDo(f"no task was created before {before}; nothing was changed")
     tasks = sorted(set(tasks))
-    purge_sql.choose(con, tasks)
+    choose(con, tasks)
     tables = tables_of(con)
-    counts = {str(t): purge_sql.n_deleted(con, t) for t in tables}
+    counts = {str(t): n_deleted(con, t) for t in tables}
     return Purge(
         tasks=tasks,
         rows={name: n for name, n in counts.items() if n},
@@ -140,3 +147,283 @@ def _remove_traces(db: Path) -> None:
     target = dbt_target(db)
     for name in ("dbt.log", "run_results.json"):
         (target / name).unlink(missing_ok=True)
+
+
+KNOWN_TASKS = (
+    "select task_id from raw.tasks union select task_id from raw.scores"
+    " union select run_id from raw.memory_runs"
+)
+TASKS_BEFORE = """
+    select task_id from raw.tasks where created_at < cast($1 as date)
+    union
+    select run_id from raw.memory_runs group by run_id
+    having max(started_at) < cast($1 as date)
+"""
+
+
+def _goes(owners: Sequence[Ids]) -> str:
+    """Return the condition on rows with a purged id."""
+    return " or ".join(f"{column} in (from {ids})" for column, ids in owners) or "false"
+
+
+_OWNED = " union all\n    ".join(
+    f"select load_id, {_goes(table.purged_by)} as goes from raw.{table.name}"
+    for table in owning_tables()
+)
+
+_LOADS_TO_PURGE = f"""
+create or replace temp table purged_loads as
+with
+
+-- The objects that go, as the load log names them; and the kinds of their files.
+purged_objects as (
+    select task_id as id, {["analysis", "results", *TOOLS]} as kinds from purged_tasks
+    union all
+    select distinct run_id || '|' || task_id, ['memory']
+    from raw.memory_runs where run_id in (from purged_tasks)
+),
+
+-- Every object that is live belongs to a load, and goes or stays.
+owned as (
+    {_OWNED}
+),
+
+-- A load of which every live object goes keeps none.
+emptied as (
+    select load_id from owned group by load_id having bool_and(goes)
+),
+
+-- A load may once have brought an object that goes; of a score file, and of a load that
+-- does not say what it brought, it is enough that its file is that of an emptied load.
+earlier as (
+    select load_id
+    from (
+        select load_id, kind, unnest(cast(objects as varchar[])) as id from raw.loads
+    )
+    inner join purged_objects using (id)
+    where list_contains(kinds, kind)
+    union
+    select load_id from raw.loads
+    where
+        (kind = 'scores' or coalesce(json_array_length(objects), 0) = 0)
+        and file_uri in (
+            select file_uri from raw.loads semi join emptied using (load_id)
+        )
+)
+
+-- An earlier load goes only where it has no live object any more.
+select load_id from emptied
+union
+select load_id from earlier anti join owned using (load_id);
+
+-- Score files that lose some scores keep the others.
+create or replace temp table thinned_loads as
+select load_id, count(*) filter (task_id not in (from purged_tasks)) as rows_left
+from raw.scores group by load_id
+having bool_or(task_id in (from purged_tasks)) and rows_left > 0;
+
+-- The load log says how many rows are left of each load that loses some.
+create or replace temp table rows_left as
+from thinned_loads union all select load_id, 0 from purged_loads;
+
+-- Titles that lose a task have to be summed up again.
+create or replace temp table titled_tasks as
+select task_id, title from raw.tasks
+union
+select run_id, coalesce(title, dataset) from raw.memory_runs;
+
+create or replace temp table touched_titles as
+select distinct title from titled_tasks semi join purged_tasks using (task_id);
+
+-- Of these, some lose every task.
+create or replace temp table emptied_titles as
+from touched_titles where title not in (
+    select title from titled_tasks anti join purged_tasks using (task_id)
+);
+
+-- Files that lose some of their tasks: what they claim of all no longer says anything.
+create or replace temp table thinned_runs as
+select distinct load_id from raw.tasks semi join purged_tasks using (task_id);
+
+-- One task that is left of each touched title is built again, and the title with it; so
+-- are the tasks of a file that loses others.
+create or replace temp table tasks_to_build as
+from purged_tasks union
+select min(task_id) from titled_tasks anti join purged_tasks using (task_id)
+where title in (from touched_titles)
+group by title
+union
+select task_id from raw.tasks anti join purged_tasks using (task_id)
+where load_id in (from thinned_runs);
+"""
+
+
+def choose(con: duckdb.DuckDBPyConnection, tasks: Sequence[str]) -> None:
+    """Store the purged ids in temporary tables for the other queries of this module."""
+    con.execute(
+        "create or replace temp table purged_tasks as"
+        " select unnest(cast($1 as varchar[])) as task_id",
+        [list(tasks)],
+    )
+    con.execute(_LOADS_TO_PURGE)
+    mentioned = "".join(
+        f" union select {rule.owners[0][0]} from {table.sql}"
+        f" where {column} in (from {ids})"
+        for table in tables_of(con, "intermediate", "marts")
+        if (rule := rule_of(table))
+        for column, ids in rule.mentions
+    )
+    con.execute(
+        f"create or replace temp table tasks_to_compare as from purged_tasks{mentioned}"
+    )
+
+
+def n_deleted(con: duckdb.DuckDBPyConnection, table: StoredTable) -> int:
+    """Count the rows of a table that a purge deletes; 0 for intermediate results."""
+    if is_step(table):
+        return 0
+    row = con.execute(
+        f"select count(*) from {table.sql} where {_is_purged(table)}"
+    ).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def kept_rows(table: StoredTable) -> str:
+    """Return the query for the rows of a table that a purge keeps."""
+    changes = ", ".join(
+        f"case when {condition} then {value} else {column} end as {column}"
+        for column, value, condition in _changes(table)
+    )
+    replaced = f" replace ({changes})" if changes else ""
+    stays = f"({_is_purged(table)}) is not true"
+    return f"select *{replaced} from {table.sql} as t where {stays}"
+
+
+# For a score file that keeps some scores: all rows not clearly of another task.
+_REJECT_GOES = """
+    load_id in (from purged_loads)
+    or (
+        file_uri in (
+            select file_uri from raw.loads semi join thinned_loads using (load_id)
+        )
+        and coalesce(
+            case when json_valid(raw_text) then raw_text ->> '$.task_id' end
+            in (from purged_tasks),
+            true
+        )
+    )
+"""
+
+
+# Totals over all tasks of a run, stored with one of them.
+_TOTAL_GOES = "scope = 'run' and load_id in (from thinned_runs)"
+
+
+def _is_purged(table: StoredTable) -> str:
+    """Return the condition of purged rows."""
+    if is_step(table):
+        return "true"
+    if str(table) == "raw.rejects":
+        return _REJECT_GOES
+    goes = _goes((rule_of(table) or STAYS).owners)
+    return f"{goes} or {_TOTAL_GOES}" if str(table) == "raw.reported_totals" else goes
+
+
+# Only the hash of a purged load stays, to recognise the file.
+_FORGOTTEN = {
+    "file_uri": "''",
+    "source_name": "''",
+    "status": "'purged'",
+    "replaced": "'[]'",
+    "testset_override": "null",
+    "message": "null",
+    "objects": "'[]'",
+    "runs": "null",
+}
+
+
+def _changes(table: StoredTable) -> Iterator[tuple[str, str, str]]:
+    """Return column, new value, and the condition on rows to update."""
+    if str(table) == "raw.loads":
+        for column, value in _FORGOTTEN.items():
+            yield column, value, "load_id in (from purged_loads)"
+        left = "(select rows_left from rows_left where rows_left.load_id = t.load_id)"
+        yield "rows_loaded", left, "load_id in (select load_id from rows_left)"
+    for column, ids in (rule_of(table) or STAYS).mentions:
+        yield column, "null", f"{column} in (from {ids})"
+
+
+@dataclass(frozen=True)
+class PurgeRule:
+    """The rows of a table that a purge deletes."""
+
+    owners: tuple[Ids, ...] = ()
+    """Rows are deleted if one of these is purged; the first is the table's key."""
+    mentions: tuple[Ids, ...] = ()
+    """References to other objects, which are cleared in rows that stay."""
+
+
+STAYS = PurgeRule()
+
+_OF_TASKS = "purged_tasks"
+
+OF_RAW = {
+    table.name: PurgeRule(table.purged_by, table.mentions) for table in RAW_TABLES
+}
+"""Raw table → the rows that a purge deletes."""
+
+# Batch and key of a model → the kind of ids to purge.
+_OF_BATCHES = {
+    ("tasks", "task_id"): _OF_TASKS,
+    ("tasks", "run_id"): _OF_TASKS,
+    ("titles", "title"): "touched_titles",
+    ("comparisons", "task_id"): "tasks_to_compare",
+    ("comparisons", "candidate_task_id"): "tasks_to_compare",
+}
+
+
+@cache
+def of_models() -> dict[str, PurgeRule]:
+    """``schema.table`` → the rows that a purge deletes."""
+    return {
+        f"{node.schema}.{node.name}": PurgeRule(
+            owners=((node.key, _OF_BATCHES[node.batch, node.key]),),
+            mentions=tuple((column, _OF_TASKS) for column in node.mentions),
+        )
+        for node in plan.load().nodes
+        if node.key is not None and node.batch is not None
+    }
+
+
+def rule_of(table: StoredTable) -> PurgeRule | None:
+    """Return the rows to delete; ``None`` for a table that is not promptlab's."""
+    if table.schema == "raw":
+        return OF_RAW.get(table.name)
+    rule = of_models().get(str(table))
+    columns = () if rule is None else (*rule.owners, *rule.mentions)
+    return rule if {column for column, _ in columns} <= set(table.columns) else None
+
+
+@cache
+def _tables_of_every_build() -> frozenset[str]:
+    return frozenset(
+        f"{node.schema}.{node.name}"
+        for node in plan.load().nodes
+        if node.kind == "table"
+    )
+
+
+def is_step(table: StoredTable) -> bool:
+    """Return true if every build recomputes it completely, so that no row has to stay.
+
+    These are intermediate results, and marts whose rows belong to no task, such as
+    aggregates over the labels of all tasks.
+    """
+    if rule_of(table) is not None:
+        return False
+    return table.schema == "intermediate" or str(table) in _tables_of_every_build()
+
+
+def is_unknown(table: StoredTable) -> bool:
+    """True for a table without declared ownership, such as a user's own table."""
+    return not (table.schema == "policy" or is_step(table) or rule_of(table))

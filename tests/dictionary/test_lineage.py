@@ -7,7 +7,7 @@ import pytest
 from promptlab.build import plan
 from promptlab.build.plan import Node, Plan
 from promptlab.dictionary import tables
-from promptlab.dictionary.lineage import Lineage
+from promptlab.dictionary.tables import Lineage
 
 
 def model(name: str, *reads: str) -> Node:

@@ -11,7 +11,7 @@ from pathlib import Path
 from promptlab.build import plan
 from promptlab.build.descriptions import DescribedTable
 from promptlab.dictionary import tables
-from promptlab.dictionary.lineage import Lineage
+from promptlab.dictionary.tables import Lineage
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -714,6 +714,44 @@ def test_cases_of_two_conversations_are_too_few_to_refuse_a_run(
     )
 
 
+@pytest.mark.parametrize(("slow", "verdict"), [(0, "pass"), (3, "fail")])
+def test_three_slow_cases_of_24_stop_a_run_without_verdicts(
+    tmp_path, capsys, slow, verdict
+):
+    """The mean over all cases hides them: the paired t-test does not see a change."""
+    rng = random.Random(1)
+    for day in range(1, 7):
+        document = run_of(day, 24)
+        document["dimensions"] = [
+            {
+                "dimension_id": "latency", "name": "Latency", "weight": 1,
+                "target": {"max_ms": 1000}, "parameters": {}, "scoring_mode": "lower_better",
+            }
+        ]  # fmt: skip
+        for n, case in enumerate(document["cases"]):
+            case["baselines"] = []
+            once = case["rounds"][0]
+            case["rounds"] = [
+                once
+                | {
+                    "round_id": f"{once['round_id']}-{r}",
+                    "run_index": r + 1,
+                    "latency_ms": rng.randint(1100, 1500)
+                    + (9_000 if day == 6 and n < slow else 0),
+                }
+                for r in range(3)
+            ]
+        write(tmp_path / f"{day}.json", document)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(tmp_path)
+    warehouse.build()
+    run_cli(["gate", "m-6", "--db", str(tmp_path / "w.duckdb"), "--format", "json"])
+    found = json.loads(capsys.readouterr().out)
+    [rule] = [r for r in found["rules"] if r["rule"] == "regression.false_alarm"]
+    assert rule["verdict"] == verdict
+    assert ("scores are lower than chance" in (rule["note"] or "")) is (slow > 0)
+
+
 def test_unchanged_variants_that_fail_too_point_at_the_model_or_the_judge(
     tmp_path, capsys
 ):

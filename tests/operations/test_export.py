@@ -13,6 +13,8 @@ from promptlab.database import copying
 from promptlab.errors import UsageError, WarehouseError
 from promptlab.ingest.raw import SCHEMA_VERSION
 from promptlab.operations.export import export_parquet
+from promptlab.task_ids import selected_tasks
+from promptlab.warehouse import Warehouse
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 
@@ -104,3 +106,11 @@ def test_an_export_that_fails_leaves_the_one_before(warehouse, exported, monkeyp
         export_parquet(warehouse, exported, exported_at=NOW)
     assert sorted(p for p in exported.rglob("*")) == before
     assert {p.name for p in exported.parent.iterdir()} == {"db", "parquet"}
+
+
+def test_an_export_of_the_marts_alone_has_a_latest_run(warehouse, tmp_path):
+    marts = tmp_path / "alone"
+    export_parquet(warehouse, marts, exported_at=NOW)
+    with Warehouse(exported=marts).built() as con:
+        assert selected_tasks(con, "latest") == ["other"]
+        assert selected_tasks(con, "shared") == ["after"]

@@ -14,8 +14,7 @@ import pytest
 
 from promptlab.database import copying
 from promptlab.errors import WarehouseError
-from promptlab.operations.ownership import of_models
-from promptlab.operations.purge import find, purge
+from promptlab.operations.purge import find, of_models, purge
 from promptlab.warehouse import Warehouse
 from tests.operations.conftest import (
     CANARY,

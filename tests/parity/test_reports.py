@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from promptlab.operations.export_from_spark import export_from_spark
+from promptlab.operations.export import export_from_spark
 from promptlab.warehouse import Warehouse
 from tests.parity.compare import APART, Comparison
 from tests.parity.conftest import Engines

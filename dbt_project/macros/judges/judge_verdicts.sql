@@ -14,32 +14,41 @@ dimension_rows as (select * from {{ ref('stg_tasks__dimension_configs') }}),
 given_scores as (select * from {{ ref('stg_scores__scores') }} where {{ of_tasks }}),
 task_rows as (select * from {{ ref('dim_tasks') }}),
 
-pass_scores as (
+configured as (
 
     select
         task_id,
         dimension_id,
-        {{ json_number('parameters', 'pass_score') }} as pass_score
+        {{ json_number('parameters', 'pass_score') }} as pass_score,
+        {{ json_text('parameters', 'scorer_name') }} as scorer_name
 
     from dimension_rows
 
 ),
 
--- the newest score of each scorer; the newest of all counts
+-- the newest score of each scorer; that of the configured scorer counts, else the newest
 given as (
 
     select
-        *,
+        given_scores.*,
         row_number() over (
-            partition by task_id, case_id, round_id, dimension_id
-            order by load_id desc, line_number desc
-        ) as recency,
+            partition by
+                given_scores.task_id, given_scores.case_id, given_scores.round_id,
+                given_scores.dimension_id
+            order by
+                case when given_scores.scorer = configured.scorer_name then 0 else 1 end,
+                given_scores.load_id desc,
+                given_scores.line_number desc
+        ) as choice,
         row_number() over (
-            partition by task_id, case_id, round_id, dimension_id, scorer, scorer_version
-            order by load_id desc, line_number desc
-        ) as recency_of_judge
+            partition by
+                given_scores.task_id, given_scores.case_id, given_scores.round_id,
+                given_scores.dimension_id, given_scores.scorer, given_scores.scorer_version
+            order by given_scores.load_id desc, given_scores.line_number desc
+        ) as recency
 
     from given_scores
+    left join configured using (task_id, dimension_id)
 
 ),
 
@@ -53,10 +62,10 @@ scorers as (
         concat_ws(' ', scorer, scorer_version) as judge,
         {{ json_text('payload', 'position') }} as place,
         score / scale as score,
-        recency = 1 as is_used
+        choice = 1 as is_used
 
     from given
-    where recency_of_judge = 1
+    where recency = 1
 
 ),
 
@@ -110,9 +119,9 @@ judged_dimensions as (
         of_dimensions.judge,
         case
             when of_dimensions.score is null then null
-            when pass_scores.pass_score is not null
+            when configured.pass_score is not null
                 then case
-                    when of_dimensions.score >= pass_scores.pass_score then 'pass'
+                    when of_dimensions.score >= configured.pass_score then 'pass'
                     else 'fail'
                 end
             when of_dimensions.score = 1 then 'pass'
@@ -123,7 +132,7 @@ judged_dimensions as (
         of_dimensions.is_used
 
     from of_dimensions
-    left join pass_scores using (task_id, dimension_id)
+    left join configured using (task_id, dimension_id)
     where of_dimensions.dimension_id <> 'verdict'
 
 ),

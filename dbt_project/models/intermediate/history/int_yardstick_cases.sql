@@ -8,18 +8,23 @@ case_results as (
         task_id in (select pairs.baseline_task_id from pairs)
         or task_id in (select pairs.candidate_task_id from pairs)
 ),
+checks as (
+    select * from {{ ref('stg_reported__checks') }}
+    where
+        status <> 'unevaluated'
+        and (
+            task_id in (select pairs.baseline_task_id from pairs)
+            or task_id in (select pairs.candidate_task_id from pairs)
+        )
+),
 
 -- a case without a single round is missing itself
-cases as (
+counted as (
 
     select
-
-        ---------- ids
         shared_cases.baseline_task_id,
         shared_cases.candidate_task_id,
         shared_cases.case_id,
-
-        ---------- numerics
         of_baselines.n_rounds as n_rounds_before,
         of_candidates.n_rounds as n_rounds_now,
         of_baselines.n_rounds - of_baselines.n_rounds_in_error as n_answers_before,
@@ -37,6 +42,82 @@ cases as (
             shared_cases.candidate_task_id = of_candidates.task_id
             and shared_cases.case_id = of_candidates.case_id
             and of_candidates.n_rounds > 0
+
+),
+
+assertions as (
+
+    select
+        task_id,
+        case_id,
+        check_name,
+        check_type,
+        coalesce(cast(expected as string), '') as expected,
+        threshold,
+        count(*) as n_judged
+
+    from checks
+    group by
+        task_id,
+        case_id,
+        check_name,
+        check_type,
+        coalesce(cast(expected as string), ''),
+        threshold
+
+),
+
+asserted_cases as (
+
+    select
+        counted.baseline_task_id,
+        counted.candidate_task_id,
+        counted.case_id,
+        -- as often by answer
+        bool_and(
+            coalesce(of_candidates.n_judged, 0) * counted.n_answers_before
+            >= of_baselines.n_judged * counted.n_answers_now
+        ) as are_assertions_judged
+
+    from counted
+    inner join assertions as of_baselines
+        on
+            counted.baseline_task_id = of_baselines.task_id
+            and counted.case_id = of_baselines.case_id
+    left join assertions as of_candidates
+        on
+            counted.candidate_task_id = of_candidates.task_id
+            and counted.case_id = of_candidates.case_id
+            and of_baselines.check_name = of_candidates.check_name
+            and of_baselines.check_type = of_candidates.check_type
+            and of_baselines.expected = of_candidates.expected
+            and of_baselines.threshold is not distinct from of_candidates.threshold
+    group by counted.baseline_task_id, counted.candidate_task_id, counted.case_id
+
+),
+
+cases as (
+
+    select
+
+        ---------- ids
+        counted.baseline_task_id,
+        counted.candidate_task_id,
+        counted.case_id,
+
+        ---------- numerics
+        counted.n_rounds_before,
+        counted.n_rounds_now,
+        counted.n_answers_before,
+        counted.n_answers_now,
+        counted.n_must_haves_before,
+        counted.n_must_haves_now,
+
+        ---------- booleans
+        asserted_cases.are_assertions_judged
+
+    from counted
+    left join asserted_cases using (baseline_task_id, candidate_task_id, case_id)
 
 )
 

@@ -36,7 +36,9 @@ named as (
                 rechecks.provider = tasks.provider
                 and rechecks.prompt_hash = tasks.prompt_hash
                 then 2
-            else 3
+            when rechecks.provider = tasks.provider then 3
+            -- the answers of another model say nothing about this one
+            else 4
         end as distance
 
     from rechecks
@@ -54,7 +56,7 @@ ranked as (
         ) as choice
 
     from named
-    where distance < 3 or (n_named = 1 and n_in_run = 1)
+    where distance < 3 or (distance = 3 and n_named = 1 and n_in_run = 1)
 
 ),
 

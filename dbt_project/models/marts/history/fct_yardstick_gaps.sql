@@ -6,25 +6,9 @@ with
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 cases as (select * from {{ ref('int_yardstick_cases') }}),
 gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
-tasks as (select * from {{ ref('int_tasks_resolved') }}),
-stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
-testsets as (select * from {{ ref('stg_testsets__testsets') }}),
-loads as (select * from {{ ref('stg_loads__loads') }}),
+gaps_of_testsets as (select * from {{ ref('int_gaps_of_testsets') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
-    where task_id in (select pairs.candidate_task_id from pairs)
-),
-checks as (
-    select * from {{ ref('stg_reported__checks') }}
-    where
-        status <> 'unevaluated'
-        and (
-            task_id in (select pairs.baseline_task_id from pairs)
-            or task_id in (select pairs.candidate_task_id from pairs)
-        )
-),
-matches as (
-    select * from {{ ref('fct_match_results') }}
     where task_id in (select pairs.candidate_task_id from pairs)
 ),
 
@@ -49,57 +33,6 @@ of_must_haves as (
 
 ),
 
-assertions as (
-
-    select
-        task_id,
-        case_id,
-        check_name,
-        check_type,
-        coalesce(cast(expected as string), '') as expected,
-        threshold,
-        count(*) as n_judged
-
-    from checks
-    group by
-        task_id,
-        case_id,
-        check_name,
-        check_type,
-        coalesce(cast(expected as string), ''),
-        threshold
-
-),
-
-asserted_cases as (
-
-    select
-        cases.baseline_task_id,
-        cases.candidate_task_id,
-        cases.case_id,
-        -- as often by answer
-        bool_and(
-            coalesce(of_candidates.n_judged, 0) * cases.n_answers_before
-            >= of_baselines.n_judged * cases.n_answers_now
-        ) as is_judged
-
-    from cases
-    inner join assertions as of_baselines
-        on
-            cases.baseline_task_id = of_baselines.task_id
-            and cases.case_id = of_baselines.case_id
-    left join assertions as of_candidates
-        on
-            cases.candidate_task_id = of_candidates.task_id
-            and cases.case_id = of_candidates.case_id
-            and of_baselines.check_name = of_candidates.check_name
-            and of_baselines.check_type = of_candidates.check_type
-            and of_baselines.expected = of_candidates.expected
-            and of_baselines.threshold is not distinct from of_candidates.threshold
-    group by cases.baseline_task_id, cases.candidate_task_id, cases.case_id
-
-),
-
 of_assertions as (
 
     select
@@ -109,58 +42,11 @@ of_assertions as (
         'assertions' as subject,
         cast(null as string) as name,
         count(*) as n_before,
-        count(*) filter (where is_judged) as n_now
-
-    from asserted_cases
-    group by baseline_task_id, candidate_task_id
-    having n_now < n_before
-
-),
-
--- both tasks are judged by the testset as it is now: what it expected before is not known
-replaced_cases as (
-
-    select
-        load_id,
-        {{ unnested(json_text_elements('replaced')) }} as replaced
-
-    from loads
-    where kind = 'testset'
-
-),
-
-cases_of_testsets as (
-
-    select distinct
-        cases.baseline_task_id,
-        cases.candidate_task_id,
-        tasks.testset_id,
-        cases.case_id,
-        replaced_cases.replaced is not null as is_changed
+        count(*) filter (where are_assertions_judged) as n_now
 
     from cases
-    inner join tasks on cases.candidate_task_id = tasks.task_id and tasks.testset_id is not null
-    inner join stored_tasks on cases.baseline_task_id = stored_tasks.task_id
-    left join replaced_cases
-        on
-            tasks.testset_id || '|' || cases.case_id = replaced_cases.replaced
-            and stored_tasks.load_id < replaced_cases.load_id
-
-),
-
-of_changed_testsets as (
-
-    select
-        baseline_task_id,
-        candidate_task_id,
-        'testset_changed' as gap,
-        testset_id as subject,
-        testset_id as name,
-        count(*) as n_before,
-        count(*) filter (where not is_changed) as n_now
-
-    from cases_of_testsets
-    group by baseline_task_id, candidate_task_id, testset_id
+    where are_assertions_judged is not null
+    group by baseline_task_id, candidate_task_id
     having n_now < n_before
 
 ),
@@ -178,55 +64,6 @@ of_rounds as (
 
     from cases
     group by baseline_task_id, candidate_task_id
-    having n_now < n_before
-
-),
-
-of_testsets as (
-
-    select
-        pairs.baseline_task_id,
-        pairs.candidate_task_id,
-        'testset_rejected' as gap,
-        testsets.testset_id as subject,
-        testsets.testset_id as name,
-        testsets.cases + loads.rows_rejected as n_before,
-        testsets.cases as n_now
-
-    from pairs
-    inner join tasks on pairs.candidate_task_id = tasks.task_id
-    inner join testsets using (testset_id)
-    inner join loads on testsets.load_id = loads.load_id
-    where loads.rows_rejected > 0
-
-),
-
-expected_cases as (
-
-    select
-        task_id,
-        case_id,
-        bool_or(status = 'unevaluated') as is_unjudged
-
-    from matches
-    group by task_id, case_id
-
-),
-
-of_expectations as (
-
-    select
-        pairs.baseline_task_id,
-        pairs.candidate_task_id,
-        'expectations_unjudged' as gap,
-        'expectations' as subject,
-        cast(null as string) as name,
-        count(*) as n_before,
-        count(*) filter (where not expected_cases.is_unjudged) as n_now
-
-    from pairs
-    inner join expected_cases on pairs.candidate_task_id = expected_cases.task_id
-    group by pairs.baseline_task_id, pairs.candidate_task_id
     having n_now < n_before
 
 ),
@@ -256,6 +93,10 @@ gaps as (
 
     union all
 
+    select * from gaps_of_testsets
+
+    union all
+
     select * from of_must_haves
 
     union all
@@ -265,18 +106,6 @@ gaps as (
     union all
 
     select * from of_rounds
-
-    union all
-
-    select * from of_testsets
-
-    union all
-
-    select * from of_changed_testsets
-
-    union all
-
-    select * from of_expectations
 
     union all
 

@@ -1,4 +1,4 @@
-{{ config(materialized='view') }}
+{{ config(materialized=view_of_step()) }}
 
 -- Two judges on the same labelled outputs: comparing rates of different labels would compare
 -- the labels.
@@ -32,14 +32,7 @@ verdicts as (
 
 ),
 
-rounds as (
-
-    select * from {{ ref('fct_rounds') }}
-    where
-        answer is not null
-        and task_id in (select labelled_tasks.task_id from labelled_tasks)
-
-),
+rounds as (select * from {{ ref('fct_rounds') }} where answer is not null),
 
 outputs as (
 
@@ -117,25 +110,12 @@ judges as (
 
 ),
 
-pairs as (
-
-    select
-        before.dimension_id,
-        before.judge as judge_before,
-        after.judge as judge_after
-
-    from judges as before
-    inner join judges as after
-        on before.dimension_id = after.dimension_id and before.place < after.place
-
-),
-
 counted as (
 
     select
-        pairs.dimension_id,
-        pairs.judge_before,
-        pairs.judge_after,
+        older.dimension_id,
+        older.judge as judge_before,
+        newer.judge as judge_after,
         count(*) as n_outputs,
         count(case when before.is_right and after.is_right then 1 end) as n_both_right,
         count(case when before.is_right and not after.is_right then 1 end)
@@ -145,19 +125,14 @@ counted as (
         count(case when not before.is_right and not after.is_right then 1 end)
             as n_both_wrong
 
-    from pairs
-    inner join judged as before
-        on
-            pairs.dimension_id = before.dimension_id
-            and pairs.judge_before = before.judge
-            and before.recency = 1
-    inner join judged as after
-        on
-            before.dimension_id = after.dimension_id
-            and before.output_id = after.output_id
-            and pairs.judge_after = after.judge
-            and after.recency = 1
-    group by pairs.dimension_id, pairs.judge_before, pairs.judge_after
+    from judged as before
+    inner join judged as after using (dimension_id, output_id)
+    inner join judges as older
+        on before.dimension_id = older.dimension_id and before.judge = older.judge
+    inner join judges as newer
+        on after.dimension_id = newer.dimension_id and after.judge = newer.judge
+    where before.recency = 1 and after.recency = 1 and older.place < newer.place
+    group by older.dimension_id, older.judge, newer.judge
 
 ),
 
