@@ -260,6 +260,14 @@ def write_history(folder: Path) -> None:
             "run_id": f"run {run}",
             "created_at": f"2026-02-{run // 10 + 1:02}T08:00:00Z",
         }
+        # the same is asked, and two of three answers are those of the first run
+        for n, (case, first) in enumerate(
+            zip(document["cases"], generated(number % 10, 12)["cases"], strict=True)
+        ):
+            case |= {"context": first["context"], "baselines": first["baselines"]}
+            for own, known in zip(case["rounds"], first["rounds"], strict=True):
+                if (number // 10 + n + own["run_index"]) % 3:
+                    own["raw_output"] = known["raw_output"]
         if number % 10 == 2:
             document["dimensions"] = document["dimensions"][2:3]
         (folder / f"run-{number}.json").write_text(dumps(document), "utf-8")
