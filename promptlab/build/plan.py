@@ -10,9 +10,10 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import IO, Literal
 
 import msgspec
 
@@ -24,6 +25,9 @@ SHIPPED = "plan.json"
 
 CACHED = 10
 """Number of plans kept in the user's cache folder."""
+
+LOCK_SECONDS = 60
+"""Longest wait for another process that compiles."""
 
 _SOURCES = ("analyses", "macros", "models", "seeds", "tests")
 _SUFFIXES = {".csv", ".md", ".sql", ".yml"}
@@ -127,12 +131,25 @@ def _keep(plan: Plan, path: Path) -> None:
 
 @contextlib.contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    """Let one process at a time compile; the others wait for its plan."""
+    """Let one process at a time compile; the others wait for its plan, for a minute.
+
+    A second compilation costs time only; a process that waits for itself would hang.
+    """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             lock = stack.enter_context((folder / "lock").open("w"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            end = time.monotonic() + LOCK_SECONDS
+            while not _is_taken(lock) and time.monotonic() < end:
+                time.sleep(0.1)
         yield
+
+
+def _is_taken(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def encode(plan: Plan) -> bytes:

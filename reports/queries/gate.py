@@ -212,6 +212,42 @@ kinds as (
 
 ),
 
+-- a round in error is left out where others of the case were answered
+answered as (
+
+    select
+        task_id,
+        case_id,
+        bool_and(status = 'pass') as is_passed
+    from marts.fct_rounds
+    where
+        status <> 'error'
+        and task_id in (select unnest($candidates) union all select unnest($baselines))
+    group by task_id, case_id
+
+),
+
+compared as (
+
+    select
+        changes.*,
+        changes.status_change is not null
+        and before.is_passed and now.is_passed is not true as is_newly_failing,
+        changes.status_change is not null
+        and now.is_passed and before.is_passed is not true as is_fixed
+    from marts.fct_case_changes as changes
+    inner join asked using (candidate_task_id, baseline_task_id)
+    left join answered as now
+        on
+            changes.candidate_task_id = now.task_id
+            and changes.case_id = now.case_id
+    left join answered as before
+        on
+            changes.baseline_task_id = before.task_id
+            and changes.case_id = before.case_id
+
+),
+
 changes as (
 
     select
@@ -220,14 +256,13 @@ changes as (
         changes.delta,
         changes.must_have_lost,
         kinds.kind
-    from marts.fct_case_changes as changes
-    inner join asked using (candidate_task_id, baseline_task_id)
+    from compared as changes
     inner join kinds
         on
             case kinds.kind
-                when 'fixed' then changes.status_change = 'newly_fixed'
+                when 'fixed' then changes.is_fixed
                 when 'must_have_lost' then changes.must_have_lost
-                when 'newly_failing' then changes.status_change = 'newly_failing'
+                when 'newly_failing' then changes.is_newly_failing
                 when 'not_compared'
                     then
                         changes.status_change is null
@@ -236,7 +271,7 @@ changes as (
                             or changes.baseline_score is not null
                             and changes.delta is null
                         )
-                else changes.must_have_lost or changes.status_change = 'newly_failing'
+                else changes.must_have_lost or changes.is_newly_failing
             end
 
 ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,50 @@ def test_a_ceiling_that_a_part_exceeds_is_exceeded(judge: Judge, rule: str) -> N
     policy = CEILINGS[rule].split(" = ")[0] + " = 0.001"
     _, result = judge("little_measured", f"min_coverage = 0.8\n{policy}")
     assert _rule(result, rule).verdict == "fail", key
+
+
+# ---------- errors
+
+
+@pytest.fixture(scope="module")
+def with_errors(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """Three runs of 8 cases, 3 rounds each; the second and third have errors in c3."""
+    folder = tmp_path_factory.mktemp("errors")
+    for day, n_errors in ((1, 0), (2, 1), (3, 3)):
+        lines = [
+            {
+                "sample_id": f"c{case}",
+                "entity_type": "prompt",
+                "entity_id": "greeting",
+                "variant": "v1",
+                "run_id": f"run-{day}",
+                "created_at": f"2026-11-0{day}T10:00:00Z",
+                "raw_output": f"hello {day} {number}",
+                "status": "pass",
+            }
+            for case in range(8)
+            for number in range(3)
+        ]
+        for line in lines[9 : 9 + n_errors]:
+            line |= {"status": "error", "error": "429 too many requests"}
+            del line["raw_output"]
+        text = "\n".join(map(json.dumps, lines))
+        (folder / f"run-{day}.jsonl").write_text(text, "utf-8")
+    warehouse = Warehouse(folder / "errors.duckdb")
+    warehouse.ingest(folder)
+    warehouse.build()
+    return warehouse
+
+
+def test_a_case_whose_other_rounds_pass_does_not_fail_by_an_error(
+    with_errors: Warehouse,
+) -> None:
+    (result,) = with_errors.gate("run-2")
+    assert result.baseline_task_id == "run-1"
+    assert (result.decision, result.broke.n) == ("ship", 0)
+
+
+def test_a_case_of_errors_alone_is_newly_failing(with_errors: Warehouse) -> None:
+    (result,) = with_errors.gate("run-3")
+    assert result.decision != "ship"
+    assert result.broke.case_ids == ["c3"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import random
 import re
 import shutil
@@ -344,3 +345,15 @@ def test_a_cache_that_cannot_be_written_costs_a_compilation_and_no_error(
 
 def _full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_process_that_holds_the_lock_does_not_keep_others_waiting(
+    compiled, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(plan, "LOCK_SECONDS", 0.2)
+    plan.load()
+    with (tmp_path / "cache/promptlab/plans/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        change_a_model(compiled[0])
+        plan.load()
+    assert len(compiled) == 2
