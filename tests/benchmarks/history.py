@@ -70,7 +70,8 @@ def compare_two_tasks(folder: Path, cases: int = 100_000) -> Ratio:
         first = analysis_input(0, cases, 1)
         write(inputs, _named(first, "before", 1))
         write(inputs, answered_again(first, "after", 2))
-        warehouse(db, inputs, "+fct_comparison_notes", "+fct_tag_comparisons")
+        marts = (name for name in COMPARING if name.startswith("fct_"))
+        warehouse(db, inputs, *(f"+{mart}" for mart in marts))
     models = dbt_target(db) / "compiled" / "promptlab" / "models"
     files = {path.stem: path for path in models.rglob("*.sql")}
     statements = folder / "compare.json"

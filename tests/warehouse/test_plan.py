@@ -15,7 +15,7 @@ import duckdb
 import msgspec
 import pytest
 
-from promptlab.build import execution, plan, tuning
+from promptlab.build import execution, plan
 from promptlab.build.compiling import compile_plan
 from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
@@ -245,7 +245,7 @@ def test_what_pays_on_many_rows_only_is_left_out_of_a_small_build(
 ):
     monkeypatch.setattr(tuning, "SMALL", small)
     with duckdb.connect(str(writable_example_db)) as con:
-        tuning.tune(con)
+        execution.tune(con)
         [(left_out,)] = con.execute(
             "select current_setting('disabled_optimizers')"
         ).fetchall()
