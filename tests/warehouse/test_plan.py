@@ -223,7 +223,7 @@ def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
         real(con, node, *args, **options)
 
     monkeypatch.setattr(execution, "_write", write_of)
-    monkeypatch.setattr(tuning, "FIT_IN_MEMORY", fitting)
+    monkeypatch.setattr(execution, "FIT_IN_MEMORY", fitting)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(write(tmp_path / "a.json", task()))
     warehouse.build()
@@ -234,7 +234,7 @@ def test_steps_stay_in_memory_where_few_rounds_wait_and_marts_never_do(
 def test_how_duckdb_is_set_for_a_small_warehouse_changes_no_number(
     example_db, writable_example_db, monkeypatch, small
 ):
-    monkeypatch.setattr(tuning, "SMALL", small)
+    monkeypatch.setattr(execution, "SMALL", small)
     Warehouse(writable_example_db).build(full_refresh=True)
     assert differences(example_db, writable_example_db) == {}
 
@@ -243,7 +243,7 @@ def test_how_duckdb_is_set_for_a_small_warehouse_changes_no_number(
 def test_what_pays_on_many_rows_only_is_left_out_of_a_small_build(
     writable_example_db, monkeypatch, small, sorts_joins
 ):
-    monkeypatch.setattr(tuning, "SMALL", small)
+    monkeypatch.setattr(execution, "SMALL", small)
     with duckdb.connect(str(writable_example_db)) as con:
         execution.tune(con)
         [(left_out,)] = con.execute(
