@@ -7,9 +7,11 @@ import sys
 
 def main() -> None:
     """Run the command line and exit with its code."""
-    from promptlab.cli import run_cli
-    from promptlab.cli.stdout import guard_stderr, outlast_readers
-
+    try:
+        from promptlab.cli import run_cli
+        from promptlab.cli.stdout import guard_stderr, outlast_readers
+    except KeyboardInterrupt:  # run_cli handles all later ones
+        sys.exit(130)
     outlast_readers()
     guard_stderr()
     sys.exit(run_cli())

@@ -21,7 +21,7 @@ import click
 from promptlab import messages
 from promptlab.cli import stderr
 from promptlab.cli.terminal import for_people
-from promptlab.errors import PromptlabError, storage_error
+from promptlab.errors import PromptlabError, WarehouseError, storage_error
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -140,7 +140,7 @@ def _failed(error: Exception, *, verbose: bool) -> int:
             click.echo(for_people(shown.getvalue()), err=True, nl=False)
         return 2
     if not isinstance(error, PromptlabError):
-        told = None if verbose else storage_error(error)
+        told = None if verbose else storage_error(error) or _other_marts(error)
         if told is None:
             return _failed_by_a_defect(error, verbose=verbose)
         error = told
@@ -148,6 +148,19 @@ def _failed(error: Exception, *, verbose: bool) -> int:
         f"promptlab: {error}", type=type(error).__name__, exit_code=error.exit_code
     )
     return error.exit_code
+
+
+def _other_marts(error: Exception) -> WarehouseError | None:
+    """Return the error of a query that finds no such table or column in the marts."""
+    import duckdb
+
+    if not isinstance(error, (duckdb.BinderException, duckdb.CatalogException)):
+        return None
+    reason, *_ = str(error).splitlines()
+    return WarehouseError(
+        "the marts are not those of this version of promptlab: build them again from"
+        f" the raw tables with `promptlab build --full-refresh` ({reason})"
+    )
 
 
 def _failed_by_a_defect(error: Exception, *, verbose: bool) -> int:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import sys
 import threading
+import types
 
 import click
 import duckdb
 import pytest
 
 from promptlab import cli
+from promptlab.__main__ import main
 from promptlab.cli import run_cli
 from promptlab.errors import storage_error
 from promptlab.reports.files import write_file
@@ -122,3 +125,15 @@ def test_a_report_on_a_full_disk_names_the_file(tmp_path, monkeypatch):
     monkeypatch.undo()
     assert raised.value.filename == str(tmp_path / "t" / "report.html")
     assert (tmp_path / "t" / "report.html").read_bytes() == b"old"
+
+
+def test_an_interrupt_while_modules_are_imported_is_an_interrupt(monkeypatch):
+    def interrupted(name):
+        raise KeyboardInterrupt
+
+    module = types.ModuleType("promptlab.cli")
+    module.__getattr__ = interrupted
+    monkeypatch.setitem(sys.modules, "promptlab.cli", module)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 130

@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from promptlab.cli import run_cli
 from promptlab.errors import WarehouseError
 from promptlab.ingest import raw
 from promptlab.ingest.raw.catalogue import UPGRADES
@@ -120,3 +121,16 @@ def test_a_newer_file_is_refused_by_readers_too(old):
         con.execute("insert into raw.schema_versions values (999, now(), 'future')")
     with pytest.raises(WarehouseError, match="install a newer promptlab"):
         old.sql("select 1")
+
+
+@pytest.mark.parametrize("command", ["gate", "show"])
+def test_marts_of_another_version_are_to_be_built_again(
+    writable_example_db, capsys, command
+):
+    with duckdb.connect(str(writable_example_db)) as con:
+        con.execute("drop view marts.fct_power")
+        con.execute("drop table marts.fct_drift cascade")
+    assert run_cli([command, "latest", "--db", str(writable_example_db)]) == 70
+    told = capsys.readouterr().err
+    assert "promptlab build --full-refresh" in told
+    assert "internal error" not in told
