@@ -36,13 +36,21 @@ NonBlank = Annotated[str, StringConstraints(pattern=r"\S")]
 """Text with at least one character other than white space."""
 
 
+# str.strip() also removes control characters, of which `\S` has some
+_BLANKS = "".join(
+    chr(code)
+    for code in range(0x3001)
+    if chr(code).isspace() and not 0x1C <= code <= 0x1F
+)
+
+
 def plain_name(name: str) -> str:
     """Return a name in the Unicode form NFC, without white space at its ends.
 
     Two runs are compared by the names of titles, variants and cases: names that look
     the same must be the same.
     """
-    return unicodedata.normalize("NFC", name).strip()
+    return unicodedata.normalize("NFC", name).strip(_BLANKS)
 
 
 CaseId = Annotated[NonBlank, AfterValidator(plain_name)]

@@ -222,7 +222,7 @@ answered as (
     from marts.fct_rounds
     where
         status <> 'error'
-        and task_id in (select unnest($candidates) union all select unnest($baselines))
+        and task_id in (select unnest($candidates))
     group by task_id, case_id
 
 ),
@@ -231,20 +231,14 @@ compared as (
 
     select
         changes.*,
-        changes.status_change is not null
-        and before.is_passed and now.is_passed is not true as is_newly_failing,
-        changes.status_change is not null
-        and now.is_passed and before.is_passed is not true as is_fixed
+        changes.status_change = 'newly_failing'
+        and answered.is_passed is not true as is_newly_failing
     from marts.fct_case_changes as changes
     inner join asked using (candidate_task_id, baseline_task_id)
-    left join answered as now
+    left join answered
         on
-            changes.candidate_task_id = now.task_id
-            and changes.case_id = now.case_id
-    left join answered as before
-        on
-            changes.baseline_task_id = before.task_id
-            and changes.case_id = before.case_id
+            changes.candidate_task_id = answered.task_id
+            and changes.case_id = answered.case_id
 
 ),
 
@@ -260,7 +254,7 @@ changes as (
     inner join kinds
         on
             case kinds.kind
-                when 'fixed' then changes.is_fixed
+                when 'fixed' then changes.status_change = 'newly_fixed'
                 when 'must_have_lost' then changes.must_have_lost
                 when 'newly_failing' then changes.is_newly_failing
                 when 'not_compared'

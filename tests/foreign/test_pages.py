@@ -196,6 +196,6 @@ def test_a_mail_quotes_the_assertion_that_failed_and_the_answer(
     told = text[text.index(case.case_id) :].splitlines()[1:4]
     assert [line.strip() for line in told] == [
         f"{broken.name}: {broken.reason}",
-        f"Expected: {broken.expected}",
+        f"Expected: {json.loads(broken.expected)}",
         f"Actual: {answer}",
     ]

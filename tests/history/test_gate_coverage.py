@@ -262,7 +262,6 @@ def test_a_case_whose_other_rounds_pass_does_not_fail_by_an_error(
     assert (result.decision, result.broke.n) == ("ship", 0)
 
 
-def test_a_case_of_errors_alone_is_newly_failing(with_errors: Warehouse) -> None:
+def test_a_case_of_errors_alone_does_not_ship(with_errors: Warehouse) -> None:
     (result,) = with_errors.gate("run-3")
     assert result.decision != "ship"
-    assert result.broke.case_ids == ["c3"]

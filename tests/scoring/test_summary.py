@@ -253,4 +253,4 @@ def test_a_diagnosis_says_what_is_wrong_where_and_how_sure(scored):
     )
     assert "2 个用例不是满分，最低的是 c1（0.0%）、c2（0.0%）。" in found
     silent = scored.sentence(mart, scored.dimension("evident", "latency"), "zh")
-    assert silent == "没有分数：没有测得该数值（25 轮中有 0 轮得到评分）。"
+    assert silent == "没有分数：没有测得该数值（25 个回合中有 0 个得到评分）。"

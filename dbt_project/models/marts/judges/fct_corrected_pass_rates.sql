@@ -407,7 +407,7 @@ final as (
         n_cases,
         n_rounds,
         n_passed,
-        n_labels_own,
+        cast(n_labels_own as bigint) as n_labels_own,
         n_pass as n_labels_pass,
         n_fail as n_labels_fail,
         {{ rounded('raw_rate') }} as raw_rate,
