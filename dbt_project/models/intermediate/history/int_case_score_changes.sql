@@ -52,10 +52,10 @@ changes as (
     select
 
         ---------- ids
-        baseline_task_id,
-        candidate_task_id,
-        case_id,
-        dimension_id,
+        of_both.baseline_task_id,
+        of_both.candidate_task_id,
+        of_both.case_id,
+        of_both.dimension_id,
 
         ---------- numerics
         of_both.score as baseline_score,

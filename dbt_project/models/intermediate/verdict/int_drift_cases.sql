@@ -87,19 +87,19 @@ cases as (
     select
 
         ---------- ids
-        task_id,
-        run_task_id,
-        case_id,
+        measured.task_id,
+        measured.run_task_id,
+        measured.case_id,
 
         ---------- strings
-        measure,
+        measured.measure,
 
         ---------- numerics
-        run_number,
-        n_runs,
-        k,
-        x,
-        value
+        measured.run_number,
+        measured.n_runs,
+        measured.k,
+        measured.x,
+        measured.value
 
     from measured
     inner join complete using (task_id, measure, case_id)
