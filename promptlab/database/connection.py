@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
+import socket
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -80,13 +83,46 @@ def connect(
         _limit(con, "memory_limit", memory_limit)
         _limit(con, "threads", threads)
         _limit(con, "temp_directory", temp_directory)
-        yield con
+        with _interruptible(con):
+            yield con
     except duckdb.Error as error:
         if not is_of_the_file(error):
             raise
         raise _broken_off(db, str(error)) from None
     finally:
         con.close()
+
+
+@contextmanager
+def _interruptible(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Interrupt the running statement when Ctrl-C is pressed.
+
+    DuckDB asks Python for signals between two tasks of the calling thread. If another
+    of its threads runs the statement, it does not ask until the statement has ended.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ours, pythons = socket.socketpair()
+    with ours, pythons:
+        pythons.setblocking(False)
+        before = signal.set_wakeup_fd(pythons.fileno(), warn_on_full_buffer=False)
+
+        def interrupt() -> None:
+            while number := ours.recv(1):
+                if number[0] == signal.SIGINT:
+                    con.interrupt()
+                if before != -1:  # an event loop's, or another connection's
+                    os.write(before, number)
+
+        thread = threading.Thread(target=interrupt, name="Ctrl-C", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(before)
+            pythons.shutdown(socket.SHUT_WR)
+            thread.join()
 
 
 def open_duckdb(

@@ -7,7 +7,9 @@ import os
 import signal
 import sys
 import threading
+import time
 import types
+from concurrent.futures import ThreadPoolExecutor
 
 import click
 import duckdb
@@ -16,10 +18,14 @@ import pytest
 from promptlab import cli
 from promptlab.__main__ import main
 from promptlab.cli import run_cli
+from promptlab.database.connection import connect
 from promptlab.errors import storage_error
 from promptlab.reports.files import write_file
 from promptlab.warehouse import Warehouse
 from tests.ingest.test_load import task, write
+
+# a statement without an end, so that the signal finds DuckDB at work
+ENDLESS = "select count(*) from range(1000000000) a, range(1000000000) b"
 
 
 def _fails_with(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> int:
@@ -37,14 +43,33 @@ def test_ctrl_c_in_a_statement_of_duckdb_ends_quietly_with_130(tmp_path, capfd):
     capfd.readouterr()
     # a shell that puts its jobs into the background ignores the signal for them
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    # a statement without an end, so that the signal finds DuckDB at work
-    endless = "select count(*) from range(1000000000) a, range(1000000000) b"
     timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    assert run_cli(["query", endless, "--db", str(db)]) == 130
+    assert run_cli(["query", ENDLESS, "--db", str(db)]) == 130
     timer.join()
-    assert capfd.readouterr() == ("", "")
+    out, err = capfd.readouterr()
+    assert (out, err.strip()) == ("", "")  # at most the line feed after ^C
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_reaches_a_statement_that_another_thread_runs(tmp_path):
+    # DuckDB asks for signals in the calling thread only, and not while it waits there
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with (
+        connect(tmp_path / "a.duckdb", read_only=False) as con,
+        connect(tmp_path / "b.duckdb", read_only=False),  # does not keep it for itself
+        ThreadPoolExecutor(1) as thread,
+    ):
+        stopped = thread.submit(con.execute, ENDLESS)
+        with pytest.raises(KeyboardInterrupt):
+            while not stopped.running():
+                time.sleep(0.01)
+            time.sleep(0.2)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        with pytest.raises(duckdb.InterruptException):
+            stopped.result(timeout=60)
+    assert signal.set_wakeup_fd(-1) == -1
 
 
 @pytest.mark.parametrize(
