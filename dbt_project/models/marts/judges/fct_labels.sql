@@ -4,6 +4,7 @@ with
 
 labels as (select * from {{ ref('stg_labels__labels') }}),
 rounds as (select * from {{ ref('fct_rounds') }}),
+verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
 
 -- a label without a round is of every round with this output
 matched as (
@@ -90,17 +91,6 @@ counted as (
     from ordered
     where recency = 1
     window in_round as (partition by task_id, case_id, round_id, dimension_id)
-
-),
-
-labelled_tasks as (select distinct task_id from matched),
-
-verdicts as (
-
-    select * from (
-        {{ judge_verdicts('labelled_tasks') }}
-    ) as judged
-    where is_used
 
 ),
 
