@@ -295,14 +295,16 @@ def to_index_html(
 
 
 def _course_of(row: Row, gate: GateResult, drift: Row | None) -> Course:
-    """Return where a variant is going: a fall counts before a rise."""
-    if (
-        gate.decision == "do_not_ship"
-        or gate.change_verdict == "regressed"
-        or (drift and drift["course"] == "falling")
-    ):
+    """Return where a variant is going: a fall counts before a rise.
+
+    A rise without a broken case is one, even if a target is still missed.
+    """
+    if gate.change_verdict == "regressed" or (drift and drift["course"] == "falling"):
         return "worse"
-    if gate.change_verdict == "improved" or drift:
+    has_risen = gate.change_verdict == "improved" or drift is not None
+    if gate.decision == "do_not_ship" and (gate.broke.n or not has_risen):
+        return "worse"
+    if has_risen:
         return "better"
     if gate.decision == "first_run":
         return "new"
