@@ -390,6 +390,18 @@ select
     verdicts.assumptions, verdicts.n_clusters,
     verdicts.p_scores, verdicts.n_scores_listed,
     (
+        select count(*)
+        from marts.dim_tasks as own
+        inner join marts.dim_tasks as rechecks
+            on
+                rechecks.recheck_of = own.task_id
+                or (
+                    rechecks.recheck_of = own.run_id
+                    and rechecks.variant = own.variant
+                )
+        where own.task_id = verdicts.task_id
+    ) as n_rechecks,
+    (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases
         where cases.task_id = verdicts.task_id and cases.is_newly_failing
