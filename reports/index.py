@@ -297,12 +297,17 @@ def to_index_html(
 def _course_of(row: Row, gate: GateResult, drift: Row | None) -> Course:
     """Return where a variant is going: a fall counts before a rise.
 
-    A rise without a broken case is one, even if a target is still missed.
+    A rise counts even if a target is still missed, unless a rule against the baseline
+    fails.
     """
     if gate.change_verdict == "regressed" or (drift and drift["course"] == "falling"):
         return "worse"
     has_risen = gate.change_verdict == "improved" or drift is not None
-    if gate.decision == "do_not_ship" and (gate.broke.n or not has_risen):
+    has_broken = any(
+        rule.rule.startswith("regression.") and rule.verdict == "fail"
+        for rule in gate.rules
+    )
+    if gate.decision == "do_not_ship" and (has_broken or not has_risen):
         return "worse"
     if has_risen:
         return "better"
