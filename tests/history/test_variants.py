@@ -734,6 +734,31 @@ def test_a_renamed_title_keeps_its_history_by_an_alias(warehouse):
     assert baselines(warehouse)["eval-2/0"] is None
 
 
+def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
+    warehouse, capsys
+):
+    def titled(night: Night, title: str) -> str:
+        file = night.write(Path.cwd())
+        document = json.loads(file.read_text("utf-8"))
+        document["config"]["description"] = title
+        file.write_text(json.dumps(document), "utf-8")
+        return str(file)
+
+    def asked(*files: str) -> str:
+        assert run_cli(["run", *files]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "renamed" not in asked(titled(Night(1), "triage"))
+    other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
+    assert "renamed" not in asked(titled(other, "the same ids, other questions"))
+    said = asked(titled(Night(3), "Support triage"))
+    assert (
+        'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
+        ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
+    ) in said
+    assert "renamed" not in asked(titled(Night(4), "Support triage"))
+
+
 def test_a_renamed_variant_keeps_its_history(warehouse):
     load(warehouse, Night(1, TWO), Night(2, (("brief", "Short! {{q}}"), TWO[1])))
     assert baselines(warehouse)["eval-2/0"] is None
