@@ -9,7 +9,7 @@ dimensions as (
 results as (
     select
         *,
-        -- rounds in error are left out where others of the case were answered
+        -- rounds in error break no case whose other rounds pass; nor do they fix one
         case
             when n_rounds_passed > 0 and n_rounds_passed + n_rounds_in_error = n_rounds
                 then 'pass'
@@ -108,7 +108,7 @@ compared as (
             when not is_judged then null
             when answered_before = 'pass' and answered_now = 'pass' then 'still_passing'
             when answered_before = 'pass' then 'newly_failing'
-            when answered_now = 'pass' then 'newly_fixed'
+            when candidate_status = 'pass' then 'newly_fixed'
             else 'still_failing'
         end as status_change,
 
