@@ -88,6 +88,18 @@ def test_the_new_rounds_of_both_sides_decide(
     assert said in found[1]
 
 
+def test_answers_to_another_prompt_are_no_recheck_and_the_gate_says_so(
+    warehouse, tmp_path
+):
+    write(tmp_path, "again", 5, {"c0": "y" * 10}, "v3")
+    warehouse.ingest(tmp_path / "again.json", recheck_of="new")
+    warehouse.build()
+    [result] = judge(warehouse, "new", built_in_policy(), lang="en")
+    assert result.decision == "run_again"
+    [rule] = [each for each in result.rules if each.rule == "regression.on_check"]
+    assert "answers of another model or to another prompt" in rule.note
+
+
 def test_a_recheck_is_no_step_of_the_history(warehouse, tmp_path):
     ask_again(warehouse, tmp_path, "n" * 10, "y" * 10)
     with warehouse.examining() as con:

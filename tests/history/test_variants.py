@@ -392,6 +392,30 @@ def test_a_policy_may_let_what_chance_explains_pass(warehouse, capsys):
     assert gate(capsys, warehouse, "--policy", str(policy))[0] == 1
 
 
+def test_a_variant_whose_last_run_was_refused_is_not_missing_from_the_next_run(
+    warehouse, capsys
+):
+    """Variants then have baselines in different runs; one that is gone still counts."""
+    nights = [
+        Night(1, TWO, ("small", "large"), rounds=3),
+        Night(2, TWO, ("small", "large"), fails={"large": ["t1", "t2"]}, rounds=3),
+        Night(3, TWO, ("small", "large"), rounds=3),
+        Night(4, TWO, ("small",), rounds=3),
+    ]
+    for night in nights:
+        load(warehouse, night)
+        run_cli(["gate", f"eval-{night.number}"])
+    found = baselines(warehouse)
+    assert (found["eval-3/0"], found["eval-3/2"]) == ("eval-2/0", "eval-1/2")
+    capsys.readouterr()
+    assert run_cli(["gate", "eval-3"]) == 0
+    assert "variants" not in capsys.readouterr().out
+    assert run_cli(["gate", "eval-4"]) == 4
+    assert "2 of the 4 variants of the run before are not" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
     """The variants are tested together and one by one, so p is twice the smaller.
 

@@ -21,6 +21,7 @@ from promptlab.spark import OLDEST_JAVA, java_version
 from promptlab.warehouse import Warehouse
 from tests.benchmarks.generate import analysis_input, testset
 from tests.conftest import EXAMPLES
+from tests.judges import suite
 from tests.judging import both
 from tests.judging.cases import golden_cases, output_cases, rule_cases
 from tests.matching_cases import matching_cases
@@ -42,8 +43,9 @@ QUICK = (
     *(file.stem for file in (dbt_project() / "models/intermediate/verdict").glob("*.sql")),
     "int_round_results", "int_case_results", "int_case_scores",
     "fct_verdict_cases", "fct_verdicts", "fct_drift", "fct_yardstick_gaps",
+    *(file.stem for file in (dbt_project() / "models/marts/judges").glob("*.sql")),
 )  # fmt: skip
-"""From rounds and scores to the verdict. What they read is computed by DuckDB."""
+"""From rounds and scores to the verdict, and the judges; DuckDB computes what they read."""
 
 WITHOUT_TESTS = ("--exclude-resource-types", "test", "unit_test")
 
@@ -83,9 +85,9 @@ class Engines:
         self.spark = Warehouse(db, settings=Settings(raw=raw, target="spark_local"))
         self.sink = raw
 
-    def ingest(self, *paths: Path) -> None:
+    def ingest(self, *paths: Path, kind: str | None = None) -> None:
         """Files into the raw layer, none of which may be rejected."""
-        ingested = self.duckdb.ingest(*paths, sink=self.sink)
+        ingested = self.duckdb.ingest(*paths, kind=kind, sink=self.sink)
         assert ingested.n_rejected == 0
 
     def build(self, *, spark_args: Sequence[str] = ()) -> None:
@@ -111,10 +113,11 @@ class Engines:
         finally:
             DuckDBConnectionManager.close_all_connections()
 
-    def compare_quick(self, *paths: Path) -> list[Comparison]:
+    def compare_quick(self, *paths: Path, labels: Path) -> list[Comparison]:
         """The models of ``QUICK``: each on Spark, of what DuckDB's models gave it."""
         warehouse = Warehouse(self.folder / "quick.duckdb")
         assert warehouse.ingest(*paths).n_rejected == 0
+        assert warehouse.ingest(labels, kind="labels").n_rejected == 0
         with warehouse.writable() as con:
             for node in plan.load().nodes:
                 if node.kind != "test":
@@ -206,9 +209,11 @@ def engines(spark_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Eng
 def first_load(engines: Engines) -> list[Comparison]:
     """The examples, a generated batch and every table of cases, built on both."""
     folder = engines.folder / "first"
+    labels = engines.folder / "labels"
+    write_judged(folder / "judged", labels)
     if KIND == "quick":
-        write_history(folder)
-        return engines.compare_quick(EXAMPLES, folder)
+        write_history(folder / "history")
+        return engines.compare_quick(EXAMPLES, folder, labels=labels)
     write_generated(folder / "generated", tasks={1: 60, 2: 60, 11: 40})
     testset(folder / "testset", cases=60)
     table = [Pair(c.id, c.expected, c.actual, c.config) for c in matching_cases()]
@@ -218,6 +223,7 @@ def first_load(engines: Engines) -> list[Comparison]:
     tables = (*rule_cases(), *output_cases(), *golden_cases())
     both.write_samples(folder / "judging", [sample for sample, _ in tables])
     engines.ingest(EXAMPLES, folder)
+    engines.ingest(labels, kind="labels")
     engines.build()
     return engines.compare()
 
@@ -271,6 +277,41 @@ def write_history(folder: Path) -> None:
         if number % 10 == 2:
             document["dimensions"] = document["dimensions"][2:3]
         (folder / f"run-{number}.json").write_text(dumps(document), "utf-8")
+
+
+def write_judged(folder: Path, labels: Path) -> None:
+    """Write two runs with the same answers, a second judge that sees some in both places,
+    labels of two people for the first run, and grades of a third for the second.
+    """
+    folder.mkdir(parents=True)
+    scores, tasks = [], []
+    for task_id, version in (("run-1", "rubric-1"), ("run-2", "rubric-2")):
+        tasks.append(suite.task(task_id))
+        scores += [
+            score | {"scorer_version": version} for score in suite.scores(task_id)
+        ]
+    for n, score in enumerate(scores):
+        if n % 3 == 0:
+            score["score"] = n % 11
+        score["payload"] = {"position": ("first", "second")[n >= len(scores) // 2]}
+    second = {"scorer": "second", "scorer_version": "1"}
+    more = [score | second | {"score": n % 11} for n, score in enumerate(scores[::4])]
+    for task in tasks:
+        (folder / f"{task['task']['task_id']}.json").write_text(dumps(task), "utf-8")
+    lines = "\n".join(map(dumps, scores + more))
+    (folder / "scores.jsonl").write_text(lines, "utf-8")
+    words = ["task_id,round_id,dimension,labeler,label,draw,weight"]
+    grades = ["task_id,round_id,dimension,labeler,grade,draw"]
+    for n, answer in enumerate(suite.answers()):
+        ids = f"{answer['round_id']},quality"
+        for person, label in answer["labels"].items():
+            word = "pass" if label else "fail"
+            words.append(f"run-1,{ids},{person},{word},verdict,{n % 3 + 1}")
+        if n % 3:
+            grades.append(f"run-2,{ids},eve,{n % 5 + 1},random")
+    labels.mkdir()
+    (labels / "words.csv").write_text("\n".join(words), "utf-8")
+    (labels / "grades.csv").write_text("\n".join(grades), "utf-8")
 
 
 def write_generated(folder: Path, *, tasks: dict[int, int]) -> None:

@@ -38,18 +38,16 @@ labelled as (
 
 ),
 
-labelled_tasks as (select distinct task_id from labelled),
-
 verdicts as (
 
-    {{ judge_verdicts('labelled_tasks') }}
+    select * from {{ ref('fct_judge_verdicts') }}
+    where task_id in (select labelled.task_id from labelled)
 
 ),
 
 named as (
 
     select model as name from tasks
-    where task_id in (select labelled_tasks.task_id from labelled_tasks)
     union
     select judge from verdicts
 

@@ -10,28 +10,9 @@ labels as (
 ),
 tasks as (select * from {{ ref('dim_tasks') }}),
 
--- results of titles with labels
-labelled_tasks as (
-
-    select task_id from tasks
-    where
-        title in (
-            select labelled.title
-            from tasks as labelled
-            inner join labels using (task_id)
-        )
-
-),
-
 verdicts as (
-
-    select * from (
-        {{ judge_verdicts('labelled_tasks') }}
-    ) as judged
-    where verdict is not null
-
+    select * from {{ ref('fct_judge_verdicts') }} where verdict is not null
 ),
-
 rounds as (select * from {{ ref('fct_rounds') }} where answer is not null),
 
 outputs as (

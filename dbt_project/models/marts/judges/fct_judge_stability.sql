@@ -20,10 +20,10 @@ labelled_tasks as (
 
 verdicts as (
 
-    select * from (
-        {{ judge_verdicts('labelled_tasks') }}
-    ) as judged
-    where verdict is not null
+    select * from {{ ref('fct_judge_verdicts') }}
+    where
+        verdict is not null
+        and task_id in (select labelled_tasks.task_id from labelled_tasks)
 
 ),
 

@@ -4,6 +4,7 @@ with
 
 labels as (select * from {{ ref('stg_labels__labels') }}),
 rounds as (select * from {{ ref('fct_rounds') }}),
+verdicts as (select * from {{ ref('fct_judge_verdicts') }} where is_used),
 
 -- a label without a round is of every round with this output
 matched as (
@@ -30,7 +31,9 @@ matched as (
     from labels
     inner join rounds on labels.round_id = rounds.round_id
     where
-        coalesce(labels.task_id = rounds.task_id, true)
+        -- a label of an answer that the round no longer has says nothing
+        coalesce(labels.output_hash = md5(rounds.answer), true)
+        and coalesce(labels.task_id = rounds.task_id, true)
         and coalesce(labels.case_id = rounds.case_id, true)
 
     union all
@@ -88,17 +91,6 @@ counted as (
     from ordered
     where recency = 1
     window in_round as (partition by task_id, case_id, round_id, dimension_id)
-
-),
-
-labelled_tasks as (select distinct task_id from matched),
-
-verdicts as (
-
-    select * from (
-        {{ judge_verdicts('labelled_tasks') }}
-    ) as judged
-    where is_used
 
 ),
 
