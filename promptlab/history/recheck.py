@@ -171,6 +171,7 @@ class _Group:
             yield f"(cd {here} && {line})"
             yield 'git worktree remove --force "$out/base"'
         elif option and (prompts := self._old_prompts()):
+            yield "# The baseline's commit is not known: only its prompt is old."
             yield from self._side("old", call, results, f" {option} {prompts}")
         else:
             yield "# The old side is not known: its earlier runs are used instead."

@@ -502,10 +502,12 @@ def test_another_title_of_a_loaded_file_replaces_the_first(warehouse):
         ]
 
 
-def test_a_time_that_is_none_is_refused(warehouse, capsys):
+# the second is in the year 10000 in UTC, which no report could print
+@pytest.mark.parametrize("time", ["noon", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_is_none_is_refused(warehouse, capsys, time):
     Night(1).write(Path.cwd())
     db = os.fspath(warehouse.settings.db)
-    assert run_cli(["ingest", "night1.json", "--time", "noon", "--db", db]) == 2
+    assert run_cli(["ingest", "night1.json", "--time", time, "--db", db]) == 2
     assert "expected a date or time such as" in capsys.readouterr().err
 
 
