@@ -136,8 +136,9 @@ class _Group:
     def script(self) -> Iterable[str]:
         """Return the lines for these cases; values of files are quoted."""
         first = self.cases[0]
+        n = len({case["case_id"] for case in self.cases})
         yield _comment(
-            f"{first['title']}: {len({case['case_id'] for case in self.cases})} cases,"
+            f"{first['title']}: {n} case{'s' if n > 1 else ''},"
             f" {self.n_rounds} rounds each on both sides"
         )
         for case in self.cases:

@@ -283,7 +283,7 @@ def test_promptfoo_runs_the_cases_on_both_sides(printed):
         " -c evals/p.yaml"
     )
     assert script.splitlines()[3:] == [
-        "# support: 1 cases, 10 rounds each on both sides",
+        "# support: 1 case, 10 rounds each on both sides",
         "#   refund (acme/a × p): 0 of 3 now, 33 of 33 before",
         f'{call} -o "$out/1-new.json" || [ $? -eq 100 ]',
         'promptlab ingest "$out/1-new.json" --recheck-of=eval-2',

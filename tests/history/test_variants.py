@@ -489,10 +489,12 @@ def test_another_title_of_a_loaded_file_replaces_the_first(warehouse):
         ]
 
 
-def test_a_time_that_is_none_is_refused(warehouse, capsys):
+# the second is in the year 10000 in UTC, which no report could print
+@pytest.mark.parametrize("time", ["noon", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_is_none_is_refused(warehouse, capsys, time):
     Night(1).write(Path.cwd())
     db = os.fspath(warehouse.settings.db)
-    assert run_cli(["ingest", "night1.json", "--time", "noon", "--db", db]) == 2
+    assert run_cli(["ingest", "night1.json", "--time", time, "--db", db]) == 2
     assert "expected a date or time such as" in capsys.readouterr().err
 
 
@@ -730,6 +732,31 @@ def test_a_renamed_title_keeps_its_history_by_an_alias(warehouse):
     assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
     configured("[titles]\n").build()
     assert baselines(warehouse)["eval-2/0"] is None
+
+
+def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
+    warehouse, capsys
+):
+    def titled(night: Night, title: str) -> str:
+        file = night.write(Path.cwd())
+        document = json.loads(file.read_text("utf-8"))
+        document["config"]["description"] = title
+        file.write_text(json.dumps(document), "utf-8")
+        return str(file)
+
+    def asked(*files: str) -> str:
+        assert run_cli(["run", *files]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "renamed" not in asked(titled(Night(1), "triage"))
+    other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
+    assert "renamed" not in asked(titled(other, "the same ids, other questions"))
+    said = asked(titled(Night(3), "Support triage"))
+    assert (
+        'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
+        ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
+    ) in said
+    assert "renamed" not in asked(titled(Night(4), "Support triage"))
 
 
 def test_a_renamed_variant_keeps_its_history(warehouse):
