@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from promptlab.reports.gate.policy import Policy
 from promptlab.version import __version__
+
+if TYPE_CHECKING:
+    from promptlab.contracts.gate import GateResult
 
 
 @dataclass(frozen=True)
@@ -26,3 +30,5 @@ class Edition:
     """URL at which the output folder is served."""
     package_version: str = __version__
     """Version of promptlab, written into the results."""
+    gates: dict[str, GateResult] = field(default_factory=dict, compare=False)
+    """Verdicts of tasks for these reports, each computed once: `gates_of`."""

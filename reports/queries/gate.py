@@ -225,36 +225,6 @@ kinds as (
 
 ),
 
--- a round in error is left out where others of the case were answered
-answered as (
-
-    select
-        task_id,
-        case_id,
-        bool_and(status = 'pass') as is_passed
-    from marts.fct_rounds
-    where
-        status <> 'error'
-        and task_id in (select unnest($candidates))
-    group by task_id, case_id
-
-),
-
-compared as (
-
-    select
-        changes.*,
-        changes.status_change = 'newly_failing'
-        and answered.is_passed is not true as is_newly_failing
-    from marts.fct_case_changes as changes
-    inner join asked using (candidate_task_id, baseline_task_id)
-    left join answered
-        on
-            changes.candidate_task_id = answered.task_id
-            and changes.case_id = answered.case_id
-
-),
-
 changes as (
 
     select
@@ -263,13 +233,14 @@ changes as (
         changes.delta,
         changes.must_have_lost,
         kinds.kind
-    from compared as changes
+    from marts.fct_case_changes as changes
+    inner join asked using (candidate_task_id, baseline_task_id)
     inner join kinds
         on
             case kinds.kind
                 when 'fixed' then changes.status_change = 'newly_fixed'
                 when 'must_have_lost' then changes.must_have_lost
-                when 'newly_failing' then changes.is_newly_failing
+                when 'newly_failing' then changes.status_change = 'newly_failing'
                 when 'not_compared'
                     then
                         changes.status_change is null
@@ -278,7 +249,7 @@ changes as (
                             or changes.baseline_score is not null
                             and changes.delta is null
                         )
-                else changes.must_have_lost or changes.is_newly_failing
+                else changes.must_have_lost or changes.status_change = 'newly_failing'
             end
 
 ),

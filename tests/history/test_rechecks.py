@@ -283,7 +283,7 @@ def test_promptfoo_runs_the_cases_on_both_sides(printed):
         " -c evals/p.yaml"
     )
     assert script.splitlines()[3:] == [
-        "# support: 1 cases, 10 rounds each on both sides",
+        "# support: 1 case, 10 rounds each on both sides",
         "#   refund (acme/a × p): 0 of 3 now, 33 of 33 before",
         f'{call} -o "$out/1-new.json" || [ $? -eq 100 ]',
         'promptlab ingest "$out/1-new.json" --recheck-of=eval-2',
@@ -300,6 +300,7 @@ def test_promptfoo_runs_the_cases_on_both_sides(printed):
 
 def test_without_a_commit_promptfoo_gets_the_old_prompt(printed, tmp_path):
     found = printed(PROMPTFOO | {"baseline_commit": None})
+    assert "# The baseline's commit is not known" in found.script
     assert ' -p "$out/1-old-prompt-1.txt" -o "$out/1-old.json"' in found.script
     found.write(tmp_path)
     assert (tmp_path / "1-old-prompt-1.txt").read_text("utf-8") == "Old {{q}}"

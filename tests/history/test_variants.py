@@ -359,6 +359,19 @@ def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, 
     capsys.readouterr()
 
 
+def test_every_form_of_the_gate_says_the_worst_first(warehouse, capsys):
+    broken = {"small": ["t1", "t2", "t3"]}
+    load(
+        warehouse,
+        Night(1, providers=("large", "small"), rounds=3),
+        Night(2, providers=("large", "small"), fails=broken, rounds=3),
+    )
+    for form in ("table", "md", "junit", "json"):
+        assert run_cli(["gate", "eval-2", "--format", form, "--no-record"]) == 1
+        out = capsys.readouterr().out
+        assert out.index("Do not ship: 3 cases broke") < out.index("Ship: no"), form
+
+
 def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
     load(warehouse, Night(1), run_name="nightly-1")
     load(warehouse, Night(2, providers=("other",)), run_name="nightly-1")
@@ -732,6 +745,31 @@ def test_a_renamed_title_keeps_its_history_by_an_alias(warehouse):
     assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
     configured("[titles]\n").build()
     assert baselines(warehouse)["eval-2/0"] is None
+
+
+def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
+    warehouse, capsys
+):
+    def titled(night: Night, title: str) -> str:
+        file = night.write(Path.cwd())
+        document = json.loads(file.read_text("utf-8"))
+        document["config"]["description"] = title
+        file.write_text(json.dumps(document), "utf-8")
+        return str(file)
+
+    def asked(*files: str) -> str:
+        assert run_cli(["run", *files]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "renamed" not in asked(titled(Night(1), "triage"))
+    other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
+    assert "renamed" not in asked(titled(other, "the same ids, other questions"))
+    said = asked(titled(Night(3), "Support triage"))
+    assert (
+        'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
+        ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
+    ) in said
+    assert "renamed" not in asked(titled(Night(4), "Support triage"))
 
 
 def test_a_renamed_variant_keeps_its_history(warehouse):

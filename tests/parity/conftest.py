@@ -85,7 +85,7 @@ class Engines:
         self.spark = Warehouse(db, settings=Settings(raw=raw, target="spark_local"))
         self.sink = raw
 
-    def ingest(self, *paths: Path, kind: str | None = None) -> None:
+    def ingest(self, *paths: Path, kind: str = "auto") -> None:
         """Files into the raw layer, none of which may be rejected."""
         ingested = self.duckdb.ingest(*paths, kind=kind, sink=self.sink)
         assert ingested.n_rejected == 0
