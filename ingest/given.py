@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from promptlab.contracts.times import in_utc
 from promptlab.errors import UsageError
 
 if TYPE_CHECKING:
@@ -189,7 +190,6 @@ def _of_ci(environ: Mapping[str, str]) -> Given:
 def _moment(said: str) -> datetime | None:
     """Return a date, or a date and time, as a time in UTC."""
     try:
-        moment = datetime.fromisoformat(said.strip().replace("_", "T"))
-    except ValueError:
+        return in_utc(datetime.fromisoformat(said.strip().replace("_", "T")))
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

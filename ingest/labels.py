@@ -8,20 +8,20 @@ judge's rows in these files are not labels.
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import msgspec
 
 from promptlab.contracts.base import plain_name
 from promptlab.contracts.labels import LabelOptions
+from promptlab.contracts.times import in_utc
+from promptlab.ingest.foreign.table.dialect import csv_rows
 from promptlab.ingest.raw.rows import Reading, columns_of
 from promptlab.ingest.reading.problems import Problem
 from promptlab.ingest.reading.source import Source
@@ -54,6 +54,7 @@ WORDS = {
 
 _EMPTY = {"", "nan", "null", "none", "n/a", "-", "skip", "skipped"}
 _SCALES = (1.0, 5.0, 10.0, 100.0)
+_MOST_WEIGHT = 1e12
 
 _TASK = ("task_id", "promptlab_task", "task")
 _CASE = ("case_id", "sample_id", "example_id", "question_id", "case")
@@ -120,7 +121,7 @@ def read_labels(source: Source, options: LabelOptions) -> Reading:
         empty cells are skipped.
     """
     try:
-        found = list(_labels(source.data.removeprefix(b"\xef\xbb\xbf")))
+        found = list(_labels(source))
     except _Unreadable as error:
         problem = Problem("labels_unreadable", str(error))
         return Reading(rows={}, problems=[problem], rejected=True)
@@ -148,15 +149,26 @@ class _Unreadable(Exception):
     """Return the reading of a file without labels."""
 
 
-def _labels(data: bytes) -> Iterator[_Label | Problem]:
-    is_json = data.lstrip()[:1] in (b"[", b"{")
-    yield from _of_records(_json_records(data) if is_json else _table_records(data))
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def _labels(source: Source) -> Iterator[_Label | Problem]:
+    data = source.data.removeprefix(b"\xef\xbb\xbf")
+    if data.lstrip()[:1] in (b"[", b"{"):
+        yield from _of_records(_json_records(data))
+        return
+    found = list(_table_records(data, source))
+    problems = [each for each in found if isinstance(each, Problem)]
+    yield from problems
+    rows = [each for each in found if not isinstance(each, Problem)]
+    if rows or not problems:
+        yield from _of_records(rows)
 
 
 def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
     try:
         whole = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNREADABLE:
         whole = None
     if isinstance(whole, dict):
         lists = [each for each in whole.values() if isinstance(each, list)]
@@ -173,40 +185,41 @@ def _json_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
             continue
         try:
             record = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except _UNREADABLE as error:
             raise _Unreadable(f"line {number} is not JSON: {error}") from None
         if isinstance(record, dict):
             records.append((number, record))
     return records
 
 
-def _table_records(data: bytes) -> list[tuple[int, dict[str, Any]]]:
+def _table_records(
+    data: bytes, source: Source
+) -> Iterator[tuple[int, dict[str, Any]] | Problem]:
     try:
-        text = data.decode("utf-8")
+        data.decode()
     except UnicodeDecodeError:
         raise _Unreadable(
             "is not UTF-8; save the sheet as CSV UTF-8, or as JSON"
         ) from None
-    first = text.split("\n", 1)[0]
-    separator = max(",;\t", key=first.count)
-    rows = csv.reader(io.StringIO(text), delimiter=separator)
-    header = [name.strip() for name in next(rows, [])]
-    if len(header) < 2:
-        raise _Unreadable(
-            "is not a table of labels; expected columns such as case_id, labeler, label"
-        )
-    return [
-        (number, dict(zip(header, row, strict=False)))
-        for number, row in enumerate(rows, 2)
-        if any(cell.strip() for cell in row)
-    ]
+    for row in csv_rows(data, source, ()):
+        if isinstance(row, Problem):
+            yield row
+        elif len(row[1]) < 2:
+            raise _Unreadable(
+                "is not a table of labels; expected columns such as case_id, labeler,"
+                " label"
+            )
+        elif any(cell.strip() for cell in row[1].values()):
+            yield row[0], {name.strip(): cell for name, cell in row[1].items()}
 
 
 def _of_records(
     records: list[tuple[int, dict[str, Any]]],
 ) -> Iterator[_Label | Problem]:
     if not records:
-        raise _Unreadable("holds no labels")
+        raise _Unreadable(
+            "holds no labels; expected columns such as case_id, labeler, label"
+        )
     keys = {key for _, record in records for key in record if key is not None}
     for reader, fits in _READERS:
         if fits(keys):
@@ -481,12 +494,19 @@ def _row(
             "names no answer; expected round_id, or case_id with output or output_hash",
             line=label.line,
         )
+    weight = about["weight"]
+    if weight is not None and not 0 < weight < _MOST_WEIGHT:
+        return Problem(
+            "odd_weight",
+            f"the weight of the answer is {weight:g}; expected a number above 0",
+            line=label.line,
+        )
     case_id = about["case_id"] and plain_name(about["case_id"])
     return (
         label.line, about["task_id"], case_id, about["round_id"],
         about["output_hash"], dimension, labeler, value, grade, scale,
         about["policy"] or options.policy, about["split"], about["draw"],
-        about["weight"], _text(label.comment), _moment(label.at),
+        weight, _text(label.comment), _moment(label.at),
     )  # fmt: skip
 
 
@@ -503,13 +523,12 @@ def _about(label: _Label) -> dict[str, Any]:
     packed: dict[str, Any] = {}
     if given:
         try:
-            packed = json.loads(
+            packed = msgspec.json.decode(
                 base64.urlsafe_b64decode(given + "=" * (-len(given) % 4))
             )
-        except (ValueError, UnicodeDecodeError):
+        except (ValueError, *_UNREADABLE):
             packed = {}
     if isinstance(packed, dict) and packed:
-        weight = packed.get("weight")
         return {
             "task_id": _text(packed.get("task")),
             "case_id": _text(packed.get("case")),
@@ -519,23 +538,32 @@ def _about(label: _Label) -> dict[str, Any]:
             "policy": _first(about, _POLICY),
             "split": _first(about, _SPLIT),
             "draw": _text(packed.get("draw")),
-            "weight": float(weight) if isinstance(weight, int | float) else None,
+            "weight": _weight(packed.get("weight")),
         }
-    digest = _first(about, _HASH)
+    digest, round_id = _first(about, _HASH), _first(about, _ROUND)
     output = about.get(next((key for key in _OUTPUT if key in about), ""))
-    if digest is None and isinstance(output, str) and output:
+    # a tool may show the answer of a round in another form
+    if digest is None and round_id is None and isinstance(output, str) and output:
         digest = hashlib.md5(output.encode(), usedforsecurity=False).hexdigest()
     return {
         "task_id": _first(about, _TASK),
         "case_id": _first(about, _CASE),
-        "round_id": _first(about, _ROUND),
+        "round_id": round_id,
         "output_hash": digest,
         "dimension_id": _first(about, _DIMENSION[:2]),
         "policy": _first(about, _POLICY),
         "split": _first(about, _SPLIT),
         "draw": _first(about, _DRAW),
-        "weight": _number(_first(about, _WEIGHT) or ""),
+        "weight": _weight(_first(about, _WEIGHT)),
     }
+
+
+def _weight(value: Any) -> float | None:
+    """Return a weight, also one that is not allowed; ``None`` without one."""
+    try:
+        return None if value is None or value == "" else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return float("nan")
 
 
 def _text(value: Any) -> str | None:
@@ -588,7 +616,6 @@ def _moment(value: Any) -> datetime | None:
     if not isinstance(value, str):
         return None
     try:
-        moment = datetime.fromisoformat(value.strip().replace("Z", "+00:00"))
-    except ValueError:
+        return in_utc(datetime.fromisoformat(value.strip().replace("Z", "+00:00")))
+    except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

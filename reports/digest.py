@@ -39,6 +39,7 @@ MOST_LONGEST = 3_000
 """Maximum length of a chat message; Slack cuts a block at this length."""
 
 _NEWS: tuple[Course, ...] = ("worse", "better", "new", "time_or_cost")
+_FIRST_YEAR = 1970
 _SPAN = re.compile(r"(\d{1,4})([dhw])")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
@@ -98,6 +99,8 @@ def since_of(text: str, until: datetime) -> datetime:
             f"since: {text!r} is neither a span such as 7d or 12h nor a date such as"
             " 2026-11-12"
         ) from None
+    if found.year < _FIRST_YEAR:
+        raise UsageError(f"since: {text!r} is before {_FIRST_YEAR}")
     return found if found.tzinfo else found.replace(tzinfo=until.tzinfo)
 
 

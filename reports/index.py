@@ -295,14 +295,21 @@ def to_index_html(
 
 
 def _course_of(row: Row, gate: GateResult, drift: Row | None) -> Course:
-    """Return where a variant is going: a fall counts before a rise."""
-    if (
-        gate.decision == "do_not_ship"
-        or gate.change_verdict == "regressed"
-        or (drift and drift["course"] == "falling")
-    ):
+    """Return where a variant is going: a fall counts before a rise.
+
+    A rise counts even if a target is still missed, unless a rule against the baseline
+    fails.
+    """
+    if gate.change_verdict == "regressed" or (drift and drift["course"] == "falling"):
         return "worse"
-    if gate.change_verdict == "improved" or drift:
+    has_risen = gate.change_verdict == "improved" or drift is not None
+    has_broken = any(
+        rule.rule.startswith("regression.") and rule.verdict == "fail"
+        for rule in gate.rules
+    )
+    if gate.decision == "do_not_ship" and (has_broken or not has_risen):
+        return "worse"
+    if has_risen:
         return "better"
     if gate.decision == "first_run":
         return "new"

@@ -30,6 +30,7 @@ from promptlab.reports.pages.links import (
 from promptlab.reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from promptlab.reports.queries.history import title_history
 from promptlab.reports.queries.memory import memory_result, memory_runs
+from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     WORST_FIRST,
@@ -317,6 +318,9 @@ class TitleDecision:
     """All verdicts."""
     page: Path
     """Return the page of the run if it has several variants, else that of the task."""
+    renamed: Row | None = None
+    """For a first run: the ``earlier`` title that has most of its cases, if there is
+    one, ``n_same`` of ``n_cases``."""
 
 
 def decisions(
@@ -342,13 +346,19 @@ def decisions(
     for task_id, gate in gates.items():
         titles.setdefault(gate.title, {})[task_id] = gate
     with_pages = set(titles_with_variants(con))
+    first = [task for task, gate in gates.items() if gate.decision == "first_run"]
+    renamed = rows(con, _RENAMED, {"tasks": newest, "first": first}) if first else []
+    earlier = {row["title"]: row for row in renamed}
     found = []
     for title, of_title in titles.items():
         gate = worst(of_title)
         folder = folder_name(gate.task_id)
         if title in with_pages:
             folder = f"{RUNS}/{folder_name(title)}"
-        found.append(TitleDecision(gate, list(of_title.values()), out / folder / PAGE))
+        page = out / folder / PAGE
+        found.append(
+            TitleDecision(gate, list(of_title.values()), page, earlier.get(title))
+        )
     return sorted(found, key=lambda each: WORST_FIRST.index(each.gate.verdict))
 
 
@@ -370,6 +380,59 @@ qualify row_number() over (
     partition by title, variant order by run_number desc, task_id desc
 ) = 1
 order by title, variant
+"""
+
+
+_RENAMED = """
+-- the newest task of each title that these tasks do not have
+with others as (
+
+    select
+        task_id,
+        title,
+        created_at
+    from marts.dim_tasks
+    anti join (
+        select title from marts.dim_tasks
+        where task_id in (select unnest($tasks))
+    ) using (title)
+    where role = 'full'
+    qualify row_number() over (
+        partition by title order by run_number desc, task_id desc
+    ) = 1
+
+),
+
+counted as (
+
+    select
+        *,
+        count(*) over (partition by task_id) as n_cases
+    from marts.dim_cases
+
+)
+
+select
+    tasks.title,
+    others.title as earlier,
+    count(*) as n_same,
+    any_value(mine.n_cases) as n_cases
+from marts.dim_tasks as tasks
+inner join counted as mine on tasks.task_id = mine.task_id
+inner join counted as theirs
+    on
+        mine.case_id = theirs.case_id
+        and mine.context is not distinct from theirs.context
+inner join others
+    on
+        theirs.task_id = others.task_id
+        and tasks.created_at > others.created_at
+where tasks.task_id in (select unnest($first))
+group by tasks.task_id, tasks.title, others.title
+having count(*) * 2 > greatest(any_value(mine.n_cases), any_value(theirs.n_cases))
+qualify row_number() over (
+    partition by tasks.title order by count(*) desc, others.title
+) = 1
 """
 
 

@@ -16,7 +16,7 @@ from promptlab.json_text.writing import compact
 
 T = TypeVar("T")
 
-_NOT_JSON = {b"NaN": re.compile(rb"NaN"), b"Infinity": re.compile(rb"-?Infinity")}
+_NOT_JSON = re.compile(rb"NaN|-?Infinity")
 _ESCAPE = re.compile(rb"\\.", re.DOTALL)
 ABSENT = msgspec.Raw(b"")
 """The value of a missing member."""
@@ -32,7 +32,7 @@ class Refused(Exception):
 
 
 def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T:
-    """Decode JSON as *kind*; bare ``NaN`` and ``Infinity`` become null.
+    """Decode JSON as *kind*; bare ``NaN`` becomes null, ``Infinity`` a text.
 
     Raises:
         msgspec.DecodeError: It is not JSON, or not of this kind.
@@ -51,21 +51,19 @@ def decode(data: bytes | memoryview | msgspec.Raw, kind: type[T]) -> T:
 
 
 def without_nan(data: bytes) -> bytes:
-    """Replace ``NaN``, ``Infinity`` and ``-Infinity`` in JSON by null."""
-    for word, pattern in _NOT_JSON.items():
-        if word in data:
-            data = _with_null(data, pattern)
-    return data
+    """Replace ``NaN`` in JSON by null, and put ``Infinity`` in quotes.
 
-
-def _with_null(data: bytes, pattern: re.Pattern[bytes]) -> bytes:
+    NaN is a missing number. Infinity is not missing: it is kept as a text, and reported
+    where a number is expected.
+    """
     pieces: list[bytes] = []
     done = seen = quotes = 0
-    for found in pattern.finditer(data):
+    for found in _NOT_JSON.finditer(data):
         between, seen = data[seen : found.start()], found.start()
         quotes += between.count(b'"') - _ESCAPE.findall(between).count(b'\\"')
         if quotes % 2 == 0:  # outside of texts
-            pieces += data[done:seen], b"null"
+            word = found[0]
+            pieces += data[done:seen], b"null" if word == b"NaN" else b'"%b"' % word
             done = found.end()
     return b"".join(pieces) + data[done:]
 
@@ -108,6 +106,14 @@ def number(value: Any) -> float | None:
     except OverflowError:
         return None
     return as_double if math.isfinite(as_double) else None
+
+
+def is_infinite(value: Any) -> bool:
+    """Return true for an infinite number, also as a text."""
+    try:
+        return math.isinf(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def says_nothing(written: str) -> bool:

@@ -107,7 +107,7 @@ class Stat(msgspec.Struct):
 
     name: StatName
     count: int = 0
-    mean: float | None = None
+    mean: Any = None
 
 
 class InstanceStats(msgspec.Struct):
@@ -304,7 +304,12 @@ class HelmRun:
             elif stat.count:
                 value = number(stat.mean)
                 self._task.same_run.add(case_id, trial, name, value)
-                answer.score(name, value, on_scale(value) if _is_graded(name) else None)
+                answer.score(
+                    name,
+                    value,
+                    on_scale(value) if _is_graded(name) else None,
+                    payload={"given": stat.mean} if value is None else None,
+                )
 
     def _tags(self, split: str | None, perturbation: Perturbation | None) -> list[str]:
         """Return the groups of the run, and the part of it that a case belongs to."""

@@ -148,6 +148,8 @@ class HarnessTask:
             value = number(members.get(metric))
             score = on_scale(value) if metric in _GRADED else None
             payload = {"filtered": row.filtered_resps}
+            if value is None:
+                payload["given"] = members.get(metric)
             for answer in self._rounds[case_id]:
                 name = f"{metric},{row.filter}"
                 answer.score(name, value, score, payload=payload)

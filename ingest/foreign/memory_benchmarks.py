@@ -532,6 +532,8 @@ class _Run:
             if value is not None:
                 shared = on_scale(value) if _is_share(name) else None
                 answer.score(name, value, shared)
+            else:
+                answer.task.see_odd(name, named[name], answer.case_id)
 
     def _never_asked(self, row: Row) -> bool:
         """Return whether a verdict was written without asking the judge."""

@@ -377,7 +377,7 @@ def _write_score(assessment: Assessment, answer: RoundWriter) -> None:
     given = feedback.value if feedback else None
     value = _WORDS.get(given.lower()) if isinstance(given, str) else number(given)
     about: dict[str, Any] = {}
-    if given is not None and not isinstance(given, int | float):
+    if given is not None and (value is None or isinstance(given, str)):
         about["given"] = given
     if feedback and feedback.error:
         about["error"] = feedback.error.error_message or feedback.error.error_code

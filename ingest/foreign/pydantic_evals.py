@@ -184,7 +184,7 @@ def _write(row: Row, task: TaskWriter) -> None:
             value,
             on_scale(value),
             summary=result.reason,
-            payload={"given": given} if isinstance(given, str) else None,
+            payload={"given": given} if value is None else None,
         )
 
 

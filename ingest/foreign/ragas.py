@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from promptlab.ingest.foreign.documents import Refused
+from promptlab.ingest.foreign.documents import Refused, is_infinite
 from promptlab.ingest.foreign.heads import Head
 from promptlab.ingest.foreign.records import Record
 from promptlab.ingest.foreign.table.cells import (
     is_few,
-    is_infinite,
     is_nothing,
     number_of,
 )

@@ -77,7 +77,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """Exceptions of decoding."""
 
 _ALLOWED = ("duplicate_key", "not_a_number")
-"""The last value of a repeated key is used; NaN and Infinity are read as null."""
+"""The last value of a repeated key is used; NaN is read as null, Infinity as text."""
 
 
 @dataclass(frozen=True, slots=True)

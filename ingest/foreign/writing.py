@@ -29,6 +29,7 @@ from promptlab.contracts.base import plain_name
 from promptlab.ingest.foreign.documents import (
     answer,
     first_line,
+    is_infinite,
     number,
     says_nothing,
     text,
@@ -224,21 +225,24 @@ class TaskWriter:
     ) -> None:
         """Write the dimensions, when all values are known (`Dimensions.records`).
 
-        A text among the numbers of a dimension is reported; texts alone are labels, but
-        for those of *numbers*, which should be numeric.
+        A value that is not a number is reported among the numbers of a dimension; texts
+        alone are labels, except for infinities and those of *numbers*.
         """
         self._records += self.dimensions.records(graded, directions, weights)
         for name, odd in self._odd.items():
-            if name in numbers or self.dimensions.has_numbers(name):
+            if odd.is_number or name in numbers or self.dimensions.has_numbers(name):
                 self.write(odd.problem(name))
 
-    def see_odd(self, dimension: str, given: str, case_id: str) -> None:
-        """Record a text where a number is expected."""
-        if not says_nothing(given):
-            odd = self._odd.get(dimension)
-            if odd is None:
-                odd = self._odd[dimension] = _OddScores(given, case_id, self.line)
-            odd.n += 1
+    def see_odd(self, dimension: str, given: Any, case_id: str) -> None:
+        """Record what a file has in place of a number; a missing value is not odd."""
+        if given is None or (isinstance(given, str) and says_nothing(given)):
+            return
+        odd = self._odd.get(dimension)
+        if odd is None:
+            words = given if isinstance(given, str) else text(given)
+            odd = self._odd[dimension] = _OddScores(words, case_id, self.line)
+        odd.n += 1
+        odd.is_number |= isinstance(given, int | float) or is_infinite(given)
 
     def total(
         self,
@@ -325,14 +329,17 @@ class _OddScores(msgspec.Struct):
     case_id: str
     line: int | None
     n: int = 0
+    is_number: bool = False
+    """True if one is a number that no double holds."""
 
     def problem(self, dimension: str) -> Problem:
         """Return one warning for all of them."""
         where = "1 row" if self.n == 1 else f"{self.n} rows, the first of them"
         return Problem(
             "odd_score",
-            f"`{dimension}` is no number in {where} {first_line(self.first, 80)!r}:"
-            " it has no score there, and the text is kept with it",
+            f"`{dimension}` is not a finite number in {where}"
+            f" {first_line(self.first, 80)!r}: it has no score there, and the value is"
+            " kept with it",
             severity="warning",
             line=self.line,
             record_id=self.case_id,
@@ -413,13 +420,15 @@ class RoundWriter(msgspec.Struct, gc=False):  # as above
         summary: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Write the tool's own number, and its score from 0 to 1."""
+        """Write the tool's own number, and its score from 0 to 1.
+
+        If the file has something else in place of a number, the payload contains it as
+        ``given``.
+        """
         task = self.task
         task.dimensions.see(dimension, value)
         if value is None and payload:
-            given = payload.get("given")
-            if isinstance(given, str):
-                task.see_odd(dimension, given, self.case_id)
+            task.see_odd(dimension, payload.get("given"), self.case_id)
         task.write(
             Score(
                 task_id=task.task_id,

@@ -26,40 +26,20 @@ from promptlab.errors import PromptlabError, WarehouseError, storage_error
 if TYPE_CHECKING:
     from types import FrameType
 
-COMMANDS = {
-    "init": "init",
-    "run": "run",
-    "validate": "validate",
-    "ingest": "ingest",
-    "build": "build",
-    "score": "score",
-    "report": "report",
-    "runs": "runs",
-    "show": "show",
-    "sentences": "sentences",
-    "compare": "compare",
-    "baseline": "baseline",
-    "gate": "gate",
-    "recheck": "recheck",
-    "trends": "trends",
-    "flaky": "flaky",
-    "leaderboard": "leaderboard",
-    "labels": "labels",
-    "judges": "judges",
-    "power": "power",
-    "memory": "memory",
-    "send": "send",
-    "digest": "digest",
-    "query": "query",
-    "export": "export",
-    "publish": "publish",
-    "purge": "purge",
-    "doctor": "doctor",
-    "schema": "schema",
-    "docs": "docs",
-    "project": "project",
+SECTIONS = {
+    "Load and report": (
+        *("init", "run", "validate", "ingest", "build", "score", "report"),
+        *("send", "digest"),
+    ),
+    "Decide": ("gate", "recheck", "compare", "baseline", "power"),
+    "Look": ("runs", "show", "trends", "flaky", "leaderboard", "memory", "sentences"),
+    "Labels of people": ("labels", "judges"),
+    "Data": ("query", "export", "publish", "purge"),
+    "Reference": ("doctor", "schema", "docs", "project"),
 }
-"""Command → module of this package that defines it, in the order of ``--help``."""
+"""Section of ``--help`` → its commands; each is the module of this name."""
+
+COMMANDS = tuple(name for names in SECTIONS.values() for name in names)
 
 
 _INTERRUPTED = 130
@@ -72,9 +52,23 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
         if name not in COMMANDS:
             return None
-        module = import_module(f"promptlab.cli.{COMMANDS[name]}")
+        module = import_module(f"promptlab.cli.{name}")
         command: click.Command = module.command
         return command
+
+    def format_commands(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        width = max(map(len, COMMANDS))
+        for section, names in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), command.get_short_help_str(100))
+                        for name in names
+                        if (command := self.get_command(ctx, name))
+                    ]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -47,9 +47,10 @@ def command(
 ) -> int:
     """Report everything that moved since a day: worse, better, new, flaky, cost.
 
-    Without --to and --webhook, writes digest.html below --out. If nothing changed,
-    nothing is written or sent, and the exit code is 5. Mails link to the reports where
-    the setting report_url says where these are; the mail server is set as for `send`.
+    Without --to and --webhook, writes digest.html below --out. If nothing moved by
+    more than chance, nothing is written or sent, and the exit code is 5. Mails link to
+    the reports where the setting report_url says where these are; the mail server is
+    set as for `send`.
     """
     import json
     import os
@@ -81,7 +82,11 @@ def command(
     with warehouse.built() as con:
         digest = digests.read_digest(con, start, edition)
     if not digest.has_news:
-        raise NothingToDo(f"nothing changed since {start:%Y-%m-%d %H:%M %Z}".rstrip())
+        since = f"{start:%Y-%m-%d %H:%M %Z}".rstrip()
+        raise NothingToDo(
+            f"nothing got better, worse, slower or more expensive since {since}, and"
+            " no title is new"
+        )
     written = []
     if not (to or webhooks):
         page = digests.digest_html(digest, edition).encode()

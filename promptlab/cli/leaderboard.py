@@ -49,7 +49,9 @@ def _against_leader(rank: int | None, overlaps: bool | None, is_partial: bool) -
         return Cell(spoken("not ranked: a part of its rows"))
     if rank == 1:
         return Cell(spoken("leads"))
-    return Cell(spoken({None: "–", True: "? may be chance", False: "behind"}[overlaps]))
+    return Cell(
+        spoken({None: "–", True: "? intervals overlap", False: "behind"}[overlaps])
+    )
 
 
 def _ranks(best: int | None, worst: int | None) -> Cell:
@@ -94,10 +96,10 @@ def command(call: Call, title: str | None, matrix: bool) -> int:
     """Rank variants within each title by their newest results, and over titles.
 
     The order may be chance if an interval overlaps the leader's (`overlaps_leader`):
-    compare the two. Titles with several variants form a table of variants by titles,
-    with intervals, the mean over titles and the number of titles won. `--format
-    markdown` and `--format latex` write it, or the table of the only title, for a
-    paper.
+    `promptlab compare` tests the two case by case. Titles with several variants form a
+    table of variants by titles, with intervals, the mean over titles and the number of
+    titles won. `--format markdown` and `--format latex` write it, or the table of the
+    only title, for a paper.
     """
     from promptlab.database.rows import fetched
     from promptlab.errors import NothingToDo

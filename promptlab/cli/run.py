@@ -95,8 +95,16 @@ def command(
     return exit_code(ingested, strict=strict)
 
 
+_RENAMED = (
+    "Has {title} been renamed? {n} of the {total} cases are the same."
+    " To continue its history, add to promptlab.toml:"
+)
+
+
 def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     """Print a line for each title with its page, the worst first; then other pages."""
+    import json
+
     from promptlab.cli.output import print_headline, print_lines, print_text
     from promptlab.reports.pages.links import MEMORY, PAGE
 
@@ -111,6 +119,14 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
         )  # fmt: skip
         print_text(f"{each.gate.title}  {who}", lead="  ")
         print_lines(f"  {each.page}")
+        if each.renamed:
+            old, new = (
+                json.dumps(each.renamed[name], ensure_ascii=False)
+                for name in ("earlier", "title")
+            )
+            said = spoken(_RENAMED, title=old, n=each.renamed["n_same"],
+                          total=each.renamed["n_cases"])  # fmt: skip
+            print_text(f"{said} [titles.{new}] alias = [{old}]", lead="  ")
     for path in written:
         if MEMORY in path.parts and path.name == PAGE:
             print_lines(str(path))

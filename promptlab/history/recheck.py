@@ -136,8 +136,9 @@ class _Group:
     def script(self) -> Iterable[str]:
         """Return the lines for these cases; values of files are quoted."""
         first = self.cases[0]
+        n = len({case["case_id"] for case in self.cases})
         yield _comment(
-            f"{first['title']}: {len({case['case_id'] for case in self.cases})} cases,"
+            f"{first['title']}: {n} case{'s' if n > 1 else ''},"
             f" {self.n_rounds} rounds each on both sides"
         )
         for case in self.cases:
@@ -170,6 +171,7 @@ class _Group:
             yield f"(cd {here} && {line})"
             yield 'git worktree remove --force "$out/base"'
         elif option and (prompts := self._old_prompts()):
+            yield "# The baseline's commit is not known: only its prompt is old."
             yield from self._side("old", call, results, f" {option} {prompts}")
         else:
             yield "# The old side is not known: its earlier runs are used instead."

@@ -236,6 +236,9 @@ class Gate:
                 passing=chance["n_newly_passing"],
                 expected=self.filters.number(chance["n_newly_failing_by_chance"], 1),
             )
+        is_answered = any(row["n_rounds_rechecked"] for row in changes.records)
+        if chance is not None and chance["n_rechecks"] and not is_answered:
+            note += self.texts.text("gate_note.recheck_other")
         copied = [
             row["case_id"] for row in changes.records if row["n_copies_rechecked"]
         ]

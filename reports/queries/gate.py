@@ -145,11 +145,12 @@ where code in ('rejected_case', 'duplicate_round')
 
 union all
 
--- variants of the run before that no task of this run is compared with
+-- variants of the run before that this run neither has nor compares with, whichever of
+-- their runs is the baseline
 select
     runs.task_id,
     'variants_gone',
-    count(*) filter (where kept.baseline_task_id is null),
+    count(*) filter (where kept.variant is null),
     count(*)
 from (
     select
@@ -174,15 +175,27 @@ inner join marts.dim_tasks as variants
         and runs.title = variants.title
         and variants.role = 'full'
 left join (
-    select distinct tasks.run_id, baselines.baseline_task_id
+    select
+        run_id,
+        title,
+        variant
+    from marts.dim_tasks
+    union
+    select
+        tasks.run_id,
+        earlier.title,
+        earlier.variant
     from marts.dim_task_baselines as baselines
     inner join marts.dim_tasks as tasks using (task_id)
+    inner join marts.dim_tasks as earlier
+        on baselines.baseline_task_id = earlier.task_id
 ) as kept
     on
         runs.run_id = kept.run_id
-        and variants.task_id = kept.baseline_task_id
+        and variants.title = kept.title
+        and variants.variant = kept.variant
 group by runs.task_id
-having count(*) filter (where kept.baseline_task_id is null) > 0
+having count(*) filter (where kept.variant is null) > 0
 """
 
 _JUDGED_BEFORE = """(
@@ -212,36 +225,6 @@ kinds as (
 
 ),
 
--- a round in error is left out where others of the case were answered
-answered as (
-
-    select
-        task_id,
-        case_id,
-        bool_and(status = 'pass') as is_passed
-    from marts.fct_rounds
-    where
-        status <> 'error'
-        and task_id in (select unnest($candidates))
-    group by task_id, case_id
-
-),
-
-compared as (
-
-    select
-        changes.*,
-        changes.status_change = 'newly_failing'
-        and answered.is_passed is not true as is_newly_failing
-    from marts.fct_case_changes as changes
-    inner join asked using (candidate_task_id, baseline_task_id)
-    left join answered
-        on
-            changes.candidate_task_id = answered.task_id
-            and changes.case_id = answered.case_id
-
-),
-
 changes as (
 
     select
@@ -250,13 +233,14 @@ changes as (
         changes.delta,
         changes.must_have_lost,
         kinds.kind
-    from compared as changes
+    from marts.fct_case_changes as changes
+    inner join asked using (candidate_task_id, baseline_task_id)
     inner join kinds
         on
             case kinds.kind
                 when 'fixed' then changes.status_change = 'newly_fixed'
                 when 'must_have_lost' then changes.must_have_lost
-                when 'newly_failing' then changes.is_newly_failing
+                when 'newly_failing' then changes.status_change = 'newly_failing'
                 when 'not_compared'
                     then
                         changes.status_change is null
@@ -265,7 +249,7 @@ changes as (
                             or changes.baseline_score is not null
                             and changes.delta is null
                         )
-                else changes.must_have_lost or changes.is_newly_failing
+                else changes.must_have_lost or changes.status_change = 'newly_failing'
             end
 
 ),
@@ -376,6 +360,18 @@ select
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
     verdicts.assumptions, verdicts.n_clusters,
     verdicts.p_scores, verdicts.n_scores_listed,
+    (
+        select count(*)
+        from marts.dim_tasks as own
+        inner join marts.dim_tasks as rechecks
+            on
+                rechecks.recheck_of = own.task_id
+                or (
+                    rechecks.recheck_of = own.run_id
+                    and rechecks.variant = own.variant
+                )
+        where own.task_id = verdicts.task_id
+    ) as n_rechecks,
     (
         select list(cases.case_id order by cases.p, cases.case_id)
         from marts.fct_verdict_cases as cases

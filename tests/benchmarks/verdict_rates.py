@@ -37,6 +37,7 @@ class Row:
     rounds: int = 3
     history: int = 0
     """Runs before the baseline."""
+    suites: int = SUITES
     broken: int = 0
     copies: float = 0.0
     """Share of the case-runs whose rounds are one answer."""
@@ -95,8 +96,8 @@ def asked(rng: np.random.Generator, p: Floats, rounds: int) -> sql.Suites:
 
 
 def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
-    """Counts of ``SUITES`` suites."""
-    p = truth(rng, (SUITES, row.cases), row.flaky)
+    """Counts of the suites of a row."""
+    p = truth(rng, (row.suites, row.cases), row.flaky)
     if row.missing_point:
         p = np.repeat(p[:, : row.cases // 3], 3, axis=1)
         easier = _shifted(p, np.tile([-1.0, 0.0, 1.0], row.cases // 3))
@@ -116,7 +117,7 @@ def suites(row: Row, rng: np.random.Generator) -> sql.Suites:
         now = p[:, :, -1]
         p[:, :, -1] = np.where(now == 1, 0.97, np.maximum(now - 0.15, 0))
     if row.run_effect:
-        p = _shifted(p, rng.normal(0, row.run_effect, (SUITES, 1, p.shape[2])))
+        p = _shifted(p, rng.normal(0, row.run_effect, (row.suites, 1, p.shape[2])))
     passed = rng.random((*p.shape, row.rounds)) < p[..., None]
     alike = rng.random(p.shape) < row.copies
     passed = np.where(alike[..., None], passed[..., :1], passed)
@@ -394,6 +395,36 @@ def drift(
     return tuple(map(float, found))
 
 
+MEASURED_AGAIN = [
+    replace(row, suites=1000)
+    for row in (
+        Row(cases=15, flaky=0.4, history=5),
+        Row(flaky=0.4, history=5),
+        Row(cases=200, history=5),
+        Row(cases=200, rounds=5, history=10),
+        Row(cases=1000, rounds=5),
+        Row(cases=1000, flaky=0.4),
+        Row(cases=1000, flaky=0.4, rounds=5),
+        Row(cases=120, history=5, missing_point=True),
+        *_settings((3, 3), (3, 5), (3, 10), copies=0.5),
+        *_settings((3, 3), (3, 5), copies=0.5, flaky=0.4),
+        Row(history=10, copies=1.0),
+        *_settings((3, 3), (3, 5), (3, 10), run_effect=0.25, flaky=0.4),
+        *_settings((3, 5), (3, 10), run_effect=0.5, flaky=0.4),
+        *_settings((3, 5), (3, 10), run_effect=1.0, flaky=0.4),
+    )
+]
+"""Rows in which nothing is broken, with more alarms than others among 200 suites."""
+
+
+def _interval(percent: float, n: int) -> str:
+    """Return the 95 % interval of a share (Wilson)."""
+    z, p = 1.96, percent / 100
+    middle, scale = p + z * z / 2 / n, 1 + z * z / n
+    half = z * (p * (1 - p) / n + (z / 2 / n) ** 2) ** 0.5
+    return f"{100 * (middle - half) / scale:.1f} to {100 * (middle + half) / scale:.1f}"
+
+
 def _null(alarms: float, is_seen: bool = True) -> str:
     NULL_ROWS.append((alarms, is_seen))
     return f"{alarms:.1f}"
@@ -447,6 +478,19 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
                 cells.append(f"{scores(con, row, 5, drop=0.03, grades=grades):.1f}")
                 scale = f"{grades} grades" if grades else "any score"
                 lines.append([f"{_name(row)}, {scale}", *cells])
+    elif name == "nothing":
+        head = ["suite", "alarms in 1,000 suites", "95 % interval", "one round"]
+        lines = []
+        for n, row in enumerate(MEASURED_AGAIN):
+            found = rates(con, row, 900_000 + n)
+            lines.append(
+                [
+                    _name(row),
+                    f"{found.alarms:.1f}",
+                    _interval(found.alarms, row.suites),
+                    f"{found.one_round:.0f}",
+                ]
+            )
     elif name == "clusters":
         head = ["suite", "nothing", "lower by 0.6", "nothing, cases tested instead"]
         lines = []
@@ -482,6 +526,7 @@ def _special(con: duckdb.DuckDBPyConnection, name: str) -> None:
 
 
 SPECIAL = {
+    "nothing": "Rows with nothing broken, measured again on 1,000 suites",
     "recheck": "Re-check: new rounds on both sides for what newly fails",
     "nights": "A break that stays, against accepted runs only",
     "variants": "Runs of several variants, 40 cases",

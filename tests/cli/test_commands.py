@@ -51,6 +51,15 @@ def test_every_command_has_help_and_the_common_options(run, name):
     assert "Usage: promptlab" in out
 
 
+def test_help_lists_each_command_in_one_section_with_its_whole_sentence(run):
+    _, out, _ = run("--help")
+    listed = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+    assert [name for name in COMMANDS if listed.count(name) != 1] == []
+    assert out.index("Decide:") < out.index("  gate ") < out.index("Look:")
+    sections = out[out.index("Load and report:") :]
+    assert [line for line in sections.splitlines() if line.endswith("...")] == []
+
+
 def test_help_imports_none_of_the_heavy_libraries():
     heavy = ("duckdb", "polars", "dbt", "pydantic", "jinja2", "rich", "msgspec")
     script = f"""

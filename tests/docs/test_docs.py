@@ -208,3 +208,73 @@ def test_a_row_of_a_table_is_one_line(path):
     text = re.sub(r"^```.*?^```$", "", path.read_text("utf-8"), flags=re.M | re.S)
     torn = [line for line in text.splitlines() if re.match(r"\|.*[^|]$", line.rstrip())]
     assert torn == []
+
+
+# ---------- verdict-method.md
+
+
+def simulated_rows() -> list[dict[str, str]]:
+    """Rows of the tables of simulated suites, by the names of their columns."""
+    found, head = [], []
+    for line in read("docs/verdict-method.md").splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[0] in ("suite", "history"):
+            head = cells
+        elif line.startswith("|") and head and not set(line) <= set("|- "):
+            found.append(dict(zip(head, cells, strict=True)))
+        elif not line.startswith("|"):
+            head = []
+    return found
+
+
+def alarms_with_nothing_broken(row: dict[str, str]) -> list[str]:
+    name = row.get("suite") or row["history"]
+    if "night 1" in row:
+        return [row[f"night {n}"] for n in range(1, 5)] if "0 broken" in name else []
+    if "Mann–Kendall" in row:
+        return [row["Mann–Kendall"], row["step"]] if ": nothing" in name else []
+    if "% errors" in name:
+        return row["errors as passes"].split(" / ")[:1]
+    if "tier 2" in name or "95 % interval" in row:
+        return []
+    return [row.get("alarms, nothing") or row["nothing"]]
+
+
+def test_the_stored_chance_to_find_a_break_is_that_of_the_simulated_suites():
+    told = {}
+    for row in simulated_rows():
+        name = re.fullmatch(
+            r"(\d+) cases, 15% flaky, (\d+) × (\d+)", row.get("suite", "")
+        )
+        if name and "alarms, one" in row and "alarms, decline" not in row:
+            told[name.groups()] = float(row["alarms, one"])
+    path = ROOT / "dbt_project" / "seeds" / "history" / "verdict_power.csv"
+    with path.open(encoding="utf-8") as file:
+        stored = {
+            (row["n_cases"], row["n_rounds"], row["n_runs"]): row["share_found"]
+            for row in csv.DictReader(file)
+        }
+    assert {key: 100 * float(share) for key, share in stored.items()} == pytest.approx(
+        told
+    )
+
+
+def test_the_page_of_the_method_sums_up_its_rows_with_nothing_broken():
+    seen: list[float] = []
+    unseen: list[float] = []
+    for row in simulated_rows():
+        # earlier runs that show copies, or runs that differ
+        history = re.search(
+            r"flaky, \d × (\d+), (?:\d+% )?(copies|sd)", row.get("suite", "")
+        )
+        needed = {"copies": 2, "sd": 4}[history[2]] if history else 0
+        rows = unseen if history and int(history[1]) < needed else seen
+        rows += map(float, alarms_with_nothing_broken(row))
+    every = [*seen, *unseen]
+    page = " ".join(read("docs/verdict-method.md").split())
+    assert f"In {len(seen)} rows below nothing is broken" in page
+    mean = sum(seen) / len(seen)
+    assert f"{mean:.1f} % alarms on average, {max(seen):.1f} % at most" in page
+    assert f"In {len(unseen)} further rows" in page
+    assert f"{min(unseen):.1f} to {max(unseen):.0f} %" in page
+    assert f"the mean of all rows is {sum(every) / len(every):.1f} %" in page

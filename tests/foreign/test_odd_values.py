@@ -115,6 +115,17 @@ def _changed(document: Any, way: tuple[Any, ...], is_lines: bool) -> str:
     return json.dumps(changed)
 
 
+def changed_text(file: Path, way: tuple[Any, ...], value: str) -> str:
+    """Return the text of a JSON or JSONL file with JSON at one place replaced."""
+    written = file.read_text("utf-8")
+    is_lines = ".jsonl" in file.suffixes
+    if is_lines:
+        document = [json.loads(line) for line in written.splitlines() if line.strip()]
+    else:
+        document = json.loads(written)
+    return _changed(document, way, is_lines).replace(f'"{_HOLE}"', value)
+
+
 Written = list[tuple[str, dict[str, list[Any]]]]
 """Tables and columns, as readers give them."""
 

@@ -149,7 +149,10 @@ def test_a_text_in_a_metric_is_a_missing_score_and_told_of(tmp_path: Path) -> No
     assert json.loads(broken["payload"][2]) == {"given": "Error: rate limit"}
     one, two = reading.problems
     assert (one.code, one.severity, one.line) == ("odd_score", "warning", 4)
-    assert "`faithfulness` is no number in 1 row 'Error: rate limit'" in one.message
+    assert (
+        "`faithfulness` is not a finite number in 1 row 'Error: rate limit'"
+        in one.message
+    )
     assert (two.line, "'Timeout'" in two.message) == (6, True)
 
 

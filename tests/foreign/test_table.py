@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -356,6 +357,14 @@ def test_the_files_of_long_mem_eval_are_guessed(tmp_path: Path) -> None:
     assert statuses == ["fail", "pass"]
 
 
+def test_answer_is_what_was_expected_next_to_a_column_of_what_was_said(
+    tmp_path: Path,
+) -> None:
+    rows = "question_id,question,hypothesis,answer,verdict\nq1,Nile?,sea,lake,fail\n"
+    mapping = guess(_written(tmp_path, rows)).mapping
+    assert (mapping.output, mapping.expected) == ("hypothesis", "answer")
+
+
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"output": "a"}, "needs `case` or `inputs`"),
     ({"case": "a"}, "needs `output`"),
@@ -381,12 +390,14 @@ def test_a_mistyped_setting_of_a_mapping_names_the_nearest(tmp_path: Path) -> No
 
 def test_a_table_without_a_mapping_is_told_so(tmp_path: Path) -> None:
     path = _written(tmp_path, PLAIN)
-    with pytest.raises(InputError, match=r"no mapping in the config.*init --table any"):
+    with pytest.raises(
+        InputError, match=r"no mapping in the config.*init --table \S*any"
+    ):
         plan([path])
     (load,) = Warehouse(tmp_path / "w.duckdb").ingest(tmp_path).files
     assert load.status == "skipped"
     assert load.message is not None
-    assert "init --table any.csv" in load.message
+    assert re.search(r"init --table \S*any.csv` guesses", load.message)
 
 
 def test_a_mapping_that_is_written_later_loads_the_table_and_a_new_one_again(

@@ -88,6 +88,18 @@ def test_the_new_rounds_of_both_sides_decide(
     assert said in found[1]
 
 
+def test_answers_to_another_prompt_are_no_recheck_and_the_gate_says_so(
+    warehouse, tmp_path
+):
+    write(tmp_path, "again", 5, {"c0": "y" * 10}, "v3")
+    warehouse.ingest(tmp_path / "again.json", recheck_of="new")
+    warehouse.build()
+    [result] = judge(warehouse, "new", built_in_policy(), lang="en")
+    assert result.decision == "run_again"
+    [rule] = [each for each in result.rules if each.rule == "regression.on_check"]
+    assert "answers of another model or to another prompt" in rule.note
+
+
 def test_a_recheck_is_no_step_of_the_history(warehouse, tmp_path):
     ask_again(warehouse, tmp_path, "n" * 10, "y" * 10)
     with warehouse.examining() as con:
@@ -271,7 +283,7 @@ def test_promptfoo_runs_the_cases_on_both_sides(printed):
         " -c evals/p.yaml"
     )
     assert script.splitlines()[3:] == [
-        "# support: 1 cases, 10 rounds each on both sides",
+        "# support: 1 case, 10 rounds each on both sides",
         "#   refund (acme/a × p): 0 of 3 now, 33 of 33 before",
         f'{call} -o "$out/1-new.json" || [ $? -eq 100 ]',
         'promptlab ingest "$out/1-new.json" --recheck-of=eval-2',
@@ -288,6 +300,7 @@ def test_promptfoo_runs_the_cases_on_both_sides(printed):
 
 def test_without_a_commit_promptfoo_gets_the_old_prompt(printed, tmp_path):
     found = printed(PROMPTFOO | {"baseline_commit": None})
+    assert "# The baseline's commit is not known" in found.script
     assert ' -p "$out/1-old-prompt-1.txt" -o "$out/1-old.json"' in found.script
     found.write(tmp_path)
     assert (tmp_path / "1-old-prompt-1.txt").read_text("utf-8") == "Old {{q}}"

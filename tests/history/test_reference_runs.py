@@ -145,6 +145,27 @@ def decide(warehouse: Warehouse, task_id: str) -> str:
     return results[0].decision
 
 
+def test_a_run_with_the_id_of_the_run_before_is_no_first_run(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+
+    def load(answers: dict[str, str], year: str = "2026") -> str:
+        write(tmp_path, "nightly", 1, answers)
+        file = tmp_path / "nightly.json"
+        text = file.read_text("utf-8").replace("2026-02-01", f"{year}-02-01")
+        file.write_text(text, "utf-8")
+        warehouse.ingest(file)
+        warehouse.build()
+        return decide(warehouse, "nightly")
+
+    assert load(GOOD) == "first_run"
+    corrected = GOOD | {"c0": "n"}
+    assert load(corrected) == "first_run"
+    # a night after the decision; it has to be after the time of this test
+    assert load(BROKEN, "2199") == "cannot_tell"
+    [result] = judge(warehouse, "nightly", built_in_policy(), lang="en")
+    assert "give every run a `task_id` of its own" in result.headline
+
+
 def references(warehouse: Warehouse, task_id: str) -> list[str]:
     with warehouse.examining() as con:
         rows = con.execute(

@@ -392,6 +392,30 @@ def test_a_policy_may_let_what_chance_explains_pass(warehouse, capsys):
     assert gate(capsys, warehouse, "--policy", str(policy))[0] == 1
 
 
+def test_a_variant_whose_last_run_was_refused_is_not_missing_from_the_next_run(
+    warehouse, capsys
+):
+    """Variants then have baselines in different runs; one that is gone still counts."""
+    nights = [
+        Night(1, TWO, ("small", "large"), rounds=3),
+        Night(2, TWO, ("small", "large"), fails={"large": ["t1", "t2"]}, rounds=3),
+        Night(3, TWO, ("small", "large"), rounds=3),
+        Night(4, TWO, ("small",), rounds=3),
+    ]
+    for night in nights:
+        load(warehouse, night)
+        run_cli(["gate", f"eval-{night.number}"])
+    found = baselines(warehouse)
+    assert (found["eval-3/0"], found["eval-3/2"]) == ("eval-2/0", "eval-1/2")
+    capsys.readouterr()
+    assert run_cli(["gate", "eval-3"]) == 0
+    assert "variants" not in capsys.readouterr().out
+    assert run_cli(["gate", "eval-4"]) == 4
+    assert "2 of the 4 variants of the run before are not" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_the_variants_of_a_run_share_its_false_alarms(warehouse, capsys):
     """The variants are tested together and one by one, so p is twice the smaller.
 
@@ -465,10 +489,12 @@ def test_another_title_of_a_loaded_file_replaces_the_first(warehouse):
         ]
 
 
-def test_a_time_that_is_none_is_refused(warehouse, capsys):
+# the second is in the year 10000 in UTC, which no report could print
+@pytest.mark.parametrize("time", ["noon", "9999-12-31T23:59:59-14:00"])
+def test_a_time_that_is_none_is_refused(warehouse, capsys, time):
     Night(1).write(Path.cwd())
     db = os.fspath(warehouse.settings.db)
-    assert run_cli(["ingest", "night1.json", "--time", "noon", "--db", db]) == 2
+    assert run_cli(["ingest", "night1.json", "--time", time, "--db", db]) == 2
     assert "expected a date or time such as" in capsys.readouterr().err
 
 
@@ -706,6 +732,31 @@ def test_a_renamed_title_keeps_its_history_by_an_alias(warehouse):
     assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
     configured("[titles]\n").build()
     assert baselines(warehouse)["eval-2/0"] is None
+
+
+def test_run_asks_whether_a_first_title_with_the_same_cases_was_renamed(
+    warehouse, capsys
+):
+    def titled(night: Night, title: str) -> str:
+        file = night.write(Path.cwd())
+        document = json.loads(file.read_text("utf-8"))
+        document["config"]["description"] = title
+        file.write_text(json.dumps(document), "utf-8")
+        return str(file)
+
+    def asked(*files: str) -> str:
+        assert run_cli(["run", *files]) == 0
+        return " ".join(capsys.readouterr().out.split())
+
+    assert "renamed" not in asked(titled(Night(1), "triage"))
+    other = Night(2, variables={f"t{n}": f"other {n}" for n in range(1, 7)})
+    assert "renamed" not in asked(titled(other, "the same ids, other questions"))
+    said = asked(titled(Night(3), "Support triage"))
+    assert (
+        'Has "triage" been renamed? 6 of the 6 cases are the same. To continue its'
+        ' history, add to promptlab.toml: [titles."Support triage"] alias = ["triage"]'
+    ) in said
+    assert "renamed" not in asked(titled(Night(4), "Support triage"))
 
 
 def test_a_renamed_variant_keeps_its_history(warehouse):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import json
 from datetime import datetime
@@ -12,7 +13,7 @@ import pytest
 from promptlab.cli import run_cli
 from promptlab.contracts.labels import LabelOptions
 from promptlab.errors import NothingToDo
-from promptlab.ingest.labels import read_labels
+from promptlab.ingest.labels import read_labels, row_id
 from promptlab.ingest.reading.source import Source
 from promptlab.warehouse import Warehouse
 from tests.judges.suite import formats, judged
@@ -80,6 +81,14 @@ def test_the_same_file_again_changes_nothing_and_a_changed_one_replaces(tmp_path
         ("round_id,label\nr,pass\n", 2, "does not say who labelled"),
         ("labeler,label\nann,pass\n", 2, "names no answer"),
         ("round_id,labeler,label\nr,ann,4\nr,bob,7\nr,eve,good\n", 4, "a grade from 0"),
+        ('round_id,note,labeler,label\nr,"a,ann,pass\ns,b"c,ann,fail\n', 2, "quotes"),
+        ("round_id,note,labeler,label\nr,a,b,ann,pass\n", 2, "a row of 5 cells"),
+        ("round_id,labeler,label,weight\nr,ann,pass,-1\n", 2, "the weight"),
+        (
+            f"labeler,label,row\nann,pass,{row_id({'round': 'r', 'weight': -1})}\n",
+            2,
+            "the weight",
+        ),
     ],
 )
 def test_a_bad_label_is_rejected_with_its_row(tmp_path, text, line, message):
@@ -92,11 +101,13 @@ def test_a_bad_label_is_rejected_with_its_row(tmp_path, text, line, message):
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.csv", "", "not a table of labels"),
-        ("a.csv", "just a text\n", "not a table of labels"),
+        ("a.csv", "", "holds no labels; expected columns"),
+        ("a.csv", "just a text\n", "holds no labels; expected columns"),
+        ("a.csv", "a text\nin lines\n", "not a table of labels"),
         ("a.csv", "case_id,output\nc,x\n", "no column of labels"),
         ("a.json", "[]", "holds no labels"),
         ("a.jsonl", '{"a": 1}\n{"b"', "line 2 is not JSON"),
+        ("a.json", "[" * 100_000, "line 1 is not JSON"),
     ],
 )
 def test_a_file_without_labels_is_rejected_whole(tmp_path, name, text, message):
@@ -123,6 +134,21 @@ def test_no_value_in_a_record_stops_the_other_labels(tmp_path, name):
             for column, values in file.rows["labels"].items():
                 kind = numbers.get(column, datetime if column == "labeled_at" else str)
                 assert {type(each) for each in values} <= {kind, type(None)}, column
+
+
+@pytest.mark.parametrize(
+    "packed",
+    ["[" * 50_000, "[1]", '{"task": "\\ud800"}', '{"task": 1' + "0" * 5_000 + "}"],
+)
+def test_a_damaged_row_id_stops_no_label(tmp_path, packed):
+    row = base64.urlsafe_b64encode(packed.encode()).decode()
+    text = f"round_id,labeler,label,row\nr,ann,pass,{row}\ns,ann,fail,\n"
+    assert read(tmp_path, "a.csv", text).records_loaded == 2
+
+
+def test_a_sheet_with_a_long_answer_is_read_back(tmp_path):
+    text = f"round_id,output,labeler,label\nr,{'x' * 200_000},ann,pass\n"
+    assert read(tmp_path, "a.csv", text).records_loaded == 1
 
 
 def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):

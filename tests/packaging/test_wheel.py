@@ -17,24 +17,26 @@ from promptlab.build import plan
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
+def built(folder: Path, *options: str) -> Path:
+    """Return the wheel that ``python -m build`` makes of this checkout."""
     subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "build",
-            "--wheel",
-            "--no-isolation",
-            "-o",
-            folder,
-            ROOT,
-        ],
+        [sys.executable, "-m", "build", *options, "--no-isolation", "-o", folder, ROOT],
         check=True,
         capture_output=True,
     )
     return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("wheel"), "--wheel")
+
+
+@pytest.mark.slow
+def test_a_wheel_that_is_built_from_the_sdist_holds_the_same_files(wheel, tmp_path):
+    """`make dist` builds this way, and so does pip from an uploaded sdist."""
+    names = zipfile.ZipFile(built(tmp_path)).namelist()
+    assert sorted(names) == sorted(zipfile.ZipFile(wheel).namelist())
 
 
 def test_the_wheel_contains_the_plan_of_its_models(wheel, tmp_path):

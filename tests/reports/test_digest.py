@@ -56,6 +56,11 @@ def test_anything_else_is_refused(text):
         since_of(text, NOW)
 
 
+def test_a_day_whose_time_before_no_calendar_has_is_refused():
+    with pytest.raises(UsageError, match="before 1970"):
+        since_of("0001-01-01", NOW)
+
+
 def test_what_got_worse_comes_first(digest):
     assert [line.row["title"] for line in digest.groups["worse"]] == [
         "Account support",

@@ -117,3 +117,13 @@ def test_what_is_compiled_in_one_language_is_not_taken_for_another(
     assert len(list((tmp_path / "promptlab/templates").iterdir())) == 2
     assert pages[0] == pages[1]
     assert "失去必须项" not in pages[1][1]
+
+
+def test_no_template_folds_the_letters_of_a_name():
+    """Jinja's `capitalize` makes all other letters small: "V2-RC" became "v2-rc"."""
+    folding = [
+        template.name
+        for template in TEMPLATES
+        if re.search(r"\|\s*(capitalize|title)\b", template.read_text("utf-8"))
+    ]
+    assert folding == []

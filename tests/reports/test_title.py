@@ -7,6 +7,7 @@ import pytest
 
 from promptlab.database.connection import connect
 from promptlab.reports.edition import Edition
+from promptlab.reports.gate.policy import load_policy
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.title import read_title, to_title_html
 from tests.reports.conftest import GENERATED_AT
@@ -45,6 +46,17 @@ def test_each_story_is_told_by_its_place_in_the_index(six):
     assert course["Travel planner"] in {"cannot_tell", "unchanged"}
     assert course["Invoice reader"] == "unchanged"
     assert course["Meeting summary"] == "time_or_cost"
+
+
+def test_what_rose_is_better_even_where_it_may_not_ship(six, tmp_path):
+    rules = tmp_path / "gate.toml"
+    rules.write_text("version = 1\nmin_score = 0.99\n")
+    policy = load_policy(rules)
+    index = read_index(six, lambda _: None, lambda _: None, policy=policy)
+    [sales] = index.groups["better"]
+    assert sales.row["title"] == "Sales FAQ"
+    assert sales.headline.gate.decision == "do_not_ship"
+    assert "Invoice reader" in {line.row["title"] for line in index.groups["worse"]}
 
 
 def test_the_index_names_the_best_prompt_of_a_title(six):

@@ -125,14 +125,6 @@ def number_of(cell: Any) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def is_infinite(cell: Any) -> bool:
-    """Return true if a cell is infinite: an error of the tool, not a text."""
-    try:
-        return math.isinf(float(cell))
-    except (TypeError, ValueError, OverflowError):
-        return False
-
-
 def is_nothing(cell: Any) -> bool:
     """Return true for a cell that means "not a number"."""
     text = said(cell)

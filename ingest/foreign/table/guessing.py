@@ -7,7 +7,9 @@ number is guessed as a score only if 1 is best according to its name.
 from __future__ import annotations
 
 import json
+import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -137,6 +139,16 @@ def guess(path: Path) -> Guess:
                 settings[setting] = name
                 break
     _guess_unit(settings, cells, plain, notes)
+    if "expected" not in settings and plain.get(settings.get("output", "")) == "answer":
+        # next to a column for what was said, "answer" is what was expected
+        said_in = (
+            name
+            for word in _WORDS["output"][1:]
+            for name in cells
+            if plain[name] == word and name not in settings.values()
+        )
+        if other := next(said_in, None):
+            settings |= {"output": other, "expected": settings["output"]}
     if "verdict" not in settings:
         free = (n for n in cells if n not in settings.values())
         found = next((n for n in free if _are_verdicts(cells[n])), None)
@@ -173,7 +185,8 @@ def no_mapping(path: Path, form: str) -> str:
         guess(path)
     except InputError as error:
         return found + str(error).removeprefix(f"{path}: ")
-    return f"{found}`promptlab init --table {path.name}` guesses one"
+    name = shlex.quote(os.path.relpath(path))
+    return f"{found}`promptlab init --table {name}` guesses one"
 
 
 def _plain_name(name: str) -> str:

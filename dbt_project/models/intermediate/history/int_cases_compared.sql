@@ -7,7 +7,16 @@ dimensions as (
     where reason is null and weight > 0
 ),
 results as (
-    select * from {{ ref('int_case_results') }}
+    select
+        *,
+        -- rounds in error break no case whose other rounds pass; nor do they fix one
+        case
+            when n_rounds_passed > 0 and n_rounds_passed + n_rounds_in_error = n_rounds
+                then 'pass'
+            else status
+        end as answered_status
+
+    from {{ ref('int_case_results') }}
     where
         task_id in (select cases.baseline_task_id from cases)
         or task_id in (select cases.candidate_task_id from cases)
@@ -43,6 +52,8 @@ joined as (
         {{ rounded('candidate_score - baseline_score') }} as delta,
         of_baselines.status as baseline_status,
         of_candidates.status as candidate_status,
+        of_baselines.answered_status as answered_before,
+        of_candidates.answered_status as answered_now,
         of_baselines.aggregated_score is not null as is_baseline_scored,
         of_candidates.aggregated_score is not null as is_candidate_scored,
         of_baselines.must_have_pass as baseline_must_have_pass,
@@ -95,8 +106,8 @@ compared as (
         candidate_status,
         case
             when not is_judged then null
-            when baseline_status = 'pass' and candidate_status = 'pass' then 'still_passing'
-            when baseline_status = 'pass' then 'newly_failing'
+            when answered_before = 'pass' and answered_now = 'pass' then 'still_passing'
+            when answered_before = 'pass' then 'newly_failing'
             when candidate_status = 'pass' then 'newly_fixed'
             else 'still_failing'
         end as status_change,

@@ -86,6 +86,7 @@ matched as (
         looked_up.variant,
         looked_up.testset_id,
         looked_up.is_alone,
+        looked_up.has_replaced_run,
         coalesce(of_variant.task_id, of_prompt.task_id, of_title.task_id) as previous_task_id,
         case
             when of_variant.task_id is not null then 'variant'
@@ -161,7 +162,13 @@ chosen as (
 
     select
         matched.*,
-        unmatched.why_no_previous,
+        coalesce(
+            unmatched.why_no_previous,
+            case
+                when matched.previous_task_id is null and matched.has_replaced_run
+                    then 'replaced'
+            end
+        ) as why_no_previous,
         named.task_id as named_task_id,
         named.state as named_state,
         named.set_at,

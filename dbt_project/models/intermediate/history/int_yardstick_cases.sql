@@ -18,7 +18,8 @@ checks as (
         )
 ),
 
--- a case without a single round is missing itself
+-- a case without a single round is missing itself; inner joins would begin with the cases of
+-- all tasks, each with each
 counted as (
 
     select
@@ -33,15 +34,15 @@ counted as (
         of_candidates.n_must_haves as n_must_haves_now
 
     from shared_cases
-    inner join case_results as of_baselines
+    left join case_results as of_baselines
         on
             shared_cases.baseline_task_id = of_baselines.task_id
             and shared_cases.case_id = of_baselines.case_id
-    inner join case_results as of_candidates
+    left join case_results as of_candidates
         on
             shared_cases.candidate_task_id = of_candidates.task_id
             and shared_cases.case_id = of_candidates.case_id
-            and of_candidates.n_rounds > 0
+    where of_candidates.n_rounds is distinct from 0
 
 ),
 

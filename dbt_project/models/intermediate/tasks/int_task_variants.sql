@@ -8,6 +8,7 @@ prompts as (select * from {{ ref('int_task_prompts') }}),
 partial as (select * from {{ ref('int_partial_tasks') }}),
 renames as (select * from {{ ref('stg_builds__settings') }} where setting = 'variant'),
 decisions as (select * from {{ ref('stg_tasks__decisions') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
 
 -- the newest decision about a task counts
 refused as (
@@ -17,6 +18,20 @@ refused as (
     from decisions
     group by task_id
     having max_by(decision, decided_at) = 'do_not_ship'
+
+),
+
+-- a decision from before the run: another run had its id, which this one replaced
+replaced as (
+
+    select distinct tasks.task_id
+
+    from tasks
+    inner join loads using (load_id)
+    inner join decisions using (task_id)
+    where
+        decisions.decided_at < tasks.created_at
+        and decisions.decided_at < loads.started_at
 
 ),
 
@@ -40,6 +55,7 @@ described as (
         tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
         refused.task_id is null as is_accepted,
+        replaced.task_id is not null as has_replaced_run,
         tasks.created_at
 
     from tasks
@@ -47,6 +63,7 @@ described as (
     left join prompts using (task_id)
     left join partial using (task_id)
     left join refused using (task_id)
+    left join replaced using (task_id)
 
 ),
 
@@ -162,6 +179,7 @@ variants as (
         is_whole,
         is_base_branch,
         is_accepted,
+        has_replaced_run,
         is_whole and is_base_branch and recheck_of is null as is_eligible,
 
         ---------- timestamps

@@ -4,11 +4,31 @@
 
 with
 
-tasks as (select * from {{ ref('int_task_variants') }} where recheck_of is null),
+variants as (select * from {{ ref('int_task_variants') }}),
+given as (select * from {{ ref('stg_tasks__tasks') }}),
+prompts as (select * from {{ ref('int_task_prompts') }}),
 baselines as (
     select * from {{ ref('int_task_baselines') }}
     where baseline_task_id is not null
 ),
+
+-- in files of other tools the version of the prompt may be the name of the file
+described as (
+
+    select
+        variants.*,
+        prompts.prompt_hash as text_hash,
+        case
+            when given.source_kind in ('analysis', 'results') then given.prompt_version
+        end as version
+
+    from variants
+    inner join given using (task_id)
+    left join prompts using (task_id)
+
+),
+
+tasks as (select * from described where recheck_of is null),
 
 rechecks as (
 
@@ -16,7 +36,7 @@ rechecks as (
         *,
         count(*) over (partition by recheck_of, run_id) as n_in_run
 
-    from {{ ref('int_task_variants') }}
+    from described
     where recheck_of is not null
 
 ),
@@ -31,13 +51,21 @@ named as (
         tasks.task_id,
         count(*) over (partition by rechecks.task_id) as n_named,
         case
+            -- the answers to another prompt say nothing about this one
+            when
+                coalesce(
+                    rechecks.text_hash <> tasks.text_hash,
+                    rechecks.version <> tasks.version,
+                    false
+                )
+                then 4
             when rechecks.variant = tasks.variant then 1
             when
                 rechecks.provider = tasks.provider
                 and rechecks.prompt_hash = tasks.prompt_hash
                 then 2
             when rechecks.provider = tasks.provider then 3
-            -- the answers of another model say nothing about this one
+            -- nor do those of another model
             else 4
         end as distance
 

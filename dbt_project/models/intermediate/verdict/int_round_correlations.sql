@@ -47,7 +47,10 @@ correlations as (
         {{ rounded('1 - summed.variance_within / summed.variance_in_all') }} as correlation,
 
         ---------- booleans
-        correlation > policy.max_correlation as is_correlated
+        correlation > case
+            when summed.n_runs < policy.min_runs_shift then policy.max_correlation_of_few
+            else policy.max_correlation
+        end as is_correlated
 
     from summed
     cross join policy

@@ -34,8 +34,7 @@ suspected as (
             and baselines.baseline_task_id = compared.baseline_task_id
     where
         tested.is_newly_failing
-        -- not by errors alone: they are left out where other rounds were judged
-        or compared.status_change = 'newly_failing' and (cases.k = 0 or cases.x < cases.k)
+        or compared.status_change = 'newly_failing'
         or compared.must_have_lost
 
 ),

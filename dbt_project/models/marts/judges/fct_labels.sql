@@ -31,7 +31,9 @@ matched as (
     from labels
     inner join rounds on labels.round_id = rounds.round_id
     where
-        coalesce(labels.task_id = rounds.task_id, true)
+        -- a label of an answer that the round no longer has says nothing
+        coalesce(labels.output_hash = md5(rounds.answer), true)
+        and coalesce(labels.task_id = rounds.task_id, true)
         and coalesce(labels.case_id = rounds.case_id, true)
 
     union all

@@ -3,16 +3,26 @@
 with
 
 received as (select * from {{ ref('int_scores_counted') }}),
+scores as (select * from {{ ref('int_scores_chosen') }}),
+rounds as (select * from {{ ref('int_rounds_prepared') }}),
 dimensions as (select * from {{ ref('int_dimensions_resolved') }}),
 tasks as (select * from {{ ref('int_task_results') }}),
 
 used as (
 
     select
-        received.*,
-        tasks.n_rounds,
-        dimensions.scorer,
-        dimensions.is_judged
+        received.task_id,
+        received.dimension_id,
+        received.is_asked_for,
+        case
+            when not received.is_asked_for then 'scores_without_dimension'
+            when dimensions.is_judged then 'several_scorers'
+            else 'scores_ignored'
+        end as code,
+        case when dimensions.is_judged then received.n_contested else received.n_received end
+            as n,
+        tasks.n_rounds as n_total,
+        case when received.is_asked_for then dimensions.scorer end as detail
 
     from received
     inner join tasks using (task_id)
@@ -24,37 +34,52 @@ used as (
 
 ),
 
+concerned as (select * from used where n > 0),
+
+-- only of those, as a memory run has scores of every case
+listed as (
+
+    select
+        scores.task_id,
+        scores.dimension_id,
+        scores.is_asked_for,
+        count(distinct scores.case_id) as n_cases,
+        {{ json_list_of('distinct scores.case_id', 'scores.case_id') }} as case_ids
+
+    from scores
+    inner join concerned using (task_id, dimension_id, is_asked_for)
+    inner join rounds using (task_id, case_id, round_id)
+    group by scores.task_id, scores.dimension_id, scores.is_asked_for
+
+),
+
 alerts as (
 
     select
 
         ---------- ids
-        task_id,
-        dimension_id,
+        concerned.task_id,
+        concerned.dimension_id,
 
         ---------- strings
-        case
-            when not is_asked_for then 'scores_without_dimension'
-            when is_judged then 'several_scorers'
-            else 'scores_ignored'
-        end as code,
+        concerned.code,
 
         ---------- numerics
         cast(null as double) as value,
         cast(null as double) as limit_value,
         cast(null as string) as unit,
-        case when is_judged then n_contested else n_received end as n,
-        n_rounds as n_total,
+        concerned.n,
+        concerned.n_total,
         cast(null as string) as reason,
-        case when is_asked_for then scorer end as detail,
-        n_cases,
+        concerned.detail,
+        listed.n_cases,
 
         ---------- json
-        case_ids
+        listed.case_ids
 
-    from used
+    from concerned
+    inner join listed using (task_id, dimension_id, is_asked_for)
 
 )
 
 select * from alerts
-where n > 0

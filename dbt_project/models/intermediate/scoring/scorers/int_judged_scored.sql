@@ -9,14 +9,17 @@ dimensions as (
 rounds as (select * from {{ ref('int_rounds_prepared') }}),
 scores as (select * from {{ ref('int_scores_chosen') }}),
 
+-- cases of which a round in error scores 0
 scored_cases as (
 
     select distinct
-        task_id,
-        case_id,
-        dimension_id
+        scores.task_id,
+        scores.case_id,
+        scores.dimension_id
 
     from scores
+    inner join dimensions using (task_id, dimension_id)
+    where dimensions.scorer = 'accuracy'
 
 ),
 
@@ -28,8 +31,7 @@ given as (
         rounds.round_id,
         dimensions.dimension_id,
         rounds.is_error,
-        dimensions.scorer = 'accuracy' and scored_cases.case_id is not null
-            as is_zero_on_error,
+        scored_cases.case_id is not null as is_zero_on_error,
         -- the score that another tool gave to a round in error stays, and so does the 0 of
         -- a failed call of the memory benchmark
         dimensions.scorer in ('reported', 'memory') and scores.metric is not null
