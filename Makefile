@@ -30,8 +30,9 @@ test: setup
 	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 ## The same models on Apache Spark and on DuckDB: every table equal. Without Java it is skipped, in words.
+## One build of all models on Spark takes longer than any other test may.
 parity: $(SPARK)
-	$(BIN)/pytest tests/parity -s
+	$(BIN)/pytest tests/parity -s -o faulthandler_timeout=7200
 
 ## The macros that differ, and the models from rounds to the verdict over tables of DuckDB.
 parity-quick: $(SPARK)
@@ -39,8 +40,8 @@ parity-quick: $(SPARK)
 
 ## The same on a master with two workers, and with Iceberg's MERGE on Spark 3.5: some minutes, and 450 MB more.
 parity-cluster: $(SPARK) $(ICEBERG)
-	PROMPTLAB_PARITY=cluster $(BIN)/pytest tests/parity -s
-	PROMPTLAB_PARITY=iceberg $(ICEBERG)/bin/python -m pytest tests/parity -s
+	PROMPTLAB_PARITY=cluster $(BIN)/pytest tests/parity -s -o faulthandler_timeout=7200
+	PROMPTLAB_PARITY=iceberg $(ICEBERG)/bin/python -m pytest tests/parity -s -o faulthandler_timeout=7200
 
 $(ICEBERG): requirements.lock requirements-spark.lock
 	$(PYTHON) -m venv $@

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from promptlab.reports.gate.policy import Policy
+from promptlab.reports.gate.verdict import gate_results
 from promptlab.version import __version__
 
 if TYPE_CHECKING:
+    import duckdb
+
     from promptlab.contracts.gate import GateResult
 
 
@@ -31,4 +35,14 @@ class Edition:
     package_version: str = __version__
     """Version of promptlab, written into the results."""
     gates: dict[str, GateResult] = field(default_factory=dict, compare=False)
-    """Verdicts of tasks for these reports, each computed once: `gates_of`."""
+    """Verdicts of tasks, each computed once: `gates_of`."""
+
+    def gates_of(
+        self, con: duckdb.DuckDBPyConnection, task_ids: Sequence[str]
+    ) -> dict[str, GateResult]:
+        """Return the verdicts of tasks by the policy, each computed once."""
+        missing = [task_id for task_id in task_ids if task_id not in self.gates]
+        if missing:
+            found = gate_results(con, missing, self.policy, lang=self.lang)
+            self.gates.update(found)
+        return {task_id: self.gates[task_id] for task_id in task_ids}

@@ -28,7 +28,7 @@ from promptlab.errors import NothingToDo
 from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
 from promptlab.reports.edition import Edition
-from promptlab.reports.gate.verdict import gate_result, gates_of
+from promptlab.reports.gate.verdict import gate_result
 from promptlab.reports.limits import WHOLE, ListLimits
 from promptlab.reports.queries import tasks
 from promptlab.reports.queries.cases import PROMPT, add_contents, prompt_of, round_row
@@ -104,7 +104,7 @@ def analysis_result(
         comparison=None
         if before is None
         else comparison(con, before, task_id, lang=edition.lang, cases=limits.changes),
-        gate=gates_of(con, [task_id], edition)[task_id]
+        gate=edition.gates_of(con, [task_id])[task_id]
         if baseline is None
         else gate_result(
             con, task_id, edition.policy, lang=edition.lang, baseline=baseline

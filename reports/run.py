@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts.pareto import Pareto, Priced, pareto
-from promptlab.reports.gate.verdict import gates_of
 from promptlab.reports.pages.render import environment, render
 from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows
@@ -261,7 +260,7 @@ def read_run(
     """
     variants = rows(con, _VARIANTS, {"title": title})
     task_ids = [row["task_id"] for row in variants]
-    gates = gates_of(con, task_ids, edition)
+    gates = edition.gates_of(con, task_ids)
     links = {task_id: href(task_id) for task_id in task_ids}
     rates = rows(con, JUDGES, {"tasks": task_ids})
     metrics = {row["primary_metric"] for row in variants}

@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts.lines import LineChart, Point, line_chart
-from promptlab.reports.gate.verdict import gates_of
 from promptlab.reports.pages.render import environment, render
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.history import drifts
@@ -208,7 +207,7 @@ def read_title(
     hrefs = {run["task_id"]: href(run["task_id"]) for run in runs}
     current = [run for run in runs if run["is_current"]] or runs[:1]
     task_ids = [run["task_id"] for run in current]
-    gates = gates_of(con, task_ids, edition)
+    gates = edition.gates_of(con, task_ids)
     drift = drifts(con, task_ids)
     by_variant: dict[str, list[Row]] = {run["variant"]: [] for run in current}
     for run in reversed(runs):

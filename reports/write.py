@@ -15,7 +15,6 @@ from promptlab.reports.edition import Edition
 from promptlab.reports.files import folder_name, remove_file, write_file
 from promptlab.reports.formats import FORMATS, Format, Surroundings
 from promptlab.reports.formats.memory import to_memory_html, to_memory_json
-from promptlab.reports.gate.verdict import gates_of
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.judge import judges, read_judge, to_judge_html
 from promptlab.reports.limits import SHOWN, WHOLE
@@ -119,7 +118,7 @@ def write_all(
     of_memory = memory_runs(con)
     # all at once; what fails is reported with the page that needs it
     with suppress(PromptlabError, *_OF_ONE_PAGE):
-        gates_of(con, task_ids, edition)
+        edition.gates_of(con, task_ids)
     for task_id in task_ids:
         on_report(task_id)
         if task_id in of_memory:
@@ -341,7 +340,7 @@ def decisions(
         str(row[0])
         for row in con.execute(_NEWEST, {"tasks": list(task_ids)}).fetchall()
     ]
-    gates = gates_of(con, newest, edition)
+    gates = edition.gates_of(con, newest)
     titles: dict[str, dict[str, GateResult]] = {}
     for task_id, gate in gates.items():
         titles.setdefault(gate.title, {})[task_id] = gate
