@@ -121,7 +121,7 @@ class Settings(BaseModel):
     """Longest text inside a record, in MB."""
 
     max_depth: int = Field(default=500, ge=10, le=800)
-    """Objects and lists inside each other; more than 800 no reader takes."""
+    """Nesting depth of objects and lists; at most 800."""
 
     log_format: Literal["text", "json"] = "text"
     """Form of messages on stderr: sentences, or one JSON object per line."""

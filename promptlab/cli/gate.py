@@ -72,12 +72,14 @@ def command(
     """
     from promptlab.history.gate import exit_code, judge, record
     from promptlab.reports.gate.policy import default_policy, load_policy
+    from promptlab.reports.run import WORST_FIRST
 
     if init:
         click.echo(default_policy(), nl=False)
         return 0
     policy = load_policy(call.settings.policy)
-    results = judge(call.warehouse(), task, policy, lang=call.settings.lang)
+    found = judge(call.warehouse(), task, policy, lang=call.settings.lang)
+    results = sorted(found, key=lambda each: WORST_FIRST.index(each.verdict))
     _print(results, call)
     _append_summary(results)
     if not no_record:
@@ -145,9 +147,8 @@ def _print_one(result: GateResult, call: Call) -> None:
 
 
 def _print_lines(results: list[GateResult], call: Call) -> None:
-    """Print a decision per task, the worst first; `gate TASK` shows the rules."""
-    order = ("fail", "inconclusive", "check", "pass")
-    for result in sorted(results, key=lambda each: order.index(each.verdict)):
+    """Print a decision per task; `gate TASK` shows the rules."""
+    for result in results:
         print_headline(result)
         print_text(f"{result.title}  {result.variant}  {result.task_id}", lead="  ")
         for case in result.cases[: None if call.wide else _MOST_OF_SEVERAL]:

@@ -22,8 +22,8 @@ def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -
 
     Args:
         warehouse: the warehouse to copy.
-        path: a file, replaced in one step; or a folder, in which the copy has the
-            warehouse's own name.
+        path: a file, replaced in one step, whose folder is made; or a folder, in which
+            the copy has the warehouse's own name.
         marts_only: copy only the marts; views become tables.
 
     Raises:
@@ -37,6 +37,7 @@ def publish(warehouse: WarehouseFile, path: Path, *, marts_only: bool = False) -
         raise UsageError(f"{path}: is the warehouse itself; publish to another path")
     with warehouse.built():
         pass  # an empty copy would be misleading
+    target.parent.mkdir(parents=True, exist_ok=True)
     with warehouse.reading(files=files_of_copy(target)) as con:
         write_copy(con, target, only="marts" if marts_only else None, mode=READ_ONLY)
     return target

@@ -359,6 +359,19 @@ def test_what_broke_in_one_variant_of_four_is_the_answer_for_the_run(warehouse, 
     capsys.readouterr()
 
 
+def test_every_form_of_the_gate_says_the_worst_first(warehouse, capsys):
+    broken = {"small": ["t1", "t2", "t3"]}
+    load(
+        warehouse,
+        Night(1, providers=("large", "small"), rounds=3),
+        Night(2, providers=("large", "small"), fails=broken, rounds=3),
+    )
+    for form in ("table", "md", "junit", "json"):
+        assert run_cli(["gate", "eval-2", "--format", form, "--no-record"]) == 1
+        out = capsys.readouterr().out
+        assert out.index("Do not ship: 3 cases broke") < out.index("Ship: no"), form
+
+
 def test_a_run_name_joins_what_was_loaded_in_several_calls(warehouse, capsys):
     load(warehouse, Night(1), run_name="nightly-1")
     load(warehouse, Night(2, providers=("other",)), run_name="nightly-1")

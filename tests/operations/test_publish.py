@@ -104,10 +104,13 @@ def test_a_copy_that_fails_leaves_the_one_before(warehouse, tmp_path, monkeypatc
     assert {p.name for p in tmp_path.iterdir()} == {"copy.duckdb", "db"}
 
 
-def test_a_missing_folder_is_said_in_words(run, warehouse):
+def test_a_missing_folder_is_made_as_export_and_run_make_theirs(
+    run, warehouse, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     code, _, err = run("publish", "no/where.duckdb", "--db", warehouse.settings.db)
-    assert code == 70
-    assert "there is no such folder; make it first" in err
+    assert (code, err) == (0, "")
+    assert (tmp_path / "no" / "where.duckdb").is_file()
 
 
 def comments(file):

@@ -2,7 +2,7 @@
 
 with
 
-results as (select * from {{ ref('fct_case_results') }}),
+results as (select * from {{ ref('int_case_results') }}),
 contents as (select * from {{ ref('int_case_contents') }}),
 tasks as (select * from {{ ref('dim_tasks') }} where recheck_of is null),
 
@@ -20,6 +20,14 @@ joined as (
         contents.contents_hash,
         results.status,
         results.status <> 'unevaluated' as is_judged,
+        -- as in a comparison: rounds in error break no case whose other rounds pass
+        case
+            when
+                results.n_rounds_passed > 0
+                and results.n_rounds_passed + results.n_rounds_in_error = results.n_rounds
+                then 'pass'
+            else results.status
+        end as answered_status,
         results.aggregated_score as score,
         tasks.created_at
 
@@ -34,7 +42,8 @@ followed as (
     select
         *,
         lag(task_id) over in_order as previous_task_id,
-        lag(status) over in_order as previous_status
+        lag(status) over in_order as previous_status,
+        lag(answered_status) over in_order as answered_before
 
     from joined
     window in_order as (
@@ -64,8 +73,8 @@ final as (
         case
             when not is_judged then 'unevaluated'
             when previous_status is null then 'first'
-            when previous_status = 'pass' and status = 'pass' then 'still_passing'
-            when previous_status = 'pass' then 'newly_failing'
+            when answered_before = 'pass' and answered_status = 'pass' then 'still_passing'
+            when answered_before = 'pass' then 'newly_failing'
             when status = 'pass' then 'newly_fixed'
             else 'still_failing'
         end as status_change,
