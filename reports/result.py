@@ -27,8 +27,8 @@ from promptlab.contracts.analysis_result import (
 from promptlab.errors import NothingToDo
 from promptlab.json_text.places import pointer
 from promptlab.reports import sentences
-from promptlab.reports.edition import Edition
-from promptlab.reports.gate.verdict import gate_result, gates_of
+from promptlab.reports.edition import Edition, gates_of
+from promptlab.reports.gate.verdict import gate_result
 from promptlab.reports.limits import WHOLE, ListLimits
 from promptlab.reports.queries import tasks
 from promptlab.reports.queries.cases import PROMPT, add_contents, prompt_of, round_row

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts.pareto import Pareto, Priced, pareto
-from promptlab.reports.gate.verdict import gates_of
+from promptlab.reports.edition import gates_of
 from promptlab.reports.pages.render import environment, render
 from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts.lines import LineChart, Point, line_chart
-from promptlab.reports.gate.verdict import gates_of
+from promptlab.reports.edition import gates_of
 from promptlab.reports.pages.render import environment, render
 from promptlab.reports.printing.filters import Filters
 from promptlab.reports.queries.history import drifts

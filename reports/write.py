@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from promptlab.errors import PromptlabError, RenderError, UsageError
-from promptlab.reports.edition import Edition
+from promptlab.reports.edition import Edition, gates_of
 from promptlab.reports.files import folder_name, remove_file, write_file
 from promptlab.reports.formats import FORMATS, Format, Surroundings
 from promptlab.reports.formats.memory import to_memory_html, to_memory_json
-from promptlab.reports.gate.verdict import gates_of
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.judge import judges, read_judge, to_judge_html
 from promptlab.reports.limits import SHOWN, WHOLE

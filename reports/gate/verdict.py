@@ -35,8 +35,6 @@ from promptlab.task_ids import resolve_task
 if TYPE_CHECKING:
     import duckdb
 
-    from promptlab.reports.edition import Edition
-
 _BASELINES = """
 select
     baselines.task_id,
@@ -129,17 +127,6 @@ def gate_results(
         )
         for task_id in task_ids
     }
-
-
-def gates_of(
-    con: duckdb.DuckDBPyConnection, task_ids: Sequence[str], edition: Edition
-) -> dict[str, GateResult]:
-    """Return the verdicts of tasks by the policy of their reports, computed once."""
-    missing = [task_id for task_id in task_ids if task_id not in edition.gates]
-    if missing:
-        found = gate_results(con, missing, edition.policy, lang=edition.lang)
-        edition.gates.update(found)
-    return {task_id: edition.gates[task_id] for task_id in task_ids}
 
 
 def _baselines(
