@@ -145,6 +145,28 @@ def decide(warehouse: Warehouse, task_id: str) -> str:
     return results[0].decision
 
 
+@pytest.mark.parametrize(
+    ("lasting", "decision"),
+    [
+        (dict.fromkeys(list(GOOD)[:4], "yyy"), "cannot_tell"),
+        (GOOD | {"c0": "yyn"}, "run_again"),
+    ],
+)
+def test_what_the_gate_did_not_ship_is_no_baseline_of_the_night_after(
+    tmp_path, lasting, decision
+):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    decisions = []
+    for night in range(1, 4):
+        files = tmp_path / f"night{night}"
+        files.mkdir()
+        write(files, f"night{night}", night, GOOD if night == 1 else lasting)
+        warehouse.ingest(files)
+        warehouse.build()
+        decisions.append(decide(warehouse, f"night{night}"))
+    assert decisions == ["first_run", decision, decision]
+
+
 def test_a_run_with_the_id_of_the_run_before_is_no_first_run(tmp_path):
     warehouse = Warehouse(tmp_path / "w.duckdb")
 

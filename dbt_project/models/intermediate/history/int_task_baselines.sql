@@ -28,20 +28,24 @@ counted as (
 ),
 
 -- the previous run with the same properties; results of one run are not baselines of
--- each other. A run that the gate refused counts only where every one before was refused.
+-- each other. A run without a "Ship" hides what it lost: it counts only where no run before
+-- has one, and a run that the gate refused only where every one before was refused.
 looked_up as (
 
     select
         *,
         coalesce(
+            max(case when is_eligible and is_settled then run_number end) over of_variant,
             max(case when is_eligible and is_accepted then run_number end) over of_variant,
             max(case when is_eligible then run_number end) over of_variant
         ) as run_of_variant,
         coalesce(
+            max(case when is_eligible and is_settled then run_number end) over of_prompt,
             max(case when is_eligible and is_accepted then run_number end) over of_prompt,
             max(case when is_eligible then run_number end) over of_prompt
         ) as run_of_prompt,
         coalesce(
+            max(case when is_eligible and is_settled then run_number end) over of_title,
             max(case when is_eligible and is_accepted then run_number end) over of_title,
             max(case when is_eligible then run_number end) over of_title
         ) as run_of_title

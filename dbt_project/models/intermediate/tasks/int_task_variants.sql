@@ -11,13 +11,14 @@ decisions as (select * from {{ ref('stg_tasks__decisions') }}),
 loads as (select * from {{ ref('stg_loads__loads') }}),
 
 -- the newest decision about a task counts
-refused as (
+decided as (
 
-    select task_id
+    select
+        task_id,
+        max_by(decision, decided_at) as decision
 
     from decisions
     group by task_id
-    having max_by(decision, decided_at) = 'do_not_ship'
 
 ),
 
@@ -54,7 +55,8 @@ described as (
         ) as is_base_branch,
         tasks.recheck_of,
         partial.n_rows_held is null as is_whole,
-        refused.task_id is null as is_accepted,
+        coalesce(decided.decision <> 'do_not_ship', true) as is_accepted,
+        coalesce(decided.decision in ('ship', 'first_run'), true) as is_settled,
         replaced.task_id is not null as has_replaced_run,
         tasks.created_at
 
@@ -62,7 +64,7 @@ described as (
     inner join titles using (task_id)
     left join prompts using (task_id)
     left join partial using (task_id)
-    left join refused using (task_id)
+    left join decided using (task_id)
     left join replaced using (task_id)
 
 ),
@@ -179,6 +181,7 @@ variants as (
         is_whole,
         is_base_branch,
         is_accepted,
+        is_settled,
         has_replaced_run,
         is_whole and is_base_branch and recheck_of is null as is_eligible,
 
