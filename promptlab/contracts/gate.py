@@ -254,7 +254,7 @@ class GateResult(Contract):
     """Smallest drop of the pass rate, 0–1, that a comparison of two results of this
     size finds 8 times in 10; ``None`` if none is, or the noise is not known yet."""
     rounds_per_case: int | None
-    """Rounds of the task that the test counted, on average, rounded down."""
+    """Rounds of the task that the test counted, on average, rounded."""
     cases: list[CaseRecord]
     """Cases to run again and those listed as broken, the worst first; 1,000 at most."""
     assumptions: list[str]

@@ -220,11 +220,7 @@ def _judged(
         attained_level=None if chance is None else chance["attained_level"],
         power_of_one_break=None if chance is None else chance["power_of_one_break"],
         smallest_drop=_smallest_drop(numbers) if with_smallest_drop else None,
-        rounds_per_case=(
-            chance["n_rounds_now"] // chance["n_cases"]
-            if chance is not None and chance["n_cases"]
-            else None
-        ),
+        rounds_per_case=None if chance is None else chance["n_rounds_per_case"],
         cases=[_record(row, filters) for row in (changes.records if changes else ())],
         assumptions=[] if chance is None else from_json(chance["assumptions"]) or [],
         n_cases_before=0 if changes is None else changes.n_cases,

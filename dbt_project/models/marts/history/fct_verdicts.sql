@@ -63,6 +63,7 @@ counted as (
         count(*) filter (where cases.s > 0 and cases.s < cases.n and tested.p is not null)
             as n_cases_varying,
         sum(cases.k) as n_rounds_now,
+        round(sum(cases.k) / nullif(count(tested.p), 0)) as n_rounds_per_case,
         sum(cases.x) as n_passed_now,
         sum(cases.n_errors_now) as n_errors_now,
         sum(cases.n - cases.k) as n_rounds_before,
@@ -112,7 +113,7 @@ powers as (
         select
             counted.task_id,
             simulated.share_found,
-            counted.n_rounds_now >= simulated.n_rounds * counted.n_cases
+            counted.n_rounds_per_case >= simulated.n_rounds
             and runs.n_reference_runs > simulated.n_runs as has_no_more_data,
             dense_rank() over (
                 partition by counted.task_id
@@ -153,6 +154,7 @@ final as (
         coalesce(counted.n_cases, 0) as n_cases,
         coalesce(counted.n_cases_varying, 0) as n_cases_varying,
         cast(coalesce(counted.n_rounds_now, 0) as bigint) as n_rounds_now,
+        cast(counted.n_rounds_per_case as bigint) as n_rounds_per_case,
         cast(coalesce(counted.n_passed_now, 0) as bigint) as n_passed_now,
         cast(coalesce(counted.n_errors_now, 0) as bigint) as n_errors_now,
         cast(coalesce(counted.n_rounds_before, 0) as bigint) as n_rounds_before,
