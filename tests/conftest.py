@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections.abc import Callable
@@ -79,6 +80,24 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     return Golden(request.config.getoption("--update-golden"))
 
 
+def made_once(
+    factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]
+) -> Path:
+    """Return a copy of a folder that *make* fills; the workers of a run share it."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    folder = shared / f"made_once_{name}"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "whole").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            make(folder)
+            (folder / "whole").touch()
+    return Path(shutil.copytree(folder, factory.mktemp(name) / name))
+
+
 @pytest.fixture(scope="session")
 def example_db(chinese_db: Path) -> Path:
     """The examples that most tests look at; open it read-only."""
@@ -88,33 +107,37 @@ def example_db(chinese_db: Path) -> Path:
 @pytest.fixture(scope="session")
 def chinese_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse of ``examples_zh/``, built once; open it read-only."""
-    return _built(EXAMPLES, tmp_path_factory.mktemp("examples"))
+    return _built(EXAMPLES, tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def english_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same of the English examples, which the documentation shows."""
-    return _built(ROOT / "examples", tmp_path_factory.mktemp("english"))
+    return _built(ROOT / "examples", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")
 def six_titles_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A warehouse of ``tests/six_titles.py``; open it read-only."""
-    folder = tmp_path_factory.mktemp("six_titles")
-    six_titles.write(folder / "days")
-    warehouse = Warehouse(folder / "six.duckdb")
-    # the newest day by itself, so that a variant of before is not current
-    warehouse.ingest(*sorted((folder / "days").glob("[1-4]")))
-    warehouse.ingest(folder / "days" / "5")
-    warehouse.build()
-    return warehouse.settings.db
+
+    def make(folder: Path) -> None:
+        six_titles.write(folder / "days")
+        warehouse = Warehouse(folder / "six.duckdb")
+        # the newest day by itself, so that a variant of before is not current
+        warehouse.ingest(*sorted((folder / "days").glob("[1-4]")))
+        warehouse.ingest(folder / "days" / "5")
+        warehouse.build()
+
+    return made_once(tmp_path_factory, "six_titles", make) / "six.duckdb"
 
 
-def _built(files: Path, folder: Path) -> Path:
-    warehouse = Warehouse(folder / "examples.duckdb")
-    warehouse.ingest(files)
-    warehouse.build()
-    return warehouse.settings.db
+def _built(files: Path, factory: pytest.TempPathFactory) -> Path:
+    def make(folder: Path) -> None:
+        warehouse = Warehouse(folder / "examples.duckdb")
+        warehouse.ingest(files)
+        warehouse.build()
+
+    return made_once(factory, files.name, make) / "examples.duckdb"
 
 
 @pytest.fixture(scope="session")

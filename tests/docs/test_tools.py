@@ -14,7 +14,7 @@ import click
 import pytest
 import yaml
 
-from promptlab.cli import cli
+from promptlab.cli import cli, run_cli
 from promptlab.ingest.foreign.registry import TOOLS
 from tests.conftest import ROOT
 from tests.docs import markdown
@@ -24,6 +24,7 @@ del PAGES["table"]  # no tool's: its own tests run it
 FIXTURES = ROOT / "tests" / "data" / "foreign"
 WORKFLOWS = {tool: ROOT / "docs" / "automation" / f"{tool}.yml" for tool in PAGES}
 WITH_WORKFLOW = [tool for tool, file in sorted(WORKFLOWS.items()) if file.exists()]
+OURS = ["promptlab run results --out reports", "promptlab gate latest"]
 JUDGED = {0, 1, 3, 4}
 """Exit codes of a gate that has done its work."""
 
@@ -72,10 +73,7 @@ def test_every_page_is_of_a_tool_and_listed() -> None:
 def test_a_page_has_three_commands_of_which_two_are_ours(tool: str) -> None:
     first, *ours = commands(tool)
     assert "promptlab" not in first
-    assert [shlex.split(line)[:2] for line in ours] == [
-        ["promptlab", "run"],
-        ["promptlab", "gate"],
-    ]
+    assert ours == OURS
 
 
 @pytest.mark.parametrize("tool", PAGES)
@@ -97,17 +95,29 @@ def test_every_command_of_a_workflow_exists_with_its_options(tool: str) -> None:
         command.make_context(name, args)
 
 
+@pytest.fixture(scope="module")
+def every_tool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the commands of the pages ran on the files of every tool."""
+    folder = tmp_path_factory.mktemp("tools")
+    for tool in PAGES:
+        shutil.copytree(FIXTURES / tool, folder / "results" / tool)
+    load, gate = OURS
+    done = run(folder, load)
+    assert done.returncode == 0, done.stderr
+    assert (folder / "reports" / "index.html").is_file()
+    assert run(folder, gate).returncode in JUDGED
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tool", PAGES)
 def test_our_commands_of_a_page_run_on_the_tools_files(
-    tool: str, tmp_path: Path
+    tool: str, every_tool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(FIXTURES / tool, tmp_path / "results")
-    _, load, gate = commands(tool)
-    done = run(tmp_path, load)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "reports" / "index.html").is_file()
-    assert run(tmp_path, gate).returncode in JUDGED
+    monkeypatch.chdir(every_tool)
+    monkeypatch.setenv("PROMPTLAB_DB", "warehouse.duckdb")
+    judged = ["gate", f"results/{tool}", "--no-record", "-q"]
+    assert run_cli(judged) in JUDGED
 
 
 @pytest.mark.slow

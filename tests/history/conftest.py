@@ -12,6 +12,7 @@ import pytest
 
 from promptlab.cli import run_cli
 from promptlab.warehouse import Warehouse
+from tests.conftest import made_once
 from tests.history.runs import Run, even
 
 PAIRED = (1, 2, 3, 5, 6, 12, 30, 31, 32, 33, 100, 401)
@@ -117,24 +118,26 @@ def situations() -> list[Run]:
 @pytest.fixture(scope="session")
 def history_db(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The warehouse; every pair of the random titles is asked for backwards too."""
-    folder = tmp_path_factory.mktemp("history")
-    for size in PAIRED:
-        for run in random_runs(size):
+
+    def make(folder: Path) -> None:
+        for size in PAIRED:
+            for run in random_runs(size):
+                run.write(folder / "in")
+        for run in situations():
             run.write(folder / "in")
-    for run in situations():
-        run.write(folder / "in")
-    warehouse = Warehouse(folder / "history.duckdb")
-    warehouse.ingest(folder / "in")
-    with warehouse.writable() as con:
-        con.executemany(
-            "insert into raw.requested_comparisons values (?, ?, ?)",
-            [
-                (f"random-{size}-after", f"random-{size}-before", datetime.now(UTC))
-                for size in PAIRED
-            ],
-        )
-    warehouse.build()
-    return warehouse.settings.db
+        warehouse = Warehouse(folder / "history.duckdb")
+        warehouse.ingest(folder / "in")
+        with warehouse.writable() as con:
+            con.executemany(
+                "insert into raw.requested_comparisons values (?, ?, ?)",
+                [
+                    (f"random-{size}-after", f"random-{size}-before", datetime.now(UTC))
+                    for size in PAIRED
+                ],
+            )
+        warehouse.build()
+
+    return made_once(tmp_path_factory, "history", make) / "history.duckdb"
 
 
 @pytest.fixture(scope="session")

@@ -170,9 +170,8 @@ def test_a_failed_rule_outweighs_an_inconclusive_one(cli, tmp_path):
     assert cli("gate", "tagged-2", "--policy", file, "--allow-inconclusive")[0] == 1
 
 
-@pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("faulty", ["base", "next"])
-def test_rejected_cases_may_hide_what_broke(tmp_path, capsys, faulty, lang):
+def test_rejected_cases_may_hide_what_broke(tmp_path, capsys, faulty):
     """Of the task, or of what it is held against."""
     for number, name in enumerate(("base", "next")):
         document = task(name, "answer", cases=3)
@@ -183,18 +182,15 @@ def test_rejected_cases_may_hide_what_broke(tmp_path, capsys, faulty, lang):
     db = tmp_path / "w.duckdb"
     run_cli(["run", str(tmp_path), "--db", str(db), "--out", str(tmp_path / "out")])
     capsys.readouterr()
-    wanted = ["gate", "next", "--db", str(db), "--format", "json", "--lang", lang]
-    assert run_cli(wanted) == 4
-    result = GateResult.model_validate_json(capsys.readouterr().out)
-    (rule,) = [rule for rule in result.rules if rule.rule == "all_rows"]
-    assert rule.verdict == "inconclusive"
-    assert (
-        rule.note
-        == {
-            "en": f"1 of 3 cases of {faulty} is invalid and was rejected",
-            "zh": f"{faulty} 的 3 个用例中有 1 个因内容有误被拒收",
-        }[lang]
-    )
+    for lang, note in {
+        "en": f"1 of 3 cases of {faulty} is invalid and was rejected",
+        "zh": f"{faulty} 的 3 个用例中有 1 个因内容有误被拒收",
+    }.items():
+        wanted = ["gate", "next", "--db", str(db), "--format", "json", "--lang", lang]
+        assert run_cli(wanted) == 4
+        result = GateResult.model_validate_json(capsys.readouterr().out)
+        (rule,) = [rule for rule in result.rules if rule.rule == "all_rows"]
+        assert (rule.verdict, rule.note) == ("inconclusive", note)
 
 
 def test_inconclusive_may_be_allowed(cli):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,18 +65,25 @@ GOOD = {f"c{n}": "yyy" for n in range(10)}
 BROKEN = GOOD | {"c0": "nnn"}
 
 
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two nights of one prompt version, and a candidate in which a case broke."""
-    files = tmp_path / "in"
+    folder = tmp_path_factory.mktemp("nights")
+    files = folder / "in"
     files.mkdir()
     write(files, "night1", 1, GOOD)
     write(files, "night2", 3, GOOD)
     write(files, "new", 4, BROKEN, "v2")
-    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse = Warehouse(folder / "w.duckdb")
     warehouse.ingest(files)
     warehouse.build()
-    return warehouse
+    return warehouse.settings.db
+
+
+@pytest.fixture
+def warehouse(built: Path, tmp_path: Path) -> Warehouse:
+    """A copy of it for one test."""
+    return Warehouse(shutil.copy(built, tmp_path / "w.duckdb"))
 
 
 def verdict(warehouse: Warehouse, task_id: str) -> dict:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,12 @@ class Night:
     variables: Mapping[str, str] = field(default_factory=dict)
     """Test → what is asked, where it is not its name."""
     rounds: int = 1
+    title: str = "triage"
+
+    @property
+    def run_id(self) -> str:
+        suite = "eval" if self.title == "triage" else self.title
+        return f"{suite}-{self.number}"
 
     def write(self, folder: Path) -> Path:
         columns = [
@@ -46,8 +53,8 @@ class Night:
             for n in range(self.rounds)
         ]
         document = {
-            "evalId": f"eval-{self.number}",
-            "config": {"description": "triage"},
+            "evalId": self.run_id,
+            "config": {"description": self.title},
             "results": {
                 "version": 3,
                 "timestamp": f"2026-03-{self.number:02}T01:00:00.000Z",
@@ -59,7 +66,8 @@ class Night:
                 "results": rows,
             },
         }  # fmt: skip
-        file = folder / f"night{self.number}.json"
+        name = "night" if self.title == "triage" else self.title
+        file = folder / f"{name}{self.number}.json"
         file.write_text(json.dumps(document), "utf-8")
         return file
 
@@ -76,7 +84,7 @@ class Night:
         asked = {"id": test, "q": self.variables.get(test, test)}
         return {
             "promptIdx": index, "testIdx": self.tests.index(test),
-            "id": f"{self.number}-{index}-{test}-{n}",
+            "id": f"{self.run_id}-{index}-{test}-{n}",
             "provider": {"id": provider}, "prompt": {"raw": text, "label": label or text},
             "response": {"output": "x" if passed else "no", "cached": False},
             "score": float(passed), "success": passed,
@@ -88,6 +96,23 @@ class Night:
                 {"type": "contains", "value": value} for value in self.asserted
             ]},
         }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def titles(tmp_path_factory) -> Warehouse:
+    """The nights of every title of ``TITLES``; tests only read them."""
+    folder = tmp_path_factory.mktemp("titles")
+    warehouse = Warehouse(folder / "titles.duckdb")
+    for title, nights in TITLES.items():
+        for number, (night, change) in enumerate(nights, 1):
+            (folder / str(number)).mkdir(exist_ok=True)
+            write_changed(
+                Night(number, title=title, **night), folder / str(number), change
+            )
+    for number in (1, 2, 3):
+        assert warehouse.ingest(folder / str(number)).n_rejected == 0
+    warehouse.build()
+    return warehouse
 
 
 @pytest.fixture
@@ -112,77 +137,74 @@ def baselines(warehouse: Warehouse) -> dict[str, str | None]:
     return {row["task_id"]: row["baseline_task_id"] for row in found}
 
 
-def variants(warehouse: Warehouse, night: int) -> list[str]:
+def case_changes(warehouse: Warehouse, title: str) -> list[dict[str, Any]]:
+    """Rows of the comparison of the second night with the first."""
     with warehouse.built() as con:
-        found = con.execute(
-            "select variant from marts.dim_tasks where run_id = ? order by task_id",
-            [f"eval-{night}"],
-        ).fetchall()
-    return [row[0] for row in found]
+        return dictionaries(
+            con,
+            "from marts.fct_case_changes where candidate_task_id = ?",
+            [f"{title}-2/0"],
+        )
 
 
 TWO = (("short", "Be brief: {{q}}"), ("steps", "Think first: {{q}}"))
 
 
-def test_each_variant_of_a_run_is_compared_with_itself(warehouse):
-    load(
-        warehouse,
-        Night(1, TWO, ("small", "large")),
-        Night(2, TWO, ("large", "small")),
-    )
-    assert variants(warehouse, 1) == [
+def test_each_variant_of_a_run_is_compared_with_itself(titles):
+    with titles.built() as con:
+        variants = con.execute(
+            "select variant from marts.dim_tasks where run_id = 'four-1'"
+            " order by task_id"
+        ).fetchall()
+    assert [row[0] for row in variants] == [
         "small × short", "small × steps", "large × short", "large × steps"
     ]  # fmt: skip
-    found = baselines(warehouse)
-    assert found["eval-2/0"] == "eval-1/2"
-    assert found["eval-2/3"] == "eval-1/1"
-    assert found["eval-1/0"] is None
+    found = baselines(titles)
+    assert found["four-2/0"] == "four-1/2"
+    assert found["four-2/3"] == "four-1/1"
+    assert found["four-1/0"] is None
 
 
-EDITS = {
+EDITS: dict[str, tuple[Sequence[tuple[str, str]], dict[int, int | None]]] = {
     "the text of a labelled prompt": (
         (("short", "Be very brief: {{q}}"), TWO[1]),
-        {"eval-2/0": "eval-1/0", "eval-2/1": "eval-1/1"},
+        {0: 0, 1: 1},
     ),
     "a prompt added before the others": (
         (("new", "Hi {{q}}"), *TWO),
-        {"eval-2/0": None, "eval-2/1": "eval-1/0", "eval-2/2": "eval-1/1"},
+        {0: None, 1: 0, 2: 1},
     ),
-    "a prompt removed": (TWO[1:], {"eval-2/0": "eval-1/1"}),
+    "a prompt removed": (TWO[1:], {0: 1}),
     "the list turned round": (
         TWO[::-1],
-        {"eval-2/0": "eval-1/1", "eval-2/1": "eval-1/0"},
+        {0: 1, 1: 0},
     ),
     "the text of a prompt in a file": (
         (("short: short.txt: Be very brief: {{q}}", "Be very brief: {{q}}"), TWO[1]),
-        {"eval-2/0": "eval-1/0", "eval-2/1": "eval-1/1"},
+        {0: 0, 1: 1},
     ),
     "a label changed and its text kept": (
         (("brief", TWO[0][1]), TWO[1]),
-        {"eval-2/0": "eval-1/0", "eval-2/1": "eval-1/1"},
+        {0: 0, 1: 1},
     ),
 }
+"""Edit → the prompts after it, and the place of each one's baseline before it."""
 
 
 @pytest.mark.parametrize("edit", EDITS)
-def test_an_edit_of_the_prompts_ends_no_history(warehouse, edit):
-    prompts, expected = EDITS[edit]
-    load(warehouse, Night(1, TWO), Night(2, prompts))
-    found = baselines(warehouse)
-    assert {task: found[task] for task in expected} == expected
+def test_an_edit_of_the_prompts_ends_no_history(titles, edit):
+    _, expected = EDITS[edit]
+    found = baselines(titles)
+    assert {place: found[f"{edit}-2/{place}"] for place in expected} == {
+        place: None if before is None else f"{edit}-1/{before}"
+        for place, before in expected.items()
+    }
 
 
-def test_prompts_without_labels_keep_their_histories(warehouse):
-    plain = ((None, "One {{q}}"), (None, "Two {{q}}"))
-    load(
-        warehouse,
-        Night(1, plain),
-        Night(2, ((None, "One, edited {{q}}"), plain[1])),
-        Night(3, ((None, "New {{q}}"), (None, "One, edited {{q}}"), plain[1])),
-    )
-    found = baselines(warehouse)
-    assert (found["eval-2/0"], found["eval-2/1"]) == ("eval-1/0", "eval-1/1")
-    assert (found["eval-3/1"], found["eval-3/2"]) == ("eval-2/0", "eval-2/1")
+def test_prompts_without_labels_keep_their_histories(titles):
+    found = baselines(titles)
+    assert (found["plain-2/0"], found["plain-2/1"]) == ("plain-1/0", "plain-1/1")
+    assert (found["plain-3/1"], found["plain-3/2"]) == ("plain-2/0", "plain-2/1")
 
 
 CHANGES: dict[str, tuple[dict[str, Any], int]] = {
@@ -196,28 +218,18 @@ CHANGES: dict[str, tuple[dict[str, Any], int]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_case_is_the_same_whatever_is_asserted_of_it(warehouse, change):
-    changed, shared = CHANGES[change]
-    load(warehouse, Night(1), Night(2, **changed))
-    with warehouse.built() as con:
-        found = con.execute(
-            "select count(*) from marts.fct_case_changes"
-            " where candidate_task_id = 'eval-2/0' and is_comparable"
-        ).fetchone()
-    assert found == (shared,)
+def test_a_case_is_the_same_whatever_is_asserted_of_it(titles, change):
+    _, shared = CHANGES[change]
+    same = [row for row in case_changes(titles, change) if row["is_comparable"]]
+    assert len(same) == shared
 
 
-def test_a_case_with_an_id_that_asks_something_else_is_named_and_not_compared(
-    warehouse,
-):
-    load(warehouse, Night(1), Night(2, variables={"t1": "asked otherwise"}))
-    with warehouse.built() as con:
-        found = con.execute(
-            "select case_id, change, is_comparable from marts.fct_case_changes"
-            " where case_id = 't1'"
-        ).fetchall()
-    assert found == [("t1", "not_comparable", False)]
-    assert notes(warehouse)["inputs_differ"] == 1
+def test_a_case_with_an_id_that_asks_something_else_is_named_and_not_compared(titles):
+    [case] = [
+        row for row in case_changes(titles, "asked otherwise") if row["case_id"] == "t1"
+    ]
+    assert (case["change"], case["is_comparable"]) == ("not_comparable", False)
+    assert notes(titles, "asked otherwise")["inputs_differ"] == 1
 
 
 def test_the_same_commit_again_is_compared_with_what_was_accepted(warehouse, capsys):
@@ -304,31 +316,58 @@ def gate(capsys, warehouse: Warehouse, *args: str) -> tuple[int, list[dict[str, 
     return code, found if isinstance(found, list) else [found]
 
 
+@pytest.fixture(scope="module")
+def two_nights(tmp_path_factory) -> Path:
+    """A folder with a built warehouse of two nights, and their files in ``in``."""
+    folder = tmp_path_factory.mktemp("nights")
+    (folder / "in").mkdir()
+    warehouse = Warehouse(folder / "w.duckdb")
+    for number in (1, 2):
+        warehouse.ingest(Night(number, rounds=3).write(folder / "in"))
+    warehouse.build()
+    return folder
+
+
+@pytest.fixture
+def nights(two_nights, warehouse) -> Iterator[Path]:
+    """Their folder, to add a third; ``warehouse`` is a copy of their warehouse."""
+    shutil.copy(two_nights / "w.duckdb", warehouse.settings.db)
+    yield two_nights / "in"
+    for added in (two_nights / "in").glob("night3.*"):
+        added.unlink()
+
+
 @pytest.mark.parametrize(
     "left_out",
     ['{"evalId": "eval-3", "results": {"version": 3, "resu', "id,q,a\n1,2,3\n", "{}"],
     ids=["a broken file", "a table without a mapping", "no known kind"],
 )
 def test_a_newer_file_that_was_left_out_is_never_shipped_over(
-    warehouse, capsys, left_out
+    warehouse, nights, capsys, left_out
 ):
-    files = load(warehouse, Night(1, rounds=3), Night(2, rounds=3))
-    assert gate(capsys, warehouse, "latest")[0] == 0
-    folder = files[1].parent
-    newest = folder / f"night3.{'csv' if left_out.startswith('id') else 'json'}"
+    newest = nights / f"night3.{'csv' if left_out.startswith('id') else 'json'}"
     newest.write_text(left_out)
-    warehouse.ingest(folder)
-    for selection in ("latest", str(folder)):
+    warehouse.ingest(nights)
+    for selection in ("latest", str(nights)):
         code, found = gate(capsys, warehouse, selection)
         assert code == 4
         assert newest.name in found[0]["headline"]
-        assert gate(capsys, warehouse, selection, "--allow-inconclusive")[0] == 4
+    assert gate(capsys, warehouse, "latest", "--allow-inconclusive")[0] == 4
+
+
+def test_a_run_that_is_named_is_judged_and_a_repaired_file_ends_the_doubt(
+    warehouse, nights, capsys
+):
+    assert gate(capsys, warehouse, "latest")[0] == 0
+    newest = nights / "night3.json"
+    newest.write_text("{}")
+    warehouse.ingest(nights)
     # whoever names a run means it
     assert gate(capsys, warehouse, "eval-2")[0] == 0
-    assert gate(capsys, warehouse, str(files[1]))[0] == 0
+    assert gate(capsys, warehouse, str(nights / "night2.json"))[0] == 0
     newest.unlink()
-    Night(3, rounds=3).write(folder)
-    warehouse.ingest(folder)
+    Night(3, rounds=3).write(nights)
+    warehouse.ingest(nights)
     warehouse.build()
     assert gate(capsys, warehouse, "latest")[0] == 0
 
@@ -388,21 +427,19 @@ def test_a_file_that_brought_nothing_is_told_from_a_task(warehouse, capsys):
     assert "no task of the warehouse was loaded from it" in message
 
 
-def test_a_single_round_that_newly_fails_is_to_be_run_again(warehouse, capsys):
-    load(warehouse, Night(1), Night(2, fails={"small": ["t1"]}))
-    code, (found,) = gate(capsys, warehouse)
+def test_a_single_round_that_newly_fails_is_to_be_run_again(titles, capsys):
+    code, (found,) = gate(capsys, titles, "one fails-2")
     assert (code, found["decision"]) == (3, "run_again")
     assert found["headline"].startswith("Run again: 1 case newly fails (t1)")
     assert found["broke"]["case_ids"] == ["t1"]
 
 
-def test_a_policy_may_let_what_chance_explains_pass(warehouse, capsys):
-    load(warehouse, Night(1), Night(2, fails={"small": ["t1"]}))
-    policy = Path("policy.toml")
+def test_a_policy_may_let_what_chance_explains_pass(titles, capsys, tmp_path):
+    policy = tmp_path / "policy.toml"
     policy.write_text('[regression]\nfalse_alarm = 0.05\non_check = "pass"\n')
-    assert gate(capsys, warehouse, "--policy", str(policy))[0] == 0
+    assert gate(capsys, titles, "one fails-2", "--policy", str(policy))[0] == 0
     policy.write_text("[regression]\nallow_newly_failing = false\n")
-    assert gate(capsys, warehouse, "--policy", str(policy))[0] == 1
+    assert gate(capsys, titles, "one fails-2", "--policy", str(policy))[0] == 1
 
 
 def test_a_variant_whose_last_run_was_refused_is_not_missing_from_the_next_run(
@@ -467,10 +504,9 @@ def test_a_path_says_what_its_file_does_not(
     file.parent.mkdir(parents=True)
     Night(1).write(tmp_path).rename(file)
     assert run_cli(["ingest", path, "-q"]) == 0
-    assert run_cli(["build", "-q"]) == 0
-    with Warehouse("promptlab.duckdb").built() as con:
+    with Warehouse("promptlab.duckdb").reading() as con:
         found = con.execute(
-            "select title, variant, strftime(created_at, '%Y-%m-%d') from marts.dim_tasks"
+            "select title, variant, strftime(created_at, '%Y-%m-%d') from raw.tasks"
         ).fetchone()
     title, variant, day = expected
     assert found == (title, variant, day or "2026-03-01")
@@ -582,22 +618,33 @@ def load_changed(
 ) -> None:
     """Load a night for each change, with its document changed."""
     for number, change in enumerate(changes, 1):
-        file = Night(number, **night).write(Path.cwd())
-        if change is not None:
-            document = json.loads(file.read_text("utf-8"))
-            change(document)
-            file.write_text(json.dumps(document), "utf-8")
-        warehouse.ingest(file)
+        warehouse.ingest(write_changed(Night(number, **night), Path.cwd(), change))
     warehouse.build()
+
+
+def write_changed(
+    night: Night, folder: Path, change: Callable[[Document], None] | None
+) -> Path:
+    file = night.write(folder)
+    if change is not None:
+        document = json.loads(file.read_text("utf-8"))
+        change(document)
+        file.write_text(json.dumps(document), "utf-8")
+    return file
 
 
 def rows_of(document: Document) -> list[Document]:
     return document["results"]["results"]
 
 
-def notes(warehouse: Warehouse) -> dict[str, int | None]:
+def notes(warehouse: Warehouse, title: str) -> dict[str, int | None]:
+    """Notes of the comparison of the second night with the first."""
     with warehouse.built() as con:
-        found = con.execute("select note, n from marts.fct_comparison_notes").fetchall()
+        found = con.execute(
+            "select note, n from marts.fct_comparison_notes"
+            " where candidate_task_id = ?",
+            [f"{title}-2/0"],
+        ).fetchall()
     return dict(found)
 
 
@@ -631,10 +678,82 @@ def expecting(value: str) -> Callable[[Document], None]:
     return change
 
 
-def test_a_new_assertion_is_named_and_both_verdicts_count(warehouse, capsys):
-    load(warehouse, Night(1), Night(2, asserted=("x", "y"), fails={"small": ["t1"]}))
-    assert notes(warehouse)["assertions_differ"] == 6
-    assert run_cli(["compare", "latest", "--format", "json"]) in (0, 1, 3)
+def remove(document: Document) -> None:
+    expecting("blue")(document)
+    for row in rows_of(document):
+        row["testCase"]["assert"] = [{"type": "contains", "value": "x"}]
+
+
+def without_ids(change: Callable[[Document], None]) -> Callable[[Document], None]:
+    def changed(document: Document) -> None:
+        change(document)
+        for row in rows_of(document):
+            row["vars"].pop("id", None)
+
+    return changed
+
+
+def asks(word: str) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        for row in rows_of(document):
+            asked = {"q": f"{word} {row['vars']['q']}"}
+            row["vars"] = row["testCase"]["vars"] = asked
+
+    return change
+
+
+def one_more_rubric(document: Document) -> None:
+    judged_by("gpt")(document)
+    row = rows_of(document)[0]
+    row["testCase"]["assert"][-1]["value"] = "Does it name a date?"
+
+
+PLAIN = ((None, "One {{q}}"), (None, "Two {{q}}"))
+PLAIN_EDITED = ((None, "One, edited {{q}}"), PLAIN[1])
+
+TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]] = {
+    "four": [
+        ({"prompts": TWO, "providers": ("small", "large")}, None),
+        ({"prompts": TWO, "providers": ("large", "small")}, None),
+    ],
+    **{
+        edit: [({"prompts": TWO}, None), ({"prompts": prompts}, None)]
+        for edit, (prompts, _) in EDITS.items()
+    },
+    "plain": [
+        ({"prompts": PLAIN}, None),
+        ({"prompts": PLAIN_EDITED}, None),
+        ({"prompts": ((None, "New {{q}}"), *PLAIN_EDITED)}, None),
+    ],
+    **{
+        change: [({}, None), (changed, None)]
+        for change, (changed, _) in CHANGES.items()
+    },
+    "asked otherwise": [({}, None), ({"variables": {"t1": "asked otherwise"}}, None)],
+    "one fails": [({}, None), ({"fails": {"small": ["t1"]}}, None)],
+    "more asserted": [
+        ({}, None),
+        ({"asserted": ("x", "y"), "fails": {"small": ["t1"]}}, None),
+    ],
+    "corrected": [({}, expecting("blue")), ({}, expecting("red"))],
+    "no assertion": [
+        ({}, without_ids(expecting("blue"))),
+        ({}, without_ids(remove)),
+    ],
+    "other question": [({}, asks("old")), ({}, asks("new"))],
+    "seed": [({}, with_settings(temperature=0)), ({}, with_settings(seed=42))],
+    "secret": [({}, with_settings(seed=1, apiKey="abc", authHeader="def"))],
+    "other judge": [({}, judged_by("gpt")), ({}, judged_by("gpt-mini"))],
+    "other rubric": [({}, judged_by("gpt")), ({}, judged_by("gpt", "Is it polite?"))],
+    "one more rubric": [({}, judged_by("gpt")), ({}, one_more_rubric)],
+}
+"""Title → its nights: what is unlike other nights, and how its document is changed."""
+
+
+def test_a_new_assertion_is_named_and_both_verdicts_count(titles, capsys, monkeypatch):
+    monkeypatch.setenv("PROMPTLAB_DB", str(titles.settings.db))
+    assert notes(titles, "more asserted")["assertions_differ"] == 6
+    assert run_cli(["compare", "more asserted-2", "--format", "json"]) in (0, 1, 3)
     [changed] = [
         case
         for case in json.loads(capsys.readouterr().out)["cases"]
@@ -643,86 +762,52 @@ def test_a_new_assertion_is_named_and_both_verdicts_count(warehouse, capsys):
     assert (changed["baseline_status"], changed["candidate_status"]) == ("pass", "fail")
 
 
-def test_an_expected_value_corrected_in_a_variable_leaves_the_case_the_same(warehouse):
-    load_changed(warehouse, expecting("blue"), expecting("red"))
-    with warehouse.built() as con:
-        found = con.execute(
-            "select change, is_comparable, has_other_assertions, count(*)"
-            " from marts.fct_case_changes group by all"
-        ).fetchall()
-    assert found == [("same", True, True, 6)]
+@pytest.mark.parametrize("title", ["corrected", "no assertion"])
+def test_an_expected_value_in_a_variable_may_be_corrected_or_removed(titles, title):
+    """The case is the same, also where its last assertion reads no variable."""
+    found = case_changes(titles, title)
+    assert len(found) == 6
+    for row in found:
+        assert row["change"] == "same"
+        assert row["is_comparable"]
+        assert row["has_other_assertions"]
 
 
-def test_the_last_assertion_that_reads_a_variable_may_be_removed(warehouse):
-    def remove(document: Document) -> None:
-        expecting("blue")(document)
-        for row in rows_of(document):
-            row["testCase"]["assert"] = [{"type": "contains", "value": "x"}]
-
-    def without_ids(change: Callable[[Document], None]) -> Callable[[Document], None]:
-        def changed(document: Document) -> None:
-            change(document)
-            for row in rows_of(document):
-                row["vars"].pop("id", None)
-
-        return changed
-
-    load_changed(warehouse, without_ids(expecting("blue")), without_ids(remove))
-    with warehouse.built() as con:
-        found = con.execute(
-            "select change, is_comparable, has_other_assertions, count(*)"
-            " from marts.fct_case_changes group by all"
-        ).fetchall()
-    assert found == [("same", True, True, 6)]
-
-
-def test_a_changed_variable_of_a_prompt_makes_another_case_without_an_id(warehouse):
-    def asks(word: str) -> Callable[[Document], None]:
-        def change(document: Document) -> None:
-            for row in rows_of(document):
-                asked = {"q": f"{word} {row['vars']['q']}"}
-                row["vars"] = row["testCase"]["vars"] = asked
-
-        return change
-
-    load_changed(warehouse, asks("old"), asks("new"))
-    found = notes(warehouse)
+def test_a_changed_variable_of_a_prompt_makes_another_case_without_an_id(titles):
+    found = notes(titles, "other question")
     assert (found["cases_removed"], found["cases_added"]) == (6, 6)
 
 
-def test_a_seed_is_a_setting_and_not_another_variant(warehouse):
-    load_changed(warehouse, with_settings(temperature=0), with_settings(seed=42))
-    assert baselines(warehouse)["eval-2/0"] == "eval-1/0"
-    assert "settings_differ" in notes(warehouse)
+def test_a_seed_is_a_setting_and_not_another_variant(titles):
+    assert baselines(titles)["seed-2/0"] == "seed-1/0"
+    assert "settings_differ" in notes(titles, "seed")
 
 
-def test_a_setting_that_may_be_a_secret_is_not_kept(warehouse):
-    load_changed(warehouse, with_settings(seed=1, apiKey="abc", authHeader="def"))
-    with warehouse.built() as con:
-        found = con.execute("select settings from marts.dim_tasks").fetchall()
+def test_a_setting_that_may_be_a_secret_is_not_kept(titles):
+    with titles.built() as con:
+        found = con.execute(
+            "select settings from marts.dim_tasks where title = 'secret'"
+        ).fetchall()
     assert found == [('{"seed":1}',)]
 
 
-@pytest.mark.parametrize(
-    "judge", [judged_by("gpt-mini"), judged_by("gpt", "Is it polite?")]
-)
-def test_a_changed_judge_is_a_changed_yardstick(warehouse, capsys, judge):
-    load_changed(warehouse, judged_by("gpt"), judge)
-    assert run_cli(["gate", "latest"]) == 4
+@pytest.mark.parametrize("title", ["other judge", "other rubric"])
+def test_a_changed_judge_is_a_changed_yardstick(titles, capsys, title):
+    db = str(titles.settings.db)
+    assert run_cli(["gate", f"{title}-2", "--db", db]) == 4
     out = capsys.readouterr().out
     assert out.startswith("? Cannot tell")
     assert "tone is judged by another model or rubric" in " ".join(out.split())
 
 
-def test_a_test_with_a_rubric_of_its_own_does_not_change_the_judge(warehouse):
-    def add(document: Document) -> None:
-        judged_by("gpt")(document)
-        row = rows_of(document)[0]
-        row["testCase"]["assert"][-1]["value"] = "Does it name a date?"
-
-    load_changed(warehouse, judged_by("gpt"), add)
-    with warehouse.built() as con:
-        assert not con.execute("from marts.fct_yardstick_gaps").fetchall()
+def test_a_test_with_a_rubric_of_its_own_does_not_change_the_judge(titles):
+    with titles.built() as con:
+        gaps = con.execute(
+            "select candidate_task_id from marts.fct_yardstick_gaps"
+        ).fetchall()
+    judged = {title for (title,) in gaps}
+    assert "other judge-2/0" in judged
+    assert "one more rubric-2/0" not in judged
 
 
 def configured(text: str) -> Warehouse:
@@ -833,7 +918,7 @@ def test_a_variable_of_the_config_is_a_part_of_the_prompt(warehouse):
 
     warehouse = configured('prompt_vars = ["system"]\n')
     load_changed(warehouse, system("Be kind."), system("Be very kind."))
-    assert notes(warehouse) == {}
+    assert notes(warehouse, "eval") == {}
     with warehouse.built() as con:
         prompts = con.execute("select prompt from marts.dim_prompts").fetchall()
     assert sorted(prompts) == [('"Be kind. {{q}}"',), ('"Be very kind. {{q}}"',)]
@@ -846,23 +931,30 @@ def tagged(document: Document) -> None:
         }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        ("", {"area:refund", "area:invoice"}),
-        ('tag_keys = ["ticket"]\n', {f"ticket:T{n}" for n in range(6)}),
-        ("tag_keys = []\n", set()),
-    ],
-)
-def test_metadata_with_few_texts_makes_tags(warehouse, config, expected):
-    load_changed(configured(config), tagged, tagged)
+def test_metadata_with_few_texts_makes_tags(warehouse):
+    expected = {
+        "": {"area:refund", "area:invoice"},
+        'tag_keys = ["ticket"]\n': {f"ticket:T{n}" for n in range(6)},
+        "tag_keys = []\n": set(),
+    }
+    for place, config in enumerate(expected):
+        for number in (1, 2):
+            night = Night(number, title=f"tags {place}")
+            configured(config).ingest(write_changed(night, Path.cwd(), tagged))
+    warehouse.build()
     with warehouse.built() as con:
-        tags = con.execute("select distinct tag from marts.dim_case_tags").fetchall()
-        compared = con.execute(
-            "select distinct tag from marts.fct_tag_comparisons"
-        ).fetchall()
-    assert {row[0] for row in tags} == expected
-    assert {row[0] for row in compared} == expected
+        for place, (config, tags) in enumerate(expected.items()):
+            of_cases = con.execute(
+                "select distinct tag from marts.dim_case_tags where task_id like ?",
+                [f"tags {place}-%"],
+            ).fetchall()
+            compared = con.execute(
+                "select distinct tag from marts.fct_tag_comparisons"
+                " where candidate_task_id = ?",
+                [f"tags {place}-2/0"],
+            ).fetchall()
+            assert {row[0] for row in of_cases} == tags, config
+            assert {row[0] for row in compared} == tags, config
 
 
 @pytest.fixture

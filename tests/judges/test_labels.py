@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import json
+import shutil
 from datetime import datetime
 from pathlib import Path
 
@@ -22,8 +23,14 @@ NAMES = tuple(formats())
 
 
 @pytest.fixture(scope="module")
-def warehouse(tmp_path_factory) -> Warehouse:
-    return judged(tmp_path_factory.mktemp("judged"))
+def built(tmp_path_factory) -> Path:
+    return judged(tmp_path_factory.mktemp("judged")).settings.db
+
+
+@pytest.fixture
+def warehouse(built, tmp_path) -> Warehouse:
+    """A copy of the built warehouse for one test."""
+    return Warehouse(shutil.copy(built, tmp_path / "w.duckdb"))
 
 
 def rows(warehouse: Warehouse, sql: str) -> list[tuple]:
@@ -61,8 +68,9 @@ def test_the_same_labels_give_the_same_numbers_in_every_format(warehouse, tmp_pa
     } == {}
 
 
-def test_the_same_file_again_changes_nothing_and_a_changed_one_replaces(tmp_path):
-    warehouse = judged(tmp_path)
+def test_the_same_file_again_changes_nothing_and_a_changed_one_replaces(
+    warehouse, tmp_path
+):
     text = formats()["long.csv"]
     assert load(warehouse, tmp_path / "a.csv", text).status == "loaded"
     assert load(warehouse, tmp_path / "a.csv", text).status == "unchanged"
@@ -165,8 +173,7 @@ def test_numbers_beyond_one_are_grades_and_not_verdicts(tmp_path):
     ]
 
 
-def test_a_label_of_an_output_is_of_every_round_that_says_it(tmp_path):
-    warehouse = judged(tmp_path)
+def test_a_label_of_an_output_is_of_every_round_that_says_it(warehouse, tmp_path):
     load(
         warehouse,
         tmp_path / "a.csv",
@@ -178,8 +185,7 @@ def test_a_label_of_an_output_is_of_every_round_that_says_it(tmp_path):
     assert found == [("c0-1", "fail", "output")]
 
 
-def test_even_labels_are_disputed_and_left_out(tmp_path):
-    warehouse = judged(tmp_path)
+def test_even_labels_are_disputed_and_left_out(warehouse, tmp_path):
     load(
         warehouse,
         tmp_path / "a.csv",
@@ -194,8 +200,7 @@ def test_even_labels_are_disputed_and_left_out(tmp_path):
     ) == [(2, 1, 1)]
 
 
-def test_the_newest_label_of_a_person_counts(tmp_path):
-    warehouse = judged(tmp_path)
+def test_the_newest_label_of_a_person_counts(warehouse, tmp_path):
     load(
         warehouse,
         tmp_path / "a.csv",
@@ -208,9 +213,8 @@ def test_the_newest_label_of_a_person_counts(tmp_path):
 
 @pytest.mark.parametrize("column", ["split", "draw"])
 def test_rows_of_the_judges_prompt_and_of_disagreements_are_in_no_rate(
-    tmp_path, column
+    warehouse, tmp_path, column
 ):
-    warehouse = judged(tmp_path)
     word = {"split": "train", "draw": "disagree"}[column]
     load(
         warehouse,
@@ -225,16 +229,16 @@ def test_rows_of_the_judges_prompt_and_of_disagreements_are_in_no_rate(
     ) == [(1,)]
 
 
-def test_a_purge_of_a_task_deletes_its_labels(tmp_path, capsys):
-    warehouse = judged(tmp_path)
+def test_a_purge_of_a_task_deletes_its_labels(warehouse, tmp_path, capsys):
     load(warehouse, tmp_path / "a.csv", formats()["long.csv"])
     db = str(tmp_path / "w.duckdb")
     assert run_cli(["purge", "--task", "run-1", "--yes", "--db", db]) == 0
     assert rows(warehouse, "select count(*) from raw.labels") == [(0,)]
 
 
-def test_a_sheet_hides_the_judge_and_is_read_back(tmp_path, monkeypatch, capsys):
-    judged(tmp_path)
+def test_a_sheet_hides_the_judge_and_is_read_back(
+    warehouse, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
     call = ["--db", "w.duckdb"]
     out = ["labels", "out", "sheet.csv", "--dimension", "quality", "--n", "20"]
@@ -276,8 +280,7 @@ def test_a_sheet_hides_the_judge_and_is_read_back(tmp_path, monkeypatch, capsys)
     assert weights == [("fail", failed[0] / 10, 10), ("pass", passed[0] / 10, 10)]
 
 
-def test_judges_names_what_is_missing(tmp_path, monkeypatch, capsys):
-    judged(tmp_path)
+def test_judges_names_what_is_missing(warehouse, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert run_cli(["judges", "--db", "w.duckdb"]) == NothingToDo.exit_code
     assert "promptlab labels out" in capsys.readouterr().err

@@ -14,9 +14,13 @@ import pytest
 
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
+from tests.ingest.test_load import task, write
+from tests.warehouse.test_incremental import differences
+from tests.warehouse.test_plan import contracts
 
 PAGE = (ROOT / "docs" / "dbt.md").read_text("utf-8")
 FILES = dict(re.findall(r"^`([\w./]+)`\n\n```\w+\n(.*?)^```", PAGE, re.S | re.M))
+LOADED = ("sentiment_pipeline", "memory", "customer_service", "customer_service")
 COMMANDS = re.findall(r"^```sh\n(.*?)^```", PAGE, re.S | re.M)
 
 
@@ -53,7 +57,7 @@ def sh(folder: Path, lines: str) -> str:
 
 @pytest.mark.slow
 def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(tmp_path):
-    """No full refresh is asked for, by either."""
+    """No full refresh is asked for, by either, and the tables are those of one."""
     for name, text in FILES.items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -66,13 +70,18 @@ def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(tmp_path):
         (tmp_path / "models" / f"{name}.sql").write_text("select 1 as mine", "utf-8")
     db = tmp_path / "promptlab.duckdb"
     warehouse = Warehouse(db)
-    warehouse.ingest(EXAMPLES / "sentiment_pipeline")
-    warehouse.build()
-    sh(tmp_path, COMMANDS[1])
-    shutil.copytree(EXAMPLES / "customer_service", tmp_path / "more")
-    warehouse.ingest(tmp_path / "more")
-    warehouse.build()
-    sh(tmp_path, COMMANDS[0])
+    replaced = tmp_path / "replaced.json"
+    for number, build in enumerate(
+        (
+            warehouse.build,
+            lambda: sh(tmp_path, COMMANDS[1]),
+            warehouse.build,
+            lambda: sh(tmp_path, COMMANDS[0]),
+        )
+    ):
+        warehouse.ingest(EXAMPLES / LOADED[number])
+        warehouse.ingest(write(replaced, task("again", f"answer {number % 2}")))
+        build()
     assert warehouse.last_build().has_all
     assert warehouse.last_build().is_of_this_project
     with duckdb.connect(str(db), read_only=True) as con:
@@ -83,7 +92,12 @@ def test_models_upon_the_marts_build_at_once_and_promptlab_goes_on(tmp_path):
         theirs = con.execute("select count(*) from main.passing_tasks").fetchall()
         same = con.execute("select mine from main.dim_tasks").fetchall()
         ours = con.execute("select count(*) from marts.fct_task_summaries").fetchall()
+    again = Warehouse(shutil.copy(db, tmp_path / "again.duckdb"))
+    again.build(full_refresh=True)
+    assert differences(db, again.settings.db) == {}
+    assert contracts(db) == contracts(again.settings.db)
     assert len(hashes) == 1
     assert builders == [(False,), (True,), (False,), (True,)]
     assert same == [(1,)]
-    assert (theirs, ours) == ([(0,)], [(4,)])
+    # ours: four of the examples, two memory runs and the task that was replaced
+    assert (theirs, ours) == ([(1,)], [(7,)])

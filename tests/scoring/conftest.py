@@ -11,6 +11,7 @@ import pytest
 
 from promptlab.reports import sentences
 from promptlab.warehouse import Warehouse
+from tests.conftest import made_once
 
 Row = dict[str, Any]
 
@@ -101,22 +102,17 @@ def scored(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Any:
     """Every ``TASKS`` and ``SCORES`` of the modules that are run, ingested and built."""
-    folder = tmp_path_factory.mktemp("scoring")
     here = Path(__file__).parent
     modules = {i.module for i in request.session.items if i.path.parent == here}
-    for module in sorted(modules, key=lambda each: each.__name__):
-        write_inputs(folder / "in" / module.__name__, module)
-    warehouse = Warehouse(folder / "scoring.duckdb")
-    ingested = warehouse.ingest(folder / "in")
-    assert ingested.n_rejected == 0
-    warehouse.build(
-        [
-            *("--select", "+path:models/marts/scoring", "+fct_rounds"),
-            *("--exclude-resource-type", "unit_test"),
-            *("--indirect-selection", "buildable"),
-        ]
-    )
-    reader = Scored(Path(warehouse.settings.db))
+
+    def make(folder: Path) -> None:
+        for module in sorted(modules, key=lambda each: each.__name__):
+            write_inputs(folder / "in" / module.__name__, module)
+        warehouse = Warehouse(folder / "scoring.duckdb")
+        assert warehouse.ingest(folder / "in").n_rejected == 0
+        warehouse.build()
+
+    reader = Scored(made_once(tmp_path_factory, "scoring", make) / "scoring.duckdb")
     yield reader
     reader.close()
 

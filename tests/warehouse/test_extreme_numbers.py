@@ -6,8 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from promptlab.warehouse import Warehouse
 from tests.scoring.tasks import answered, case, dimension, score, task
 
@@ -115,12 +113,14 @@ def analyses() -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("number", [2**31 - 1, 2**31, LARGEST, 2**63, 10**40])
-def test_no_number_of_a_memory_file_stops_a_build(tmp_path: Path, number: int) -> None:
-    for place, rounds in enumerate([(-number, number), (number - 1, number)]):
-        file = tmp_path / "in" / "locomo" / "250101_0900" / f"conv-{place}.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(conversation(f"conv-{place}", number, rounds)))
+def test_no_number_of_a_memory_file_stops_a_build(tmp_path: Path) -> None:
+    """Each number has its own run."""
+    for run, number in enumerate((2**31 - 1, 2**31, LARGEST, 2**63, 10**40)):
+        for place, rounds in enumerate([(-number, number), (number - 1, number)]):
+            folder = tmp_path / "in" / "locomo" / f"250101_090{run}"
+            folder.mkdir(parents=True, exist_ok=True)
+            written = json.dumps(conversation(f"conv-{place}", number, rounds))
+            (folder / f"conv-{place}.json").write_text(written)
     warehouse = Warehouse(tmp_path / "w.duckdb")
     warehouse.ingest(tmp_path / "in")
     warehouse.build()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import random
 import re
 import shutil
 import sys
@@ -17,10 +16,8 @@ import pytest
 
 from promptlab.build import execution, plan
 from promptlab.build.compiling import compile_plan
-from promptlab.build.dbt import run_dbt
 from promptlab.errors import BuildError
 from promptlab.paths import dbt_project
-from promptlab.settings import Settings
 from promptlab.warehouse import Warehouse
 from tests.conftest import EXAMPLES, ROOT
 from tests.ingest.test_load import task, write
@@ -50,56 +47,7 @@ def test_a_build_needs_no_dbt(tmp_path, monkeypatch):
     assert warehouse.last_build().has_all
 
 
-# ---------- dbt alone and the plan, in any order
-
-
-def run_of(task_id: str, answer: str, day: int) -> dict:
-    document = task(task_id, answer, cases=2)
-    document["task"]["created_at"] = f"2026-01-{day:02}T00:00:00Z"
-    return document
-
-
-def by_plan(db: Path) -> None:
-    Warehouse(db).build()
-
-
-def by_plan_anew(db: Path) -> None:
-    Warehouse(db).build(full_refresh=True)
-
-
-def by_dbt(db: Path) -> None:
-    run_dbt(Settings(db=db))
-
-
-def by_dbt_anew(db: Path) -> None:
-    run_dbt(Settings(db=db), ["--full-refresh"])
-
-
-BUILDS = (by_plan, by_dbt, by_plan_anew, by_dbt_anew)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [0])
-def test_dbt_and_the_plan_follow_each_other_in_any_order(tmp_path, seed):
-    """Files come between builds; each build is by whom chance says."""
-    rng = random.Random(seed)
-    db = tmp_path / "w.duckdb"
-    warehouse = Warehouse(db)
-    warehouse.ingest(EXAMPLES / "memory", EXAMPLES / "sentiment_pipeline")
-    builds = rng.sample(BUILDS, len(BUILDS))
-    for step, build in enumerate(builds):
-        folder = tmp_path / str(step)
-        folder.mkdir()
-        write(folder / "new.json", run_of(f"t{step}", f"answer {step}", step + 1))
-        write(folder / "again.json", run_of("t", f"answer {step % 2}", 9))
-        warehouse.ingest(folder)
-        build(db)
-        assert warehouse.last_build().has_all, build.__name__
-        assert warehouse.last_build().is_of_this_project, build.__name__
-    again = Path(shutil.copy(db, tmp_path / "again.duckdb"))
-    by_plan_anew(again)
-    assert differences(db, again) == {}
-    assert contracts(db) == contracts(again)
+# ---------- tables of a plan
 
 
 def test_tables_that_nothing_was_loaded_for_have_the_columns_of_full_ones(tmp_path):

@@ -23,6 +23,7 @@ def test_a_full_refresh_by_dbt_builds_all_and_every_rule_gives_what_its_unit_tes
     """The cure that messages name: nothing of it fails or is left out."""
     db = tmp_path / "w.duckdb"
     Warehouse(db).ingest(write(tmp_path / "one.json", task("one")))
+    Warehouse(db).build()
     try:
         run_dbt(
             Settings(db=db),
@@ -32,6 +33,7 @@ def test_a_full_refresh_by_dbt_builds_all_and_every_rule_gives_what_its_unit_tes
     except BuildError as error:
         pytest.fail(str(error))
     assert Warehouse(db).last_build().has_all
+    assert Warehouse(db).last_build().is_of_this_project
     written = sum(
         len(yaml.safe_load(file.read_text("utf-8")).get("unit_tests", []))
         for file in (dbt_project() / "models").rglob("*.yml")
