@@ -355,7 +355,7 @@ select
     rechecked.p as p_recheck,
     verdicts.p_errors_as_passes, verdicts.attained_level, verdicts.power_of_one_break,
     verdicts.n_to_recheck, verdicts.n_rechecked, verdicts.n_broken_alone,
-    verdicts.n_rounds_per_case,
+    verdicts.n_rounds_per_case, verdicts.n_cases,
     verdicts.n_newly_failing, verdicts.n_newly_failing_by_chance,
     verdicts.n_newly_passing, verdicts.n_errors_now, verdicts.n_reference_runs,
     verdicts.assumptions, verdicts.n_clusters,
