@@ -11,6 +11,12 @@ judges as (
         task_id in (select pairs.baseline_task_id from pairs)
         or task_id in (select pairs.candidate_task_id from pairs)
 ),
+checks as (
+    select * from {{ ref('stg_reported__checks') }}
+    where
+        task_id in (select pairs.baseline_task_id from pairs)
+        or task_id in (select pairs.candidate_task_id from pairs)
+),
 case_scores as (
     select * from {{ ref('int_case_scores') }}
     where
@@ -101,32 +107,72 @@ of_targets as (
 
 ),
 
--- another model, or another rubric for all cases
-of_judges as (
+-- what judged in a side whose file names no judge: the default judge of the tool
+unnamed as (
+
+    select
+        checks.task_id,
+        checks.check_type as judged_name
+
+    from checks
+    where checks.check_type in (select judges.judged_name from judges)
+    group by checks.task_id, checks.check_type
+
+),
+
+judged as (
 
     select
         pairs.baseline_task_id,
         pairs.candidate_task_id,
+        judges.judged_name
+
+    from pairs
+    inner join judges
+        on pairs.baseline_task_id = judges.task_id or pairs.candidate_task_id = judges.task_id
+    group by pairs.baseline_task_id, pairs.candidate_task_id, judges.judged_name
+
+),
+
+-- another model, or another rubric for all cases
+of_judges as (
+
+    select
+        judged.baseline_task_id,
+        judged.candidate_task_id,
         'judge_changed' as gap,
-        of_candidates.judged_name as subject,
-        of_candidates.judged_name as name,
+        judged.judged_name as subject,
+        judged.judged_name as name,
         count(*) as n_before,
         0 as n_now
 
-    from pairs
-    inner join judges as of_baselines on pairs.baseline_task_id = of_baselines.task_id
-    inner join judges as of_candidates
-        on
-            pairs.candidate_task_id = of_candidates.task_id
-            and of_baselines.judged_name = of_candidates.judged_name
+    from judged
     inner join cases
         on
-            pairs.baseline_task_id = cases.baseline_task_id
-            and pairs.candidate_task_id = cases.candidate_task_id
+            judged.baseline_task_id = cases.baseline_task_id
+            and judged.candidate_task_id = cases.candidate_task_id
+    left join judges as of_baselines
+        on
+            judged.baseline_task_id = of_baselines.task_id
+            and judged.judged_name = of_baselines.judged_name
+    left join judges as of_candidates
+        on
+            judged.candidate_task_id = of_candidates.task_id
+            and judged.judged_name = of_candidates.judged_name
+    left join unnamed as unnamed_before
+        on
+            judged.baseline_task_id = unnamed_before.task_id
+            and judged.judged_name = unnamed_before.judged_name
+    left join unnamed as unnamed_now
+        on
+            judged.candidate_task_id = unnamed_now.task_id
+            and judged.judged_name = unnamed_now.judged_name
     where
         of_baselines.judge_model <> of_candidates.judge_model
         or of_baselines.rubric <> of_candidates.rubric
-    group by pairs.baseline_task_id, pairs.candidate_task_id, of_candidates.judged_name
+        or (of_baselines.task_id is null and unnamed_before.task_id is not null)
+        or (of_candidates.task_id is null and unnamed_now.task_id is not null)
+    group by judged.baseline_task_id, judged.candidate_task_id, judged.judged_name
 
 ),
 
