@@ -555,8 +555,6 @@ class Gate:
         rules = self.policy.dimensions[dimension_id]
         prefix = f"dimensions.{dimension_id}"
         missing = dimension_id not in self.numbers.dimensions
-        if not missing:
-            yield from self._fewer_scores(self.numbers.dimensions[dimension_id])
         if rules.min_score is not None:
             if missing:
                 note = self.texts.text("gate_note.no_dimension", name=dimension_id)
@@ -576,29 +574,6 @@ class Gate:
                 yield _rule(rule, None, rules.max_drop, "inconclusive", note)
             else:
                 yield self._drop(rule, rules.max_drop, rules.significance, found)
-
-    def _fewer_scores(self, dimension: Row) -> Iterator[GateRule]:
-        """Require the scores of a dimension that the policy names, whatever its weight.
-
-        Yields:
-            Nothing if as many cases have one as in the baseline, or `_yardstick` tells.
-        """
-        n, before = dimension["n_cases"], dimension["n_cases_before"] or 0
-        told = {gap["subject"] for gap in getattr(self.numbers.changes, "gaps", ())}
-        if n >= before or dimension["dimension_id"] in told:
-            return
-        least = self.policy.regression.min_coverage
-        verdict: RuleVerdict = (
-            "pass" if least is not None and n / before >= least else "inconclusive"
-        )
-        note = self.texts.text(
-            "yardstick_gap.dimension_unscored",
-            name=dimension["name"],
-            n=n,
-            total=before,
-            n_cached=0,
-        )
-        yield _rule("same_yardstick", None, None, verdict, note)
 
     def _drop(
         self,

@@ -64,26 +64,10 @@ order by rates.dimension_id, rates.judge
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
 
 _DIMENSIONS = """
-with asked as (
-
-    select
-        unnest($candidates) as task_id,
-        unnest($baselines) as baseline_task_id
-
-)
-
-select
-    scores.task_id, scores.dimension_id, scores.name, scores.scorer, scores.score,
-    scores.parameters, scores.n_cases,
-    before.n_cases as n_cases_before
-from marts.fct_dimension_scores as scores
-left join asked using (task_id)
-left join marts.fct_dimension_scores as before
-    on
-        asked.baseline_task_id = before.task_id
-        and scores.dimension_id = before.dimension_id
-where scores.task_id in (select unnest($tasks))
-order by scores.weight_used desc, scores.dimension_position, scores.dimension_id
+select task_id, dimension_id, name, scorer, score, parameters
+from marts.fct_dimension_scores
+where task_id in (select unnest($tasks))
+order by weight_used desc, dimension_position, dimension_id
 """
 
 # The task's cases, and those of the baseline that it does not have with this tag.

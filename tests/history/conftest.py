@@ -99,7 +99,8 @@ def situations() -> list[Run]:
     pair(
         "tagged", steady, steady,
         parameters_1=PASS_SCORE, parameters_2=PASS_SCORE,
-        tags_2={"c0": ["shaky"], "c1": ["shaky"], "c7": ["solid"]},
+        tags_1={"c0": ["half"], "c2": ["half"]},
+        tags_2={"c0": ["shaky"], "c1": ["shaky"], "c2": ["half"], "c7": ["solid"]},
         rounds_2={
             "c7": {"latency_ms": 500, "input_tokens": 100, "output_tokens": 20},
             "c6": {"latency_ms": 1500, "metadata": {"error": "timeout"}},

@@ -120,6 +120,7 @@ def test_without_a_policy_the_built_in_one_counts(cli, task, code, verdicts):
         ("tagged-2", "[tags.shaky]\nmin_pass_rate = 0", "pass", None),
         ("tagged-2", "[tags.shaky]\nmin_pass_rate = 0.5", "fail", None),
         ("tagged-2", "[tags.gone]\nmin_pass_rate = 0.5", "inconclusive", "no case has the tag gone"),
+        ("tagged-2", "[tags.half]\nmin_pass_rate = 0", "inconclusive", "1 of 2 cases is in the baseline only: c0"),
         ("tagged-2", "[tags.shaky]\nmust_pass = 'majority'", "fail", "2 of 2 cases did not pass: c0, c1"),
         ("tagged-2", "[tags.solid]\nmust_pass = 'every_round'", "fail", "1 of 1 cases did not pass: c7"),
         ("tagged-2", "[tags.shaky]\nfalse_alarm = 0.05", "pass", None),

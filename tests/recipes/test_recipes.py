@@ -289,7 +289,7 @@ def add_an_input_format(checkout: Checkout) -> None:
         "promptlab/cli/ingest.py",
         ('    "memory",\n', '    "memory",\n    "glossary",\n'),
     )
-    recipe.edit("pyproject.toml", ("| labels | memory", "| labels | memory | glossary"))
+    recipe.edit("pyproject.toml", ("| scores | memory", "| scores | memory | glossary"))
     recipe.append("ingest/raw/raw.sql", GLOSSARY_TABLE)
     recipe.edit(
         "ingest/raw/catalogue.py",
