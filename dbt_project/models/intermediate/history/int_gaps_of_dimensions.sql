@@ -5,18 +5,6 @@ with
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 cases as (select * from {{ ref('int_yardstick_cases') }}),
 dimensions as (select * from {{ ref('int_dimension_pairs') }}),
-judges as (
-    select * from {{ ref('stg_reported__judges') }}
-    where
-        task_id in (select pairs.baseline_task_id from pairs)
-        or task_id in (select pairs.candidate_task_id from pairs)
-),
-checks as (
-    select * from {{ ref('stg_reported__checks') }}
-    where
-        task_id in (select pairs.baseline_task_id from pairs)
-        or task_id in (select pairs.candidate_task_id from pairs)
-),
 case_scores as (
     select * from {{ ref('int_case_scores') }}
     where
@@ -107,75 +95,6 @@ of_targets as (
 
 ),
 
--- what judged in a side whose file names no judge: the default judge of the tool
-unnamed as (
-
-    select
-        checks.task_id,
-        checks.check_type as judged_name
-
-    from checks
-    where checks.check_type in (select judges.judged_name from judges)
-    group by checks.task_id, checks.check_type
-
-),
-
-judged as (
-
-    select
-        pairs.baseline_task_id,
-        pairs.candidate_task_id,
-        judges.judged_name
-
-    from pairs
-    inner join judges
-        on pairs.baseline_task_id = judges.task_id or pairs.candidate_task_id = judges.task_id
-    group by pairs.baseline_task_id, pairs.candidate_task_id, judges.judged_name
-
-),
-
--- another model, or another rubric for all cases
-of_judges as (
-
-    select
-        judged.baseline_task_id,
-        judged.candidate_task_id,
-        'judge_changed' as gap,
-        judged.judged_name as subject,
-        judged.judged_name as name,
-        count(*) as n_before,
-        0 as n_now
-
-    from judged
-    inner join cases
-        on
-            judged.baseline_task_id = cases.baseline_task_id
-            and judged.candidate_task_id = cases.candidate_task_id
-    left join judges as of_baselines
-        on
-            judged.baseline_task_id = of_baselines.task_id
-            and judged.judged_name = of_baselines.judged_name
-    left join judges as of_candidates
-        on
-            judged.candidate_task_id = of_candidates.task_id
-            and judged.judged_name = of_candidates.judged_name
-    left join unnamed as unnamed_before
-        on
-            judged.baseline_task_id = unnamed_before.task_id
-            and judged.judged_name = unnamed_before.judged_name
-    left join unnamed as unnamed_now
-        on
-            judged.candidate_task_id = unnamed_now.task_id
-            and judged.judged_name = unnamed_now.judged_name
-    where
-        of_baselines.judge_model <> of_candidates.judge_model
-        or of_baselines.rubric <> of_candidates.rubric
-        or (of_baselines.task_id is null and unnamed_before.task_id is not null)
-        or (of_candidates.task_id is null and unnamed_now.task_id is not null)
-    group by judged.baseline_task_id, judged.candidate_task_id, judged.judged_name
-
-),
-
 gaps as (
 
     select * from of_dimensions
@@ -184,10 +103,6 @@ gaps as (
     union all
 
     select * from of_targets
-
-    union all
-
-    select * from of_judges
 
 )
 

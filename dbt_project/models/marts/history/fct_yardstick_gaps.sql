@@ -5,6 +5,7 @@ with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
+gaps_of_judges as (select * from {{ ref('int_gaps_of_judges') }}),
 gaps_of_cases as (select * from {{ ref('int_gaps_of_cases') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
@@ -67,6 +68,10 @@ of_caches as (
 gaps as (
 
     select * from gaps_of_dimensions
+
+    union all
+
+    select * from gaps_of_judges
 
     union all
 
