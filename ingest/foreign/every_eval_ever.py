@@ -413,7 +413,8 @@ class SampledRun:
         weights = {name: _weight(metrics[name], len(graded)) for name in graded}
         task.grade(graded, directions, weights)
         for name, metric in metrics.items():
-            task.judge(name, *metric.judges)
+            models, template = metric.judges
+            task.judge(name, models, template=template)
         write_totals(self._by_name[opened.name], task, metrics)
 
     def totals_alone(self) -> Iterable[Record | Problem]:

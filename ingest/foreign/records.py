@@ -229,8 +229,10 @@ class Judge(msgspec.Struct, gc=False, kw_only=True):
     name: str
     """Dimension or assertion that was judged."""
     model: str | None = None
+    template: str | None = None
+    """Its prompt; ``None``: the default of the tool."""
     rubric: str | None = None
-    """``None``: unknown, or different from case to case."""
+    """What it was asked; ``None``: unknown, or different from case to case."""
 
 
 Record = Task | Dimension | Case | Baseline | Round | Check | Score | Total | Judge

@@ -275,15 +275,21 @@ class TaskWriter:
         )
 
     def judge(
-        self, name: str, model: str | None = None, rubric: str | None = None
+        self,
+        name: str,
+        model: str | None = None,
+        *,
+        template: str | None = None,
+        rubric: str | None = None,
     ) -> None:
         """Write the judge of a dimension or an assertion, if known."""
-        if model or rubric:
+        if model or template or rubric:
             self.write(
                 Judge(
                     task_id=self.task_id,
                     name=name,
                     model=model or None,
+                    template=template or None,
                     rubric=rubric or None,
                 )
             )

@@ -118,6 +118,8 @@ class Gate:
         """Require the dimensions and checks of the baseline; else breaks are missed."""
         changes = self.numbers.changes
         for gap in changes.gaps if changes else ():
+            if not gap["has_judged"] and gap["subject"] not in self.policy.dimensions:
+                continue
             before, left = gap["n_before"], gap["n_now"]
             is_said = self.policy.min_coverage and not self.numbers.measures["coverage"]
             if gap["gap"] == "dimension_unscored" and is_said:

@@ -299,7 +299,7 @@ with asked as (
 
 )
 
-select candidate_task_id as task_id, gap, subject, name, n_before, n_now
+select candidate_task_id as task_id, gap, subject, name, n_before, n_now, has_judged
 from marts.fct_yardstick_gaps
 inner join asked using (candidate_task_id, baseline_task_id)
 order by gap, subject
@@ -471,7 +471,7 @@ class Changes:
     """Chance of so many failures among the cases with a tag, by tag."""
     gaps: list[Row]
     """Parts of the baseline's evaluation that the task lacks: ``gap``, ``subject``,
-    ``name``, ``n_before``, ``n_now`` of ``fct_yardstick_gaps``."""
+    ``name``, ``n_before``, ``n_now``, ``has_judged`` of ``fct_yardstick_gaps``."""
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ class Filled(NamedTuple):
             return set(tasks["prompt_version"]) - {"unknown"}
         if column == "judge":
             judges = table(self.reading, "judges")
-            columns = [judges[name] for name in ("model", "rubric") if judges.columns]
+            names = ("model", "template", "rubric")
+            columns = [judges[name] for name in names if judges.columns]
             of_task = {each for each in tasks["judge"] if each}
             return of_task | {each for column in columns for each in column if each}
         if column == "tags":

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from promptlab.reports.gate.policy import Policy, parse_policy
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.warehouse import Warehouse
 
@@ -339,3 +340,43 @@ def test_nothing_that_judged_may_go_and_the_gate_say_ship(
         if n and f"t{n}" in ships and name not in harmless
     ]
     assert sorted(set(holes)) == []
+
+
+def test_a_dimension_that_a_policy_names_has_to_score_as_many_cases(
+    tmp_path: Path,
+) -> None:
+    """Its weight is 0: without the policy it judges nothing."""
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for title, n_scored in (("kept", N), ("lost", 1)):
+        for day, n in ((1, N), (2, n_scored)):
+            files = _analysis(title, day)
+            for dimension in files["run"]["dimensions"]:
+                if dimension["dimension_id"] == "judge":
+                    dimension |= {"weight": 0, "parameters": {}, "target": {}}
+            if day == 2:
+                del files["testset"]
+                files["scores"] = files["scores"][: 2 * n]
+            for score in files["scores"]:
+                score["payload"] = {}
+            folder = tmp_path / str(day)
+            folder.mkdir(exist_ok=True)
+            _write(folder, title, day, files)
+    for day in (1, 2):
+        warehouse.ingest(tmp_path / str(day))
+    warehouse.build()
+    rules = parse_policy("[dimensions.judge]\nmin_score = 0.5", "policy.toml")
+    named = Policy("policy.toml", rules)
+    with warehouse.connect() as con:
+        found = {
+            (title, policy is None): gate_results(
+                con, [f"{title}-2"], policy=policy, lang="en"
+            )[f"{title}-2"].decision
+            for title in ("kept", "lost")
+            for policy in (None, named)
+        }
+    assert found == {
+        ("kept", True): "ship",
+        ("kept", False): "ship",
+        ("lost", True): "ship",
+        ("lost", False): "cannot_tell",
+    }

@@ -97,7 +97,29 @@ def test_answers_to_another_prompt_are_no_recheck_and_the_gate_says_so(
     [result] = judge(warehouse, "new", built_in_policy(), lang="en")
     assert result.decision == "run_again"
     [rule] = [each for each in result.rules if each.rule == "regression.on_check"]
-    assert "answers of another model or to another prompt" in rule.note
+    assert "answers of another model, to another prompt" in rule.note
+
+
+@pytest.mark.parametrize(
+    "dimension",
+    [
+        {"parameters": {"match_rule": "exact", "pass_score": 0}},
+        {"parameters": {"match_rule": "contains"}},
+        {"scoring_mode": "lower_better"},
+        {"weight": 0},
+        {"dimension_id": "other", "parameters": {"scorer": "accuracy"}},
+    ],
+)
+def test_new_rounds_that_are_judged_in_another_way_do_not_count(
+    warehouse, tmp_path, dimension
+):
+    write(tmp_path, "again", 5, {"c0": "y" * 10}, "v2", **dimension)
+    warehouse.ingest(tmp_path / "again.json", recheck_of="new")
+    warehouse.build()
+    [result] = judge(warehouse, "new", built_in_policy(), lang="en")
+    assert result.decision == "run_again"
+    [rule] = [each for each in result.rules if each.rule == "regression.on_check"]
+    assert "were judged in another way" in rule.note
 
 
 def test_a_recheck_is_no_step_of_the_history(warehouse, tmp_path):

@@ -20,7 +20,12 @@ from promptlab.warehouse import Warehouse
 
 
 def write(
-    folder: Path, task_id: str, day: int, answers: dict[str, str], prompt: str = "v1"
+    folder: Path,
+    task_id: str,
+    day: int,
+    answers: dict[str, str],
+    prompt: str = "v1",
+    **dimension: Any,
 ) -> None:
     """A run; the answers of a case are one letter per round, ``y`` is right."""
     document = {
@@ -55,6 +60,7 @@ def write(
                 "dimension_id": "accuracy", "name": "Accuracy", "weight": 1, "target": {},
                 "parameters": {"match_rule": "exact"}, "scoring_mode": "higher_better",
             }
+            | dimension
         ],
         "extras": {},
     }  # fmt: skip

@@ -189,8 +189,8 @@ class LogReading:
             if not name.startswith("model_graded") and not options.get("model"):
                 continue
             asked = (options.get(key) for key in ("template", "instructions"))
-            rubric = "\n".join(each for each in asked if isinstance(each, str))
-            self._task.judge(name, str(model or about.model), rubric)
+            template = "\n".join(each for each in asked if isinstance(each, str))
+            self._task.judge(name, str(model or about.model), template=template)
 
     def _case_id(self, sample: Sample) -> str:
         case_id = plain_name(str(sample.id)) or "(blank)"

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -130,8 +130,8 @@ class Columns:
         self._ids = OwnIds("id")
         self._same_run = SameRun("promptfoo")
         self._unjudged = Unjudged("success")
-        self._judges: dict[str, tuple[set[str], set[str]]] = {}
-        """Assertion → the models that judge it, and the rubrics."""
+        self._judges: dict[str, set[_Judge]] = {}
+        """The judges of an assertion, by its name."""
         self._prompt_vars: dict[str, set[str]] = {}
         """Variable of the prompt → its texts."""
         self._templates = " ".join(map(_slots, head.prompts))
@@ -201,11 +201,16 @@ class Columns:
                 tool_version=self._head.version,
                 extras=prompts.about(self._filled(prompt.raw), prompt_id=prompt.id),
             )
-            for name, (models, rubrics) in self._judges.items():
+            for name, judges in self._judges.items():
+                models = {judge.model for judge in judges}
+                rubrics = {judge.rubric for judge in judges}
                 task.judge(
                     name,
-                    ", ".join(sorted(models)),
-                    next(iter(rubrics)) if len(rubrics) == 1 else None,
+                    ", ".join(sorted(model or "default" for model in models))
+                    if any(models)
+                    else None,
+                    template="\n".join(sorted({judge.template for judge in judges})),
+                    rubric=rubrics.pop() if len(rubrics) == 1 else None,
                 )
             # the row's score is computed from the named ones: only it counts
             best: dict[str, Direction] = dict.fromkeys(task.dimensions, "higher_better")
@@ -255,10 +260,8 @@ class Columns:
         key = hashlib.blake2b(written, digest_size=16).digest()
         if key not in self._tests:
             test = _Test.of(row, self._templates, self._source.prompt_vars)
-            for name, model, rubric in test.judges:
-                models, rubrics = self._judges.setdefault(name, (set(), set()))
-                models.update([model] if model else [])
-                rubrics.add(rubric)
+            for judge in test.judges:
+                self._judges.setdefault(judge.name, set()).add(judge)
             for variable, value in test.prompt_vars.items():
                 self._prompt_vars.setdefault(variable, set()).add(value)
             # of two tests with one id the second goes by its content
@@ -344,8 +347,7 @@ class _Test:
     tags: Sequence[str]
     metadata: Mapping[str, Any]
     repeat: int | None
-    judges: Sequence[tuple[str, str | None, str]]
-    """Assertion, model and rubric of each assertion that a model judges."""
+    judges: Sequence[_Judge]
     prompt_vars: Mapping[str, str]
 
     @classmethod
@@ -419,10 +421,18 @@ _MODEL_GRADED = re.compile(
 """Types of assertions that a model judges."""
 
 
-def _judges(
-    asserts: Sequence[Any], options: Mapping[str, Any]
-) -> Iterator[tuple[str, str | None, str]]:
-    """Yield name, model and rubric of each assertion that a model judges."""
+class _Judge(NamedTuple):
+    """The judge of an assertion; a part that the file does not give is empty."""
+
+    name: str
+    """Name of the assertion."""
+    model: str
+    template: str
+    rubric: str
+
+
+def _judges(asserts: Sequence[Any], options: Mapping[str, Any]) -> Iterator[_Judge]:
+    """Return the judge of each assertion that a model judges."""
     for each in asserts:
         if not isinstance(each, dict):
             continue
@@ -443,18 +453,18 @@ def _judges(
             )
             name = model.get("label") or model.get("id")
             model = first_line(f"{name} ({said})", 120) if name and said else name
-        asked = (
-            each.get("rubricPrompt", options.get("rubricPrompt")),
-            each.get("value"),
+        template, rubric = (
+            value if isinstance(value, str) else text(value)
+            for value in (
+                each.get("rubricPrompt") or options.get("rubricPrompt") or "",
+                each.get("value") or "",
+            )
         )
-        yield (
+        yield _Judge(
             metric if isinstance(metric, str) and metric else kind,
-            model if isinstance(model, str) else None,
-            "\n".join(
-                value if isinstance(value, str) else text(value)
-                for value in asked
-                if value is not None
-            ),
+            model if isinstance(model, str) else "",
+            template,
+            rubric,
         )
 
 

@@ -46,16 +46,7 @@ paired as (
         case
             when of_baselines.task_id is null then 'dimension_added'
             when of_candidates.task_id is null then 'dimension_removed'
-            when of_candidates.scorer <> of_baselines.scorer then 'scorer_differs'
-            when coalesce(of_candidates.judges, '') <> coalesce(of_baselines.judges, '')
-                then 'judge_differs'
-            when of_candidates.scoring_mode <> of_baselines.scoring_mode
-                then 'scoring_mode_differs'
-            when of_candidates.parameters_text <> of_baselines.parameters_text
-                then 'parameters_differ'
-            -- the limits of a share only raise alerts, those of a number make its score
-            when not of_candidates.is_share and of_candidates.limits <> of_baselines.limits
-                then 'target_differs'
+            else {{ dimension_difference('of_candidates', 'of_baselines') }}
         end as reason,
 
         ---------- numerics

@@ -4,6 +4,7 @@ with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 cases as (select * from {{ ref('int_yardstick_cases') }}),
+judge_changes as (select * from {{ ref('int_judge_changes') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
 stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
 testsets as (select * from {{ ref('stg_testsets__testsets') }}),
@@ -45,6 +46,23 @@ of_assertions as (
     where are_assertions_judged is not null
     group by baseline_task_id, candidate_task_id
     having n_now < n_before
+
+),
+
+of_judges as (
+
+    select
+        cases.baseline_task_id,
+        cases.candidate_task_id,
+        'judge_changed' as gap,
+        judge_changes.judged_name as subject,
+        judge_changes.judged_name as name,
+        count(*) as n_before,
+        0 as n_now
+
+    from cases
+    inner join judge_changes using (baseline_task_id, candidate_task_id)
+    group by cases.baseline_task_id, cases.candidate_task_id, judge_changes.judged_name
 
 ),
 
@@ -139,6 +157,10 @@ gaps as (
     union all
 
     select * from of_assertions
+
+    union all
+
+    select * from of_judges
 
     union all
 

@@ -71,11 +71,11 @@ of_dimensions as (
         case
             when dimensions.reason = 'dimension_removed' or gap = 'dimension_changed' then 0
             else scored_dimensions.n_now
-        end as n_now
+        end as n_now,
+        dimensions.baseline_weight > 0 or dimensions.baseline_has_verdict as has_judged
 
     from dimensions
     inner join scored_dimensions using (baseline_task_id, candidate_task_id, dimension_id)
-    where dimensions.baseline_weight > 0 or dimensions.baseline_has_verdict
 
 ),
 
@@ -88,7 +88,8 @@ of_targets as (
         dimension_id as subject,
         name,
         1 as n_before,
-        0 as n_now
+        0 as n_now,
+        true as has_judged
 
     from dimensions
     where is_target_looser

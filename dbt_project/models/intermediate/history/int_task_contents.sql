@@ -29,7 +29,7 @@ judges as (
     select
         task_id,
         judged_name,
-        concat_ws(' ', judge_model, rubric) as judge
+        concat_ws(' ', judge_model, template, rubric) as judge
 
     from reported_judges
 

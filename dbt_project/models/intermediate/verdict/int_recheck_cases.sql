@@ -18,6 +18,7 @@ contents as (
         task_id in (select runs.task_id from runs)
         or task_id in (select runs.recheck_task_id from runs)
 ),
+gaps as (select * from {{ ref('int_recheck_gaps') }}),
 reference_rounds as (select * from {{ ref('int_rounds_counted') }} where place > 1 and k > 0),
 
 -- copies of an answer are one round: those from a cache, and those with a fixed seed
@@ -52,11 +53,13 @@ rounds as (
             runs.task_id = own_contents.task_id
             and case_rounds.case_id = own_contents.case_id
             and new_contents.contents_hash = own_contents.contents_hash
-    -- an answer that passes weaker assertions says nothing about those of the run
-    where
-        runs.side = 'before'
-        or coalesce(new_contents.assertions_hash, '')
-        = coalesce(own_contents.assertions_hash, '')
+    left join gaps
+        on
+            runs.repeated_task_id = gaps.repeated_task_id
+            and runs.recheck_task_id = gaps.recheck_task_id
+            and case_rounds.case_id = gaps.case_id
+    -- what is judged in another way says nothing about the run
+    where gaps.case_id is null
 
 ),
 

@@ -7,7 +7,6 @@ with
 variants as (select * from {{ ref('int_task_variants') }}),
 given as (select * from {{ ref('stg_tasks__tasks') }}),
 prompts as (select * from {{ ref('int_task_prompts') }}),
-judges as (select * from {{ ref('stg_reported__judges') }}),
 baselines as (
     select * from {{ ref('int_task_baselines') }}
     where baseline_task_id is not null
@@ -30,26 +29,6 @@ described as (
 ),
 
 tasks as (select * from described where recheck_of is null),
-
--- judged by another model, or by another rubric
-judged_by_others as (
-
-    select
-        described.task_id as recheck_task_id,
-        of_tasks.task_id
-
-    from described
-    inner join judges as of_rechecks on described.task_id = of_rechecks.task_id
-    inner join judges as of_tasks on of_rechecks.judged_name = of_tasks.judged_name
-    where
-        described.recheck_of is not null
-        and (
-            of_rechecks.judge_model <> of_tasks.judge_model
-            or of_rechecks.rubric <> of_tasks.rubric
-        )
-    group by described.task_id, of_tasks.task_id
-
-),
 
 rechecks as (
 
@@ -80,7 +59,6 @@ named as (
                     false
                 )
                 then 4
-            when judged_by_others.task_id is not null then 4
             when rechecks.variant = tasks.variant then 1
             when
                 rechecks.provider = tasks.provider
@@ -94,10 +72,6 @@ named as (
     from rechecks
     inner join tasks
         on rechecks.recheck_of = tasks.task_id or rechecks.recheck_of = tasks.run_id
-    left join judged_by_others
-        on
-            rechecks.task_id = judged_by_others.recheck_task_id
-            and tasks.task_id = judged_by_others.task_id
 
 ),
 
@@ -119,6 +93,7 @@ sides as (
     select
         ranked.task_id,
         ranked.recheck_task_id,
+        ranked.task_id as repeated_task_id,
         'now' as side
 
     from ranked
@@ -131,6 +106,7 @@ sides as (
     select
         baselines.task_id,
         ranked.recheck_task_id,
+        ranked.task_id as repeated_task_id,
         'before' as side
 
     from ranked
@@ -147,6 +123,7 @@ runs as (
         ---------- ids
         task_id,
         recheck_task_id,
+        repeated_task_id,
 
         ---------- strings
         side

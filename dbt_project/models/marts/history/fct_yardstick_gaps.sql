@@ -5,7 +5,6 @@ with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
-gaps_of_judges as (select * from {{ ref('int_gaps_of_judges') }}),
 gaps_of_cases as (select * from {{ ref('int_gaps_of_cases') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
@@ -67,23 +66,19 @@ of_caches as (
 
 gaps as (
 
+    select *, true as has_judged from gaps_of_cases
+
+    union all
+
+    select *, true as has_judged from of_expectations
+
+    union all
+
+    select *, true as has_judged from of_caches
+
+    union all
+
     select * from gaps_of_dimensions
-
-    union all
-
-    select * from gaps_of_judges
-
-    union all
-
-    select * from gaps_of_cases
-
-    union all
-
-    select * from of_expectations
-
-    union all
-
-    select * from of_caches
 
 ),
 
@@ -102,7 +97,10 @@ final as (
 
         ---------- numerics
         cast(n_before as bigint) as n_before,
-        cast(n_now as bigint) as n_now
+        cast(n_now as bigint) as n_now,
+
+        ---------- booleans
+        has_judged
 
     from gaps
 

@@ -13,6 +13,7 @@ renamed as (
         ---------- strings
         name as judged_name,
         model as judge_model,
+        template,
         rubric
 
     from source

@@ -1,0 +1,17 @@
+{#- Why two rows of int_dimension_contents do not judge alike; null where they do. -#}
+{% macro dimension_difference(of_candidate, of_baseline) -%}
+    case
+        when {{ of_candidate }}.scorer <> {{ of_baseline }}.scorer then 'scorer_differs'
+        when coalesce({{ of_candidate }}.judges, '') <> coalesce({{ of_baseline }}.judges, '')
+            then 'judge_differs'
+        when {{ of_candidate }}.scoring_mode <> {{ of_baseline }}.scoring_mode
+            then 'scoring_mode_differs'
+        when {{ of_candidate }}.parameters_text <> {{ of_baseline }}.parameters_text
+            then 'parameters_differ'
+        -- the limits of a share only raise alerts, those of a number make its score
+        when
+            not {{ of_candidate }}.is_share
+            and {{ of_candidate }}.limits <> {{ of_baseline }}.limits
+            then 'target_differs'
+    end
+{%- endmacro %}
