@@ -102,7 +102,8 @@ def _is_export(con: duckdb.DuckDBPyConnection) -> bool:
 
 
 # Files left out with or after the newest load of the tasks, and not read since. A file
-# that is no run at all may be next to one; where nothing else came, it may be the run.
+# that is no run at all may be next to one; where nothing else came, or where a file had
+# runs whose name differs in its numbers only, it may be the run.
 _LEFT_OUT = """
     with newest as (
 
@@ -124,8 +125,22 @@ _LEFT_OUT = """
             )
             or (
                 loads.status = 'skipped'
-                and coalesce(json_array_length(loads.runs), 0) = 0
-                and coalesce(loads.ingest_id, loads.load_id) > newest.ingest_id
+                and coalesce(len(json_keys(loads.runs)), 0) = 0
+                and (
+                    coalesce(loads.ingest_id, loads.load_id) > newest.ingest_id
+                    or (
+                        coalesce(loads.ingest_id, loads.load_id) = newest.ingest_id
+                        and exists (
+                            select 1
+                            from raw.loads as earlier
+                            where
+                                earlier.load_id < loads.load_id
+                                and len(json_keys(earlier.runs)) > 0
+                                and regexp_replace(earlier.file_uri, '[0-9]+', '#', 'g')
+                                = regexp_replace(loads.file_uri, '[0-9]+', '#', 'g')
+                        )
+                    )
+                )
             )
         )
         and loads.kind <> 'labels'

@@ -332,8 +332,9 @@ def two_nights(tmp_path_factory) -> Path:
 def nights(two_nights, warehouse) -> Iterator[Path]:
     """Their folder, to add a third; ``warehouse`` is a copy of their warehouse."""
     shutil.copy(two_nights / "w.duckdb", warehouse.settings.db)
+    kept = {*(two_nights / "in").iterdir()}
     yield two_nights / "in"
-    for added in (two_nights / "in").glob("night3.*"):
+    for added in {*(two_nights / "in").iterdir()} - kept:
         added.unlink()
 
 
@@ -353,6 +354,21 @@ def test_a_newer_file_that_was_left_out_is_never_shipped_over(
         assert code == 4
         assert newest.name in found[0]["headline"]
     assert gate(capsys, warehouse, "latest", "--allow-inconclusive")[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("night3.json", 4), ("night-3.json", 0), ("README.md", 0)]
+)
+def test_next_to_a_newer_run_a_file_with_the_name_of_a_run_may_be_one(
+    warehouse, nights, capsys, name, code
+):
+    (nights / name).write_text("{}")
+    Night(4, rounds=3).write(nights)
+    warehouse.ingest(nights)
+    warehouse.build()
+    found, results = gate(capsys, warehouse, "latest")
+    assert found == code
+    assert (name in results[0]["headline"]) == (code == 4)
 
 
 def test_a_run_that_is_named_is_judged_and_a_repaired_file_ends_the_doubt(
