@@ -724,6 +724,26 @@ def one_more_rubric(document: Document) -> None:
     row["testCase"]["assert"][-1]["value"] = "Does it name a date?"
 
 
+def with_option(change: Callable[[Document], None], **options: Any):
+    """Set options of every test, each with a rubric of its own."""
+
+    def changed(document: Document) -> None:
+        change(document)
+        for n, row in enumerate(rows_of(document)):
+            row["testCase"]["assert"][-1]["value"] = f"Does it name {n}?"
+            row["testCase"]["options"] |= options
+
+    return changed
+
+
+def with_threshold(threshold: float) -> Callable[[Document], None]:
+    def change(document: Document) -> None:
+        for row in rows_of(document):
+            row["testCase"]["threshold"] = threshold
+
+    return change
+
+
 PLAIN = ((None, "One {{q}}"), (None, "Two {{q}}"))
 PLAIN_EDITED = ((None, "One, edited {{q}}"), PLAIN[1])
 
@@ -762,6 +782,16 @@ TITLES: dict[str, list[tuple[dict[str, Any], Callable[[Document], None] | None]]
     "other judge": [({}, judged_by("gpt")), ({}, judged_by("gpt-mini"))],
     "other rubric": [({}, judged_by("gpt")), ({}, judged_by("gpt", "Is it polite?"))],
     "one more rubric": [({}, judged_by("gpt")), ({}, one_more_rubric)],
+    "no rubric prompt": [
+        ({}, with_option(judged_by("gpt"), rubricPrompt="Be strict: {{rubric}}")),
+        ({}, with_option(judged_by("gpt"))),
+    ],
+    "same rubrics": [
+        ({}, with_option(judged_by("gpt"))),
+        ({}, with_option(judged_by("gpt"))),
+    ],
+    "looser threshold": [({}, with_threshold(0.9)), ({}, with_threshold(0.1))],
+    "same threshold": [({}, with_threshold(0.9)), ({}, with_threshold(0.9))],
 }
 """Title → its nights: what is unlike other nights, and how its document is changed."""
 
@@ -807,7 +837,7 @@ def test_a_setting_that_may_be_a_secret_is_not_kept(titles):
     assert found == [('{"seed":1}',)]
 
 
-@pytest.mark.parametrize("title", ["other judge", "other rubric"])
+@pytest.mark.parametrize("title", ["other judge", "other rubric", "no rubric prompt"])
 def test_a_changed_judge_is_a_changed_yardstick(titles, capsys, title):
     db = str(titles.settings.db)
     assert run_cli(["gate", f"{title}-2", "--db", db]) == 4
@@ -816,10 +846,19 @@ def test_a_changed_judge_is_a_changed_yardstick(titles, capsys, title):
     assert "tone is judged by another model or rubric" in " ".join(out.split())
 
 
+def test_a_looser_threshold_of_a_test_is_a_changed_yardstick(titles, capsys):
+    db = str(titles.settings.db)
+    assert run_cli(["gate", "looser threshold-2", "--db", db]) == 4
+    assert "assertions" in capsys.readouterr().out
+    for title in ("same threshold", "same rubrics"):
+        assert run_cli(["gate", f"{title}-2", "--db", db]) == 0
+
+
 def test_a_test_with_a_rubric_of_its_own_does_not_change_the_judge(titles):
     with titles.built() as con:
         gaps = con.execute(
             "select candidate_task_id from marts.fct_yardstick_gaps"
+            " where gap = 'judge_changed'"
         ).fetchall()
     judged = {title for (title,) in gaps}
     assert "other judge-2/0" in judged

@@ -17,6 +17,12 @@ checks as (
             or task_id in (select pairs.candidate_task_id from pairs)
         )
 ),
+contents as (
+    select * from {{ ref('int_case_contents') }}
+    where
+        task_id in (select pairs.baseline_task_id from pairs)
+        or task_id in (select pairs.candidate_task_id from pairs)
+),
 
 -- a case without a single round is missing itself; inner joins would begin with the cases of
 -- all tasks, each with each
@@ -68,6 +74,22 @@ assertions as (
 
 ),
 
+-- the candidate's are the same and yet say something else: a weight, or the threshold of the
+-- test, was changed
+n_assertions as (
+
+    select
+        assertions.task_id,
+        assertions.case_id,
+        any_value(contents.assertions_hash) as assertions_hash,
+        count(*) as n
+
+    from assertions
+    left join contents using (task_id, case_id)
+    group by assertions.task_id, assertions.case_id
+
+),
+
 asserted_cases as (
 
     select
@@ -78,7 +100,11 @@ asserted_cases as (
         bool_and(
             coalesce(of_candidates.n_judged, 0) * counted.n_answers_before
             >= of_baselines.n_judged * counted.n_answers_now
-        ) as are_assertions_judged
+        )
+        and not bool_or(coalesce(
+            all_before.n = all_now.n and all_before.assertions_hash <> all_now.assertions_hash,
+            false
+        )) as are_assertions_judged
 
     from counted
     inner join assertions as of_baselines
@@ -93,6 +119,14 @@ asserted_cases as (
             and of_baselines.check_type = of_candidates.check_type
             and of_baselines.expected = of_candidates.expected
             and of_baselines.threshold is not distinct from of_candidates.threshold
+    left join n_assertions as all_before
+        on
+            counted.baseline_task_id = all_before.task_id
+            and counted.case_id = all_before.case_id
+    left join n_assertions as all_now
+        on
+            counted.candidate_task_id = all_now.task_id
+            and counted.case_id = all_now.case_id
     group by counted.baseline_task_id, counted.candidate_task_id, counted.case_id
 
 ),

@@ -64,17 +64,27 @@ of_caches as (
 
 ),
 
+others as (
+
+    select * from gaps_of_cases
+
+    union all
+
+    select * from of_expectations
+
+    union all
+
+    select * from of_caches
+
+),
+
 gaps as (
 
-    select *, true as has_judged from gaps_of_cases
+    select
+        *,
+        true as has_judged
 
-    union all
-
-    select *, true as has_judged from of_expectations
-
-    union all
-
-    select *, true as has_judged from of_caches
+    from others
 
     union all
 
