@@ -7,16 +7,7 @@ dimensions as (
     where reason is null and weight > 0
 ),
 results as (
-    select
-        *,
-        -- rounds in error break no case whose other rounds pass; nor do they fix one
-        case
-            when n_rounds_passed > 0 and n_rounds_passed + n_rounds_in_error = n_rounds
-                then 'pass'
-            else status
-        end as answered_status
-
-    from {{ ref('int_case_results') }}
+    select * from {{ ref('int_case_results') }}
     where
         task_id in (select cases.baseline_task_id from cases)
         or task_id in (select cases.candidate_task_id from cases)

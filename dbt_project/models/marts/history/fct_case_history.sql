@@ -20,14 +20,7 @@ joined as (
         contents.contents_hash,
         results.status,
         results.status <> 'unevaluated' as is_judged,
-        -- as in a comparison: rounds in error break no case whose other rounds pass
-        case
-            when
-                results.n_rounds_passed > 0
-                and results.n_rounds_passed + results.n_rounds_in_error = results.n_rounds
-                then 'pass'
-            else results.status
-        end as answered_status,
+        results.answered_status,
         results.aggregated_score as score,
         tasks.created_at
 

@@ -85,6 +85,14 @@ results as (
             when counted.n_rounds_unevaluated > 0 then 'unevaluated'
             else 'pass'
         end as status,
+        -- rounds in error break no case whose other rounds pass; nor do they fix one
+        case
+            when
+                counted.n_rounds_passed > 0
+                and counted.n_rounds_passed + counted.n_rounds_in_error = counted.n_rounds
+                then 'pass'
+            else status
+        end as answered_status,
 
         ---------- numerics
         weighed.aggregated_score,
