@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -113,7 +113,8 @@ def _interruptible(con: duckdb.DuckDBPyConnection) -> Iterator[None]:
                 if number[0] == signal.SIGINT:
                     con.interrupt()
                 if before != -1:  # an event loop's, or another connection's
-                    os.write(before, number)
+                    with suppress(OSError):
+                        os.write(before, number)
 
         thread = threading.Thread(target=interrupt, name="Ctrl-C", daemon=True)
         thread.start()

@@ -306,6 +306,21 @@ class Gate:
         if not judges:
             note = self.texts.text("gate_note.judge_unlabelled")
             return _rule("min_tnr", None, limit, "inconclusive", note)
+        labelled = {row["dimension_id"] for row in judges}
+        unlabelled = [
+            row["name"]
+            for dimension_id, row in self.numbers.dimensions.items()
+            if row["scorer"] == "judge"
+            and row["weight_used"]
+            and dimension_id not in labelled
+        ]
+        if unlabelled and "verdict" not in labelled:
+            note = self.texts.text(
+                "gate_note.judges_unlabelled",
+                n=len(unlabelled),
+                dimensions=_named(unlabelled),
+            )
+            return _rule("min_tnr", None, limit, "inconclusive", note)
         worst = min(
             judges,
             key=lambda row: (row["agreement_reason"] is None, row["tnr_low"] or 0.0),

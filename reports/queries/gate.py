@@ -64,7 +64,7 @@ order by rates.dimension_id, rates.judge
 """Judges of tasks that have labels: the pass rate that they give, raw and corrected."""
 
 _DIMENSIONS = """
-select task_id, dimension_id, name, scorer, score, parameters
+select task_id, dimension_id, name, scorer, score, weight_used, parameters
 from marts.fct_dimension_scores
 where task_id in (select unnest($tasks))
 order by weight_used desc, dimension_position, dimension_id

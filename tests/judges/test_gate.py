@@ -72,6 +72,27 @@ def test_a_judge_without_enough_labels_is_not_trusted(tmp_path, n_labels, said):
     assert said in out
 
 
+def test_a_second_judge_without_labels_is_not_trusted(tmp_path):
+    document, graded = task(), scores()
+    [quality] = document["dimensions"]
+    document["dimensions"] = [
+        quality | {"weight": 0.5},
+        quality | {"dimension_id": "tone", "name": "Tone", "weight": 0.5},
+    ]
+    graded += [each | {"dimension_id": "tone"} for each in graded]
+    files = tmp_path / "in"
+    files.mkdir()
+    (files / "run.json").write_text(json.dumps(document), "utf-8")
+    (files / "scores.jsonl").write_text("\n".join(map(json.dumps, graded)), "utf-8")
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    warehouse.ingest(files)
+    load(warehouse, tmp_path / "labels.csv", formats()["long.csv"])
+    warehouse.build()
+    code, out = decide(warehouse, tmp_path, 0.01)
+    assert code == 4
+    assert "the judge of 1 dimension has no labels of people: Tone" in out
+
+
 def test_reports_show_the_pass_rate_raw_and_corrected(warehouse, tmp_path):
     result = warehouse.result("run-1")
     (found,) = result.judges
