@@ -70,7 +70,14 @@ paired as (
             and not coalesce(of_candidates.max_variance <= of_baselines.max_variance, false)
         ) as is_target_looser,
         coalesce(of_candidates.has_verdict, false) as has_verdict,
-        coalesce(of_baselines.has_verdict, false) as baseline_has_verdict
+        coalesce(of_baselines.has_verdict, false) as baseline_has_verdict,
+        coalesce(
+            of_baselines.lower_limit,
+            of_baselines.upper_limit,
+            of_baselines.min_score,
+            of_baselines.max_score,
+            of_baselines.max_variance
+        ) is not null as baseline_has_target
 
     from of_candidates
     full outer join of_baselines using (baseline_task_id, candidate_task_id, dimension_id)

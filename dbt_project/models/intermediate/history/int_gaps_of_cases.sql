@@ -4,6 +4,7 @@ with
 
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 cases as (select * from {{ ref('int_yardstick_cases') }}),
+case_pairs as (select * from {{ ref('int_case_pairs') }} where present_in <> 'candidate'),
 judge_changes as (select * from {{ ref('int_judge_changes') }}),
 tasks as (select * from {{ ref('int_tasks_resolved') }}),
 stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
@@ -83,7 +84,8 @@ of_rounds as (
 
 ),
 
--- both tasks are judged by the testset as it is now: what it expected before is not known
+-- both tasks are judged by the testset as it is now: what it expected before is not known,
+-- also of cases that both it and the run lost
 replaced_cases as (
 
     select
@@ -98,18 +100,19 @@ replaced_cases as (
 cases_of_testsets as (
 
     select distinct
-        cases.baseline_task_id,
-        cases.candidate_task_id,
+        case_pairs.baseline_task_id,
+        case_pairs.candidate_task_id,
         tasks.testset_id,
-        cases.case_id,
+        case_pairs.case_id,
         replaced_cases.replaced is not null as is_changed
 
-    from cases
-    inner join tasks on cases.candidate_task_id = tasks.task_id and tasks.testset_id is not null
-    inner join stored_tasks on cases.baseline_task_id = stored_tasks.task_id
+    from case_pairs
+    inner join tasks
+        on case_pairs.candidate_task_id = tasks.task_id and tasks.testset_id is not null
+    inner join stored_tasks on case_pairs.baseline_task_id = stored_tasks.task_id
     left join replaced_cases
         on
-            tasks.testset_id || '|' || cases.case_id = replaced_cases.replaced
+            tasks.testset_id || '|' || case_pairs.case_id = replaced_cases.replaced
             and stored_tasks.load_id < replaced_cases.load_id
 
 ),

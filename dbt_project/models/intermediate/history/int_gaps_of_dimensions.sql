@@ -72,7 +72,9 @@ of_dimensions as (
             when dimensions.reason = 'dimension_removed' or gap = 'dimension_changed' then 0
             else scored_dimensions.n_now
         end as n_now,
-        dimensions.baseline_weight > 0 or dimensions.baseline_has_verdict as has_judged
+        dimensions.baseline_weight > 0
+        or dimensions.baseline_has_verdict
+        or dimensions.baseline_has_target as has_judged
 
     from dimensions
     inner join scored_dimensions using (baseline_task_id, candidate_task_id, dimension_id)
