@@ -58,7 +58,8 @@ missing as (
 
 ),
 
--- a reject without an id is named by its place
+-- a record without an id is named by its place, whatever its number of errors: in a list by
+-- its position there, else by its line
 faulty as (
 
     select
@@ -66,7 +67,14 @@ faulty as (
         case when rejects.severity = 'reject' then 'rejected_case' else 'duplicate_round' end
             as code,
         coalesce(
-            rejects.record_id, rejects.pointer, cast(rejects.line_number as string), '?'
+            rejects.record_id,
+            nullif(regexp_extract(rejects.pointer, '^(/cases)?/[0-9]+', 0), ''),
+            case
+                when tasks.source_kind <> 'results' and rejects.pointer is not null
+                    then concat_ws(' ', cast(rejects.line_number as string), rejects.pointer)
+            end,
+            cast(rejects.line_number as string),
+            '?'
         ) as case_id,
         cast(null as string) as dimension_id,
         cast(null as string) as reason
