@@ -106,10 +106,10 @@ def redaction_columns(numbered: Sequence[tuple[int, ReadBatch]]) -> Columns:
 
 
 def _replaced_by(reading: Reading, replaced: set[Key]) -> list[Key]:
-    """Return the objects that a file replaced, and the cases that it changed."""
+    """Return the objects that a file replaced, and what it changed of them."""
     own = [key for key in reading.keys if key in replaced]
-    testsets = {key for key in own if key[0] == "testset"}
-    changed = [key for key in replaced if key[:2] in testsets and key not in testsets]
+    keys = set(own)
+    changed = [key for key in replaced if key[:2] in keys and key not in keys]
     return own + sorted(changed)
 
 

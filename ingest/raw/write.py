@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from promptlab.ingest import raw
@@ -20,6 +20,7 @@ from promptlab.ingest.raw.batch import (
 from promptlab.ingest.raw.catalogue import owning_tables
 
 if TYPE_CHECKING:
+    from datetime import datetime
     from pathlib import Path
 
     import duckdb
@@ -47,6 +48,7 @@ class Writer:
         self._before: Reading | None = None  # batches of an open file, without rows
         self._replaced: set[Key] = set()
         self._expected: dict[Key, str] = {}  # by testset and case, before its file
+        self._times: dict[Key, datetime] = {}  # of tasks, before their file
         self._written: dict[Path, tuple[int, str]] = {}
         self._merging: merging.Merging | None = None  # of an open file
         self._mergings: list[tuple[ReadBatch, merging.Merging]] = []  # of a batch
@@ -82,8 +84,10 @@ class Writer:
             self._first_load_id = (row[0] if row and row[0] else 0) + 1
             self._replaced = set()
             self._expected = {}
+            self._times = {}
         numbered = list(zip(itertools.count(self._first_load_id), batch, strict=False))
         self._expected |= _expected_before(self._con, numbered)
+        self._times = _times_before(self._con, numbered) | self._times
         self._replaced |= _replace(self._con, numbered)
         self._replaced |= self._make_room(numbered)
         _write_rows(self._con, numbered)
@@ -95,6 +99,7 @@ class Writer:
         if self._ingest_id is None:
             self._ingest_id = self._first_load_id
         self._replaced |= _changed_cases(self._con, self._expected)
+        self._replaced |= _replaced_runs(self._con, self._times)
         loads = load_columns(
             numbered, totals, self._replaced, self._ingest_version, self._ingest_id
         )
@@ -217,6 +222,37 @@ def _changed_cases(
         ("testset", testset_id, case_id): each for testset_id, case_id, each in found
     }
     return {key for key, each in expected.items() if now.get(key) != each}
+
+
+def _times_before(
+    con: duckdb.DuckDBPyConnection, numbered: Sequence[tuple[int, ReadBatch]]
+) -> dict[Key, datetime]:
+    """Return the time of each task that a batch replaces."""
+    return _times(con, [key for _, one in numbered for key in one.reading.keys])
+
+
+def _replaced_runs(
+    con: duckdb.DuckDBPyConnection, times: Mapping[Key, datetime]
+) -> set[Key]:
+    """Return the tasks that are a later run now, with the time of the earlier one."""
+    now = _times(con, list(times))
+    return {
+        (*key, time.isoformat())
+        for key, time in times.items()
+        if key in now and now[key] > time
+    }
+
+
+def _times(con: duckdb.DuckDBPyConnection, keys: Sequence[Key]) -> dict[Key, datetime]:
+    tasks = [key[1] for key in keys if key[0] == "task"]
+    if not tasks:
+        return {}
+    found = con.execute(
+        "select task_id, created_at from raw.tasks where created_at is not null"
+        " and list_contains(cast(? as varchar[]), task_id)",
+        [tasks],
+    ).fetchall()
+    return {("task", task_id): created_at for task_id, created_at in found}
 
 
 def _of_other_kinds(con: duckdb.DuckDBPyConnection, tasks: Sequence[Key]) -> list[Key]:

@@ -342,41 +342,80 @@ def test_nothing_that_judged_may_go_and_the_gate_say_ship(
     assert sorted(set(holes)) == []
 
 
+def _decisions(
+    folder: Path, nights: dict[str, tuple[Files, Files]], policy: Policy | None = None
+) -> dict[str, str]:
+    """Load two nights of some titles and return the decision about the second."""
+    warehouse = Warehouse(folder / "w.duckdb")
+    for day in (1, 2):
+        (folder / str(day)).mkdir(exist_ok=True)
+        for title, files in nights.items():
+            _write(folder / str(day), title, day, files[day - 1])
+        warehouse.ingest(folder / str(day))
+        warehouse.build()
+    with warehouse.connect() as con:
+        results = gate_results(
+            con, [f"{title}-2" for title in nights], policy, lang="en"
+        )
+    return {title: results[f"{title}-2"].decision for title in nights}
+
+
+def _weightless(title: str, day: int, name: str, target: dict[str, Any]) -> Files:
+    files = _analysis(title, day)
+    for dimension in files["run"]["dimensions"]:
+        if dimension["dimension_id"] == name:
+            dimension |= {"weight": 0, "parameters": {}, "target": target}
+    for score in files["scores"]:
+        score["payload"] = {}
+    if day == 2:
+        del files["testset"]
+    return files
+
+
+@pytest.mark.parametrize("is_named", [False, True])
 def test_a_dimension_that_a_policy_names_has_to_score_as_many_cases(
-    tmp_path: Path,
+    tmp_path: Path, is_named: bool
 ) -> None:
     """Its weight is 0: without the policy it judges nothing."""
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    for title, n_scored in (("kept", N), ("lost", 1)):
-        for day, n in ((1, N), (2, n_scored)):
-            files = _analysis(title, day)
-            for dimension in files["run"]["dimensions"]:
-                if dimension["dimension_id"] == "judge":
-                    dimension |= {"weight": 0, "parameters": {}, "target": {}}
-            if day == 2:
-                del files["testset"]
-                files["scores"] = files["scores"][: 2 * n]
-            for score in files["scores"]:
-                score["payload"] = {}
-            folder = tmp_path / str(day)
-            folder.mkdir(exist_ok=True)
-            _write(folder, title, day, files)
-    for day in (1, 2):
-        warehouse.ingest(tmp_path / str(day))
-    warehouse.build()
-    rules = parse_policy("[dimensions.judge]\nmin_score = 0.5", "policy.toml")
-    named = Policy("policy.toml", rules)
-    with warehouse.connect() as con:
-        found = {
-            (title, policy is None): gate_results(
-                con, [f"{title}-2"], policy=policy, lang="en"
-            )[f"{title}-2"].decision
-            for title in ("kept", "lost")
-            for policy in (None, named)
-        }
-    assert found == {
-        ("kept", True): "ship",
-        ("kept", False): "ship",
-        ("lost", True): "ship",
-        ("lost", False): "cannot_tell",
+    nights = {
+        title: tuple(_weightless(title, day, "judge", {}) for day in (1, 2))
+        for title in ("kept", "lost")
     }
+    nights["lost"][1]["scores"] = nights["lost"][1]["scores"][:2]
+    rules = parse_policy("[dimensions.judge]\nmin_score = 0.5", "policy.toml")
+    policy = Policy("policy.toml", rules) if is_named else None
+    lost = "cannot_tell" if is_named else "ship"
+    assert _decisions(tmp_path, nights, policy) == {"kept": "ship", "lost": lost}
+
+
+def test_a_dimension_that_judged_by_its_target_alone_has_to_judge_again(
+    tmp_path: Path,
+) -> None:
+    nights = {
+        title: tuple(
+            _weightless(title, day, "latency", {"max_ms": 1000}) for day in (1, 2)
+        )
+        for title in ("kept", "unmeasured", "removed")
+    }
+    for case in nights["unmeasured"][1]["run"]["cases"][1:]:
+        for answer in case["rounds"]:
+            answer["latency_ms"] = None
+    run = nights["removed"][1]["run"]
+    run["dimensions"] = [
+        each for each in run["dimensions"] if each["dimension_id"] != "latency"
+    ]
+    assert _decisions(tmp_path, nights) == {
+        "kept": "ship",
+        "unmeasured": "cannot_tell",
+        "removed": "cannot_tell",
+    }
+
+
+def test_cases_that_the_testset_and_the_run_lose_together_are_missing(
+    tmp_path: Path,
+) -> None:
+    nights = {"t": (_results("t", 1), _results("t", 2))}
+    assert len(nights["t"][1]["testset"]) == N
+    for part in ("run", "testset"):
+        del nights["t"][1][part][1:]
+    assert _decisions(tmp_path, nights) == {"t": "cannot_tell"}

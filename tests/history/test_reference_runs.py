@@ -318,3 +318,36 @@ def test_a_case_that_is_asked_otherwise_is_another_case(warehouse, tmp_path):
     warehouse.build()
     row = verdict(warehouse, "next")
     assert (row["n_cases"], row["p"], row["calibration"]) == (0, None, None)
+
+
+@pytest.mark.parametrize("is_gated", [False, True])
+def test_a_run_that_replaced_an_earlier_one_with_its_id_is_no_first_run(
+    tmp_path, is_gated
+):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    decisions = []
+    for day, answers in ((1, GOOD), (1, GOOD | {"c1": "nnn"}), (2, BROKEN), (2, GOOD)):
+        write(tmp_path, "nightly", day, answers)
+        warehouse.ingest(tmp_path / "nightly.json")
+        warehouse.build()
+        [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
+        decisions.append(result.decision)
+        if is_gated:
+            record(warehouse, [result], built_in_policy())
+    # a correction of the same run is not another run
+    assert decisions == ["first_run", "first_run", "cannot_tell", "cannot_tell"]
+
+
+def test_a_run_id_that_an_earlier_run_has_is_named(tmp_path):
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    for day, answers in ((1, GOOD), (2, BROKEN)):
+        write(tmp_path, f"night-{day}", day, answers)
+        file = tmp_path / f"night-{day}.json"
+        document = json.loads(file.read_text("utf-8"))
+        document["task"]["run_id"] = "ci"
+        file.write_text(json.dumps(document), "utf-8")
+        warehouse.ingest(file)
+        warehouse.build()
+    [result] = judge(warehouse, "latest", built_in_policy(), lang="en")
+    assert result.decision == "cannot_tell"
+    assert "an earlier run has the same run_id" in result.headline

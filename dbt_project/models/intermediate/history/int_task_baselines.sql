@@ -91,6 +91,7 @@ matched as (
         looked_up.testset_id,
         looked_up.is_alone,
         looked_up.has_replaced_run,
+        looked_up.shares_run_id,
         coalesce(of_variant.task_id, of_prompt.task_id, of_title.task_id) as previous_task_id,
         case
             when of_variant.task_id is not null then 'variant'
@@ -166,13 +167,12 @@ chosen as (
 
     select
         matched.*,
-        coalesce(
-            unmatched.why_no_previous,
-            case
-                when matched.previous_task_id is null and matched.has_replaced_run
-                    then 'replaced'
-            end
-        ) as why_no_previous,
+        case
+            when matched.previous_task_id is not null then null
+            when matched.shares_run_id then 'shared_run_id'
+            when unmatched.why_no_previous is not null then unmatched.why_no_previous
+            when matched.has_replaced_run then 'replaced'
+        end as why_no_previous,
         named.task_id as named_task_id,
         named.state as named_state,
         named.set_at,

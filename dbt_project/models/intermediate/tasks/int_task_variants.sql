@@ -1,5 +1,7 @@
 {{ config(materialized='table', unique_key='task_id') }}
 
+{%- set run_time = "'[|][0-9]{4}-[0-9]{2}-[0-9]{2}T[^|]*$'" %}
+
 with
 
 tasks as (select * from {{ ref('stg_tasks__tasks') }}),
@@ -22,17 +24,20 @@ decided as (
 
 ),
 
--- a decision from before the run: another run had its id, which this one replaced
+-- an earlier run had the id of the task: its time is in the log of the load that replaced it
+replaced_objects as (
+
+    select {{ unnested(json_text_elements('replaced')) }} as replaced
+    from loads
+    where status <> 'purged' and kind <> 'testset'
+
+),
+
 replaced as (
 
-    select distinct tasks.task_id
-
-    from tasks
-    inner join loads using (load_id)
-    inner join decisions using (task_id)
-    where
-        decisions.decided_at < tasks.created_at
-        and decisions.decided_at < loads.started_at
+    select distinct regexp_replace(replaced, {{ run_time }}, '') as task_id
+    from replaced_objects
+    where regexp_matches(replaced, {{ run_time }})
 
 ),
 
@@ -58,10 +63,12 @@ described as (
         coalesce(decided.decision <> 'do_not_ship', true) as is_accepted,
         coalesce(decided.decision in ('ship', 'first_run'), true) as is_settled,
         replaced.task_id is not null as has_replaced_run,
+        loads.ingest_id,
         tasks.created_at
 
     from tasks
     inner join titles using (task_id)
+    left join loads using (load_id)
     left join prompts using (task_id)
     left join partial using (task_id)
     left join decided using (task_id)
@@ -141,7 +148,8 @@ renamed as (
 
 ),
 
--- of two with one name in one run the one whose text was known before keeps it
+-- of two with one name in one run the one whose text was known before keeps it; one that is
+-- later, and was loaded later, is of another run with the same id
 numbered as (
 
     select
@@ -149,9 +157,15 @@ numbered as (
         row_number() over (
             partition by title, run_id, known_name
             order by first_run_number nulls last, prompt_position nulls last, task_id
-        ) as occurrence
+        ) as occurrence,
+        coalesce(
+            created_at > min(created_at) over of_name
+            and ingest_id > min(ingest_id) over of_name,
+            false
+        ) as shares_run_id
 
     from renamed
+    window of_name as (partition by title, run_id, known_name)
 
 ),
 
@@ -183,6 +197,7 @@ variants as (
         is_accepted,
         is_settled,
         has_replaced_run,
+        shares_run_id,
         is_whole and is_base_branch and recheck_of is null as is_eligible,
 
         ---------- timestamps
