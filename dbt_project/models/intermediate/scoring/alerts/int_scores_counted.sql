@@ -12,7 +12,7 @@ received as (
         scores.dimension_id,
         scores.is_asked_for,
         count(*) as n_received,
-        count(*) filter (where scores.has_several_scorers) as n_contested
+        count(*) filter (where scores.has_several_scores) as n_contested
 
     from scores
     inner join rounds using (task_id, case_id, round_id)

@@ -41,8 +41,12 @@ offered as (
                 scores.load_id desc,
                 scores.line_number desc
         ) as choice,
+        -- of several scorers, or of one in several files that disagree
         min(scores.scorer) over in_round <> max(scores.scorer) over in_round
-        and dimensions.scorer_name is null as has_several_scorers
+        and dimensions.scorer_name is null
+        or min(scores.load_id) over in_round <> max(scores.load_id) over in_round
+        and coalesce(min(scores.score) over in_round <> max(scores.score) over in_round, false)
+            as has_several_scores
 
     from scores
     left join loads using (load_id)
@@ -77,7 +81,7 @@ chosen as (
             when score is null then 'scorer_could_not_judge'
             when metric is null then 'score_out_of_scale'
         end as reason,
-        has_several_scorers,
+        has_several_scores,
         is_asked_for,
         payload
 
@@ -97,7 +101,7 @@ chosen as (
         scores.summary,
         scores.score as metric,
         case when scores.score is null then 'scorer_could_not_judge' end as reason,
-        false as has_several_scorers,
+        false as has_several_scores,
         dimensions.dimension_id is not null as is_asked_for,
         scores.payload
 
