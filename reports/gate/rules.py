@@ -357,7 +357,8 @@ class Gate:
         if value is None or n >= total:
             return held
         note = self.texts.text("gate_note.measured", n=n, total=total)
-        is_little = n < (self.policy.min_coverage or 0) * total
+        least = self.policy.min_coverage
+        is_little = n < (_MEASURED_AT_LEAST if least is None else least) * total
         unsure = is_little and held.verdict == "pass"
         verdict: RuleVerdict = "inconclusive" if unsure else held.verdict
         return _rule(rule, value, limit, verdict, note)
@@ -660,6 +661,9 @@ _CEILINGS = {
     ("cost", "max_total"): "cost_total",
     ("cost", "max_per_round"): "cost_mean",
 }
+_MEASURED_AT_LEAST = 0.8
+"""Share of the rounds that a ceiling needs if the policy has no ``min_coverage``: that
+of the built-in one."""
 _OF_ANSWERS = frozenset({"latency_p50", "latency_p95"})
 _UNDECIDED = frozenset({"inconclusive", "not_comparable"})
 _NOTHING_SHARED = frozenset({"no_shared_case", "no_comparable_case"})

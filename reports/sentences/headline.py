@@ -318,5 +318,7 @@ def _change(result: GateResult, filters: Filters) -> list[Piece]:
     points = filters.delta(result.change)
     level = result.change_verdict == "inconclusive" and result.change == 0
     words = "inconclusive_level" if level else result.change_verdict
+    if result.decision == "ship" and words == "regressed":
+        words = "regressed_within"  # of 95 % intervals, one in 20 says so by chance
     text = filters.catalogue.text(f"headline.{words}", points=points)
     return [Piece(text)]

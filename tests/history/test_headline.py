@@ -15,7 +15,10 @@ from promptlab.reports import Edition, analysis_result, to_html, to_markdown
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.mail.message import to_message
+from promptlab.reports.printing.filters import Filters
 from promptlab.reports.printing.visible import plain
+from promptlab.reports.sentences.headline import headline
+from promptlab.reports.texts.catalogue import catalogue
 from tests.history.conftest import PAIRED, situations
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
@@ -57,6 +60,20 @@ def gate_of(result: AnalysisResult) -> GateResult:
 def test_the_verdict_is_one_sentence(con, task, said):
     found = gate_results(con, [task], lang="en")[task].headline
     assert found == said
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [("en", "less certain than the gate requires"), ("zh", "不到门禁")],
+)
+def test_a_run_that_ships_is_never_said_to_be_worse_by_more_than_chance(
+    con, lang, said
+):
+    found = gate_results(con, ["regressed-2"], lang=lang)["regressed-2"]
+    shipped = found.model_copy(update={"decision": "ship", "rules": []})
+    text = headline(shipped, Filters(catalogue(lang)))
+    assert said in text
+    assert "more than chance" not in text
 
 
 def test_the_verdict_stands_first_in_every_form(results):
