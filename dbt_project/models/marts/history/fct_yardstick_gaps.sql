@@ -6,6 +6,7 @@ with
 pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
 gaps_of_dimensions as (select * from {{ ref('int_gaps_of_dimensions') }}),
 gaps_of_cases as (select * from {{ ref('int_gaps_of_cases') }}),
+gaps_of_testsets as (select * from {{ ref('int_gaps_of_testsets') }}),
 case_rounds as (
     select * from {{ ref('int_case_rounds') }}
     where task_id in (select pairs.candidate_task_id from pairs)
@@ -67,6 +68,10 @@ of_caches as (
 others as (
 
     select * from gaps_of_cases
+
+    union all
+
+    select * from gaps_of_testsets
 
     union all
 

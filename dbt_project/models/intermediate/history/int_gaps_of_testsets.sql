@@ -1,0 +1,91 @@
+{{ config(materialized=view_of_step()) }}
+
+with
+
+pairs as (select * from {{ ref('int_task_pairs') }} where {{ in_this_build('comparisons') }}),
+case_pairs as (select * from {{ ref('int_case_pairs') }} where present_in <> 'candidate'),
+tasks as (select * from {{ ref('int_tasks_resolved') }}),
+stored_tasks as (select * from {{ ref('stg_tasks__tasks') }}),
+testsets as (select * from {{ ref('stg_testsets__testsets') }}),
+loads as (select * from {{ ref('stg_loads__loads') }}),
+
+-- both tasks are judged by the testset as it is now: what it expected before is not known,
+-- also of cases that both it and the run lost
+replaced_cases as (
+
+    select
+        load_id,
+        {{ unnested(json_text_elements('replaced')) }} as replaced
+
+    from loads
+    where kind = 'testset'
+
+),
+
+cases_of_testsets as (
+
+    select distinct
+        case_pairs.baseline_task_id,
+        case_pairs.candidate_task_id,
+        tasks.testset_id,
+        case_pairs.case_id,
+        replaced_cases.replaced is not null as is_changed
+
+    from case_pairs
+    inner join tasks
+        on case_pairs.candidate_task_id = tasks.task_id and tasks.testset_id is not null
+    inner join stored_tasks on case_pairs.baseline_task_id = stored_tasks.task_id
+    left join replaced_cases
+        on
+            tasks.testset_id || '|' || case_pairs.case_id = replaced_cases.replaced
+            and stored_tasks.load_id < replaced_cases.load_id
+
+),
+
+of_changed_testsets as (
+
+    select
+        baseline_task_id,
+        candidate_task_id,
+        'testset_changed' as gap,
+        testset_id as subject,
+        testset_id as name,
+        count(*) as n_before,
+        count(*) filter (where not is_changed) as n_now
+
+    from cases_of_testsets
+    group by baseline_task_id, candidate_task_id, testset_id
+    having n_now < n_before
+
+),
+
+of_testsets as (
+
+    select
+        pairs.baseline_task_id,
+        pairs.candidate_task_id,
+        'testset_rejected' as gap,
+        testsets.testset_id as subject,
+        testsets.testset_id as name,
+        testsets.cases + loads.rows_rejected as n_before,
+        testsets.cases as n_now
+
+    from pairs
+    inner join tasks on pairs.candidate_task_id = tasks.task_id
+    inner join testsets using (testset_id)
+    inner join loads on testsets.load_id = loads.load_id
+    where loads.rows_rejected > 0
+
+),
+
+gaps as (
+
+    select * from of_changed_testsets
+
+    union all
+
+    select * from of_testsets
+
+)
+
+select * from gaps
