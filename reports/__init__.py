@@ -27,14 +27,9 @@ from __future__ import annotations
 
 from promptlab.reports.edition import Edition
 from promptlab.reports.files import folder_name
-from promptlab.reports.formats import FORMATS
-from promptlab.reports.formats.cases_csv import to_csv
-from promptlab.reports.formats.junit_xml import to_junit
-from promptlab.reports.formats.memory import to_memory_html, to_memory_json
-from promptlab.reports.formats.report_md import to_markdown
-from promptlab.reports.formats.result_json import to_json
-from promptlab.reports.pages.render import to_html
-from promptlab.reports.queries.memory import memory_result
+from promptlab.reports.formats import FORMATS, to_csv, to_json, to_junit, to_markdown
+from promptlab.reports.memory import memory_result, to_memory_html, to_memory_json
+from promptlab.reports.pages import to_html
 from promptlab.reports.result import analysis_result
 from promptlab.reports.write import (
     TitleDecision,

@@ -15,18 +15,11 @@ from urllib.parse import quote
 from promptlab.errors import UsageError
 from promptlab.reports.files import folder_name
 from promptlab.reports.index import Course, Line, read_index
-from promptlab.reports.mail.message import (
-    Envelope,
-    fix_boundaries,
-    write_bodies,
-    write_headers,
-)
-from promptlab.reports.pages.links import PAGE
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.printing.visible import clip, visible
+from promptlab.reports.mail import Envelope, fix_boundaries, write_bodies, write_headers
+from promptlab.reports.pages import PAGE, environment, render
+from promptlab.reports.printing import Filters, clip, visible
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb

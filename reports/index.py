@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from promptlab.contracts.gate import GateResult
-from promptlab.reports.charts.lines import LineChart, Point, line_chart
+from promptlab.reports.charts import LineChart, Point, line_chart
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.judge import judges
-from promptlab.reports.pages.render import environment, render, script_hash
-from promptlab.reports.printing.filters import Filters
+from promptlab.reports.pages import environment, render, script_hash
+from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.texts.catalogue import catalogue
-from promptlab.reports.views.headline import headline_view
-from promptlab.reports.views.pieces import CaseRef, HeadlineView
-from promptlab.reports.views.task import case_anchor
+from promptlab.reports.texts import catalogue
+from promptlab.reports.views import CaseRef, HeadlineView, case_anchor, headline_view
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from promptlab.reports.charts.forest import on_track
-from promptlab.reports.pages.render import environment, render
+from promptlab.reports.charts import on_track
+from promptlab.reports.pages import environment, render
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.views.task import case_anchor
+from promptlab.reports.views import case_anchor
 
 if TYPE_CHECKING:
     import duckdb

@@ -12,13 +12,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from promptlab.contracts.gate import GateResult
-from promptlab.reports.charts.pareto import Pareto, Priced, pareto
-from promptlab.reports.pages.render import environment, render
+from promptlab.reports.charts import Pareto, Priced, pareto
+from promptlab.reports.pages import environment, render
 from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.views.headline import headline_view
-from promptlab.reports.views.pieces import CaseRef, HeadlineView
-from promptlab.reports.views.task import case_anchor
+from promptlab.reports.views import CaseRef, HeadlineView, case_anchor, headline_view
 
 if TYPE_CHECKING:
     import duckdb

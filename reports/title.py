@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from promptlab.reports.charts.lines import LineChart, Point, line_chart
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.printing.filters import Filters
+from promptlab.reports.charts import LineChart, Point, line_chart
+from promptlab.reports.pages import environment, render
+from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.texts.catalogue import catalogue
-from promptlab.reports.views.headline import headline_view
-from promptlab.reports.views.pieces import CaseRef, HeadlineView
-from promptlab.reports.views.task import case_anchor
+from promptlab.reports.texts import catalogue
+from promptlab.reports.views import CaseRef, HeadlineView, case_anchor, headline_view
 
 if TYPE_CHECKING:
     import duckdb

@@ -11,24 +11,29 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from promptlab.errors import PromptlabError, RenderError, UsageError
-from promptlab.reports.edition import Edition
+from promptlab.reports.edition import SHOWN, WHOLE, Edition
 from promptlab.reports.files import folder_name, remove_file, write_file
-from promptlab.reports.formats import FORMATS, Format, Surroundings
-from promptlab.reports.formats.memory import to_memory_html, to_memory_json
+from promptlab.reports.formats import FORMATS, Format
 from promptlab.reports.index import read_index, to_index_html
 from promptlab.reports.judge import judges, read_judge, to_judge_html
-from promptlab.reports.limits import SHOWN, WHOLE
-from promptlab.reports.pages.links import (
+from promptlab.reports.memory import (
+    memory_result,
+    memory_runs,
+    to_memory_html,
+    to_memory_json,
+)
+from promptlab.reports.pages import (
+    COMPARISON_SECTIONS,
     INDEX,
     MEMORY,
     PAGE,
     Links,
+    environment,
     links_of_comparison,
     links_of_task,
+    to_html,
 )
-from promptlab.reports.pages.render import COMPARISON_SECTIONS, environment, to_html
 from promptlab.reports.queries.history import title_history
-from promptlab.reports.queries.memory import memory_result, memory_runs
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
@@ -189,14 +194,12 @@ def write_task(
     result = analysis_result(con, task_id, edition, limits=limits)
     before = result.comparison and result.comparison.baseline.task_id
     with_history = any(fmt.with_history for fmt in chosen)
-    around = Surroundings(
-        history=title_history(con, task_id) if with_history else (),
-        links=links_of_task(out, task_id, before or None, formats, index=index),
-    )
+    history = title_history(con, task_id) if with_history else ()
+    links = links_of_task(out, task_id, before or None, formats, index=index)
     folder = folder_name(task_id)
     return [
-        write_file(out, folder, fmt.file_name, fmt.render(result, edition, around))
-        for fmt in chosen
+        write_file(out, folder, f.file_name, f.render(result, edition, links, history))
+        for f in chosen
     ]
 
 

@@ -146,7 +146,7 @@ def _write(
 
 
 def _print(pairs: Sequence[tuple[Comparison, GateResult]], call: Call) -> None:
-    from promptlab.reports.formats.comparisons import comparison_markdown
+    from promptlab.reports.formats import comparison_markdown
 
     if call.format == "json":
         texts = [comparison.as_json() for comparison, _ in pairs]

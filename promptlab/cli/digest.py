@@ -61,7 +61,7 @@ def command(
     from promptlab.operations.webhooks import post
     from promptlab.reports import digest as digests
     from promptlab.reports.files import write_file
-    from promptlab.reports.mail.message import NO_REPLY, Envelope
+    from promptlab.reports.mail import NO_REPLY, Envelope
 
     settings = call.settings
     if to and not dry_run and not settings.mail_from:

@@ -88,7 +88,7 @@ def command(
 
 
 def _print(results: list[GateResult], call: Call) -> None:
-    from promptlab.reports.formats.comparisons import gate_junit, gate_markdown
+    from promptlab.reports.formats import gate_junit, gate_markdown
 
     form = call.format
     if form == "json":
@@ -159,7 +159,7 @@ def _print_lines(results: list[GateResult], call: Call) -> None:
 
 def _append_summary(results: list[GateResult]) -> None:
     from promptlab.errors import SettingsError
-    from promptlab.reports.formats.comparisons import gate_markdown
+    from promptlab.reports.formats import gate_markdown
 
     target = os.environ.get(SUMMARY)
     if not target:

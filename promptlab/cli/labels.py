@@ -242,7 +242,7 @@ def labels_out(
     from promptlab.database.rows import dictionaries
     from promptlab.errors import NothingToDo, UsageError
     from promptlab.ingest.labels import row_id
-    from promptlab.reports.printing.visible import for_spreadsheet
+    from promptlab.reports.printing import for_spreadsheet
     from promptlab.task_ids import selected_tasks
 
     if file.exists() and not force:

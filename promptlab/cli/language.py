@@ -50,7 +50,7 @@ def spoken(text: str, **values: object) -> str:
 @cache
 def printed(lang: str) -> dict[str, str]:
     """Return every text that commands print in a language, by its English."""
-    from promptlab.reports.texts.catalogue import catalogue
+    from promptlab.reports.texts import catalogue
 
     codes: dict[str, str] = {}
     for key, text in catalogue(lang).entries.items():

@@ -162,7 +162,7 @@ def command(
 
 def _rule(lang: str, view: str, failed_calls: str, average: str) -> str:
     """Return a sentence about what the figures are based on."""
-    from promptlab.reports.texts.catalogue import catalogue
+    from promptlab.reports.texts import catalogue
 
     texts = catalogue(lang)
     chosen = {
@@ -179,7 +179,7 @@ def _figures(metrics: Sequence[str], lang: str, *, is_pair: bool) -> Table:
 
     One run has a line for each category; of two runs, each category is a part.
     """
-    from promptlab.reports.texts.catalogue import catalogue
+    from promptlab.reports.texts import catalogue
 
     texts = catalogue(lang)
     headings = {metric: texts.label("memory_metric", metric) for metric in metrics}

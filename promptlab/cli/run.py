@@ -106,7 +106,7 @@ def _print_decisions(decided: list[TitleDecision], written: list[Path]) -> None:
     import json
 
     from promptlab.cli.output import print_headline, print_lines, print_text
-    from promptlab.reports.pages.links import MEMORY, PAGE
+    from promptlab.reports.pages import MEMORY, PAGE
 
     for each in decided:
         print_headline(each.gate)

@@ -45,8 +45,7 @@ def command(
     from promptlab.errors import SettingsError
     from promptlab.operations.mailing import send, server_from
     from promptlab.reports.files import folder_name, write_file
-    from promptlab.reports.mail.message import NO_REPLY, Envelope
-    from promptlab.reports.mail.task import task_message
+    from promptlab.reports.mail import NO_REPLY, Envelope, task_message
     from promptlab.task_ids import selected_tasks
 
     settings = call.settings

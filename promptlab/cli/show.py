@@ -107,7 +107,7 @@ _MOST_CASES = 30
 
 
 def _print_for_people(result: AnalysisResult, *, wide: bool) -> None:
-    from promptlab.reports.views.task import worst_first
+    from promptlab.reports.views import worst_first
 
     task, summary = result.task, result.summary
     if result.gate is not None:

@@ -104,7 +104,7 @@ def command(
         if not rows and call.format == "table":
             raise NothingToDo(f"trends: {_why_nothing(con, title, measure, subject)}")
     if call.format == "table":
-        from promptlab.reports.texts.catalogue import catalogue
+        from promptlab.reports.texts import catalogue
 
         label = catalogue(call.settings.lang).label("trend_measure", measure)
         print_text(spoken("{title}: {label}", title=title, label=label))

@@ -24,7 +24,7 @@ from promptlab.errors import NothingToDo
 from promptlab.reports import sentences
 from promptlab.reports.queries.rows import Row, from_json, rows
 from promptlab.reports.sentences import Speech
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.texts import catalogue
 
 if TYPE_CHECKING:
     import duckdb

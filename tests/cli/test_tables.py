@@ -17,7 +17,7 @@ from promptlab.cli.cells import Cell, ident, judged, p_value, path, plain, point
 from promptlab.cli.output import Column, Table, print_rows
 from promptlab.cli.show import _print_for_people
 from promptlab.cli.wrapping import wrap
-from promptlab.reports.pages.render import environment
+from promptlab.reports.pages import environment
 
 READING = [
     ("runs",),

@@ -16,7 +16,7 @@ from promptlab.build import plan
 from promptlab.cli import run_cli
 from promptlab.cli.init import task_example
 from promptlab.dictionary import tables as dictionary
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.texts import catalogue
 from tests.docs import command_line, markdown, tables
 
 ROOT = tables.ROOT

@@ -14,11 +14,10 @@ from promptlab.contracts.gate import GateResult
 from promptlab.reports import Edition, analysis_result, to_html, to_markdown
 from promptlab.reports.gate.verdict import gate_results
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.mail.message import to_message
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.printing.visible import plain
-from promptlab.reports.sentences.headline import headline
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.mail import to_message
+from promptlab.reports.printing import Filters, plain
+from promptlab.reports.sentences import headline
+from promptlab.reports.texts import catalogue
 from tests.history.conftest import PAIRED, situations
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)

@@ -14,9 +14,8 @@ import pytest
 
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
-from promptlab.reports.charts.trend_png import trend
-from promptlab.reports.formats.report_eml import FORMAT
-from promptlab.reports.mail.message import MOST_BYTES, Envelope
+from promptlab.reports.formats import FORMAT_EML
+from promptlab.reports.mail import MOST_BYTES, Envelope, trend
 from tests.mail.made import (
     canaries,
     case,
@@ -373,8 +372,8 @@ def test_the_format_writes_the_same_message():
     from promptlab.reports.edition import Edition
     from promptlab.reports.formats import FORMATS, Surroundings
 
-    assert FORMATS["email"] is FORMAT
-    data = FORMAT.render(
+    assert FORMATS["email"] is FORMAT_EML
+    data = FORMAT_EML.render(
         result(), Edition(result().generated_at, "zh"), Surroundings(runs())
     )
     assert data == to_message(result(), history=runs(), lang="zh").as_bytes()

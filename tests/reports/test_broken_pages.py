@@ -12,8 +12,8 @@ from promptlab.contracts.analysis_result import RoundOutcome
 from promptlab.errors import RenderError, SettingsError
 from promptlab.reports import Edition, write_all
 from promptlab.reports.formats import FORMATS
-from promptlab.reports.pages.render import environment, render
-from promptlab.reports.views.pieces import Said, Versions
+from promptlab.reports.pages import environment, render
+from promptlab.reports.views import Said, Versions
 
 BROKEN, WHOLE = "cs-regression-v3.1", "cs-regression-v3.2"
 

@@ -14,7 +14,7 @@ from promptlab.database.connection import connect
 from promptlab.reports import to_html, to_memory_html
 from promptlab.reports.edition import Edition
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.mail.task import task_message
+from promptlab.reports.mail import task_message
 from promptlab.reports.title import read_title, to_title_html
 from promptlab.reports.write import write_all, write_comparison
 from tests.reports.test_index import page as index_page

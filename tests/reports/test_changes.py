@@ -7,10 +7,10 @@ import pytest
 
 from promptlab.contracts.comparison import Comparison
 from promptlab.reports import to_html, to_markdown
-from promptlab.reports.charts.forest import WIDTH, Forest, forest
-from promptlab.reports.limits import SHOWN
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.charts import FOREST_WIDTH, Forest, forest
+from promptlab.reports.edition import SHOWN
+from promptlab.reports.printing import Filters
+from promptlab.reports.texts import catalogue
 
 
 def section(page: str):
@@ -272,9 +272,9 @@ def drawn(part, kind):
 def test_a_difference_is_drawn_on_the_side_that_it_is_on(result_of):
     part = section(to_html(result_of("en")))
     [better] = drawn(part, "improved")
-    assert float(better.find(f"{SVG}circle").get("cx")) > WIDTH / 2
+    assert float(better.find(f"{SVG}circle").get("cx")) > FOREST_WIDTH / 2
     overall = drawn(part, "inconclusive")[0]
-    assert float(overall.find(f"{SVG}circle").get("cx")) < WIDTH / 2
+    assert float(overall.find(f"{SVG}circle").get("cx")) < FOREST_WIDTH / 2
 
 
 def test_a_case_is_drawn_before_and_after(result_of):
@@ -286,9 +286,9 @@ def test_a_case_is_drawn_before_and_after(result_of):
 
 def test_an_interval_beyond_the_axis_ends_at_its_edge():
     axis = Forest(limit=0.2)
-    assert axis.x(0.9) == axis.x(0.2) < WIDTH
+    assert axis.x(0.9) == axis.x(0.2) < FOREST_WIDTH
     assert axis.x(-0.9) == axis.x(-0.2) > 0
-    assert axis.x(0) == WIDTH / 2
+    assert axis.x(0) == FOREST_WIDTH / 2
 
 
 def test_the_smallest_scale_that_holds_the_differences_is_chosen(compared):

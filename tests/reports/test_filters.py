@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from promptlab.contracts.analysis_result import AssertionOutcome
-from promptlab.reports.printing.filters import Filters, iso
-from promptlab.reports.texts.catalogue import catalogue
+from promptlab.reports.printing import Filters, iso
+from promptlab.reports.texts import catalogue
 
 ZH = Filters(catalogue("zh"))
 EN = Filters(catalogue("en"))

@@ -12,8 +12,8 @@ import pytest
 
 from promptlab.errors import UsageError
 from promptlab.reports import FORMATS, to_csv, to_html, to_junit, to_markdown
-from promptlab.reports.mail.message import Envelope, to_message
-from promptlab.reports.printing.visible import plain
+from promptlab.reports.mail import Envelope, to_message
+from promptlab.reports.printing import plain
 from promptlab.reports.write import chosen_formats
 
 FORMULAS = [

@@ -9,10 +9,9 @@ import pytest
 
 from promptlab.database.connection import connect
 from promptlab.reports import to_html
-from promptlab.reports.charts.histogram import HEIGHT, WIDTH, histogram
+from promptlab.reports.charts import HISTOGRAM_HEIGHT, HISTOGRAM_WIDTH, histogram
 from promptlab.reports.queries.comparisons import comparison
-from promptlab.reports.views.changes import arrange_changes
-from promptlab.reports.views.pieces import CaseRef
+from promptlab.reports.views import CaseRef, arrange_changes
 from tests.reports.conftest import TASK_ID
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -67,9 +66,9 @@ def test_nothing_is_drawn_of_nothing(counts):
 def test_the_tallest_column_fills_the_box_and_one_case_is_still_seen():
     drawn = histogram([1, 0, 0, 0, 0, 0, 0, 0, 0, 99_999])
     least, most = drawn.columns
-    assert (most.y, most.height, most.low, most.high) == (0, HEIGHT, 90, 100)
+    assert (most.y, most.height, most.low, most.high) == (0, HISTOGRAM_HEIGHT, 90, 100)
     assert 1 <= least.height < 2
-    assert all(c.x >= 0 and c.x + c.width <= WIDTH for c in drawn.columns)
+    assert all(c.x >= 0 and c.x + c.width <= HISTOGRAM_WIDTH for c in drawn.columns)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from promptlab.reports.charts.curve import curve
-from promptlab.reports.charts.lines import MOST_DOTS, Point, line_chart
-from promptlab.reports.charts.pareto import Priced, pareto
+from promptlab.reports.charts import MOST_DOTS, Point, Priced, curve, line_chart, pareto
 
 
 def drawn(values, **options):

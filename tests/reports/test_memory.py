@@ -12,8 +12,8 @@ import pytest
 from promptlab.contracts.memory_result import MemoryResult
 from promptlab.errors import NothingToDo
 from promptlab.reports import to_memory_html, to_memory_json
-from promptlab.reports.charts.curve import curve
-from promptlab.reports.views.memory import arrange_memory
+from promptlab.reports.charts import curve
+from promptlab.reports.memory import arrange_memory
 
 
 def words(page):

@@ -16,7 +16,7 @@ from promptlab.database.connection import connect
 from promptlab.languages import TEXTS
 from promptlab.reports import write_all
 from promptlab.reports.edition import Edition
-from promptlab.reports.mail.task import task_message
+from promptlab.reports.mail import task_message
 from promptlab.reports.write import write_comparison
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, Step
 from promptlab.reports import to_html
 from promptlab.reports.edition import Edition
 from promptlab.reports.formats import FORMATS, Surroundings
-from promptlab.reports.pages.links import Links
+from promptlab.reports.pages import Links
 
 
 def monster(result: AnalysisResult, letter: str) -> CaseResult:

@@ -10,10 +10,9 @@ import pytest
 
 from promptlab.contracts.analysis_result import AnalysisResult, Prompt, RoundOutcome
 from promptlab.reports import analysis_result, to_html
-from promptlab.reports.edition import Edition
-from promptlab.reports.limits import SHOWN
-from promptlab.reports.queries.cases import prompt_of
-from promptlab.reports.views.cases import case_view, prompt_view
+from promptlab.reports.edition import SHOWN, Edition
+from promptlab.reports.result import prompt_of
+from promptlab.reports.views import case_view, prompt_view
 
 AT = datetime(2026, 2, 1, tzinfo=UTC)
 

@@ -6,13 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.reports.printing.visible import (
-    TextPiece,
-    clip,
-    highlighted,
-    parts,
-    visible,
-)
+from promptlab.reports.printing import TextPiece, clip, highlighted, parts, visible
 
 
 @pytest.mark.parametrize(

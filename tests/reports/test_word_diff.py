@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptlab.reports.printing.visible import TextPiece, marked_parts
-from promptlab.reports.views.word_diff import MOST_CHARS, word_diff
+from promptlab.reports.printing import TextPiece, marked_parts
+from promptlab.reports.views import MOST_CHARS, word_diff
 
 
 def shown(list_of_parts: list[TextPiece]) -> str:

@@ -1,25 +1,30 @@
-"""Templates: the Jinja environment, and the page of one task.
+"""Templates: the Jinja environment, the links of a page, and the page of one task.
 
 A template may use ``result`` (the AnalysisResult), ``view`` (what the page lists of
-it, see ``views.task``), ``t(key, …)`` for a text of the catalogue, ``lang``,
-and the filters of ``printing.filters``. All output is escaped,
-and hidden characters are named, without exception.
+it, see ``views.arrange``), ``t(key, …)`` for a text of the catalogue, ``lang``,
+and the filters of ``printing``. All output is escaped, and hidden characters are named,
+without exception.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import shutil
 import sys
+import time
 import traceback
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import (
     ChoiceLoader,
     Environment,
+    FileSystemBytecodeCache,
     FileSystemLoader,
     PackageLoader,
     StrictUndefined,
@@ -30,13 +35,121 @@ from jinja2 import (
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import RenderError, SettingsError
 from promptlab.languages import languages
-from promptlab.reports.limits import SHOWN, ListLimits
-from promptlab.reports.pages.compiled import compiled_templates
-from promptlab.reports.pages.links import NOWHERE, Links
-from promptlab.reports.printing.filters import Filters
-from promptlab.reports.printing.visible import visible
-from promptlab.reports.texts.catalogue import catalogue
-from promptlab.reports.views.task import arrange, fewer_cases
+from promptlab.paths import cache
+from promptlab.reports.edition import SHOWN, ListLimits
+from promptlab.reports.files import folder_name
+from promptlab.reports.printing import Filters, visible
+from promptlab.reports.texts import catalogue
+from promptlab.reports.views import arrange, fewer_cases
+
+# ---------- links to the files next to a page
+
+
+PAGE = "report.html"
+INDEX = "index.html"
+MEMORY = "memory"
+"""Folder of the figures of memory runs below the output folder."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Links of one page; ``None`` without a target."""
+
+    index: str | None = None
+    baseline: str | None = None
+    """The baseline's report."""
+    candidate: str | None = None
+    """The candidate's report, from the page of a comparison."""
+    result: str | None = None
+    """The result as JSON."""
+    memory: str | None = None
+    """The figures of a memory run, from its report."""
+    run: str | None = None
+    """The report of a memory run, from its figures."""
+
+
+NOWHERE = Links()
+"""Return the links of a separate page, such as an attachment: none."""
+
+
+def links_of_task(
+    out: Path,
+    task_id: str,
+    baseline: str | None,
+    formats: Sequence[str],
+    *,
+    index: bool,
+) -> Links:
+    """Return the links of a task's page, ``out/<task>/report.html``.
+
+    Args:
+        out: The output folder.
+        task_id: The whole id of the task.
+        baseline: The whole id of the baseline, if any; its report is linked if it
+            exists.
+        formats: Names of the other formats that are written.
+        index: True if an index will be written.
+    """
+    return Links(
+        index=f"../{INDEX}" if index else None,
+        baseline=None if baseline is None else _report(out, baseline, ".."),
+        result="result.json" if "json" in formats else None,
+        memory=_report(out / MEMORY, task_id, f"../{MEMORY}"),
+    )
+
+
+def links_of_comparison(out: Path, baseline: str, candidate: str) -> Links:
+    """Return the links of ``out/compare/<baseline>..<candidate>/report.html``.
+
+    Args:
+        out: The output folder; the index and both reports are linked if they exist.
+        baseline: The whole id of the one task.
+        candidate: The whole id of the other.
+    """
+    return Links(
+        index=f"../../{INDEX}" if (out / INDEX).is_file() else None,
+        baseline=_report(out, baseline, "../.."),
+        candidate=_report(out, candidate, "../.."),
+    )
+
+
+def _report(out: Path, task_id: str, up: str) -> str | None:
+    folder = folder_name(task_id)
+    is_there = (out / folder / PAGE).is_file()
+    return f"{up}/{quote(folder)}/{PAGE}" if is_there else None
+
+
+# ---------- compiled templates
+
+
+_OLD_S = 30 * 24 * 3600
+
+
+def compiled_templates(lang: str) -> FileSystemBytecodeCache:
+    """Return the compiled templates of a language.
+
+    Old caches of other versions are deleted; recent ones may be in use by another
+    process.
+    """
+    folder = cache(f"templates/{lang}-{_state_of_the_code()}")
+    for other in folder.parent.iterdir():
+        if time.time() - other.stat().st_mtime > _OLD_S and other != folder:
+            shutil.rmtree(other, ignore_errors=True)
+    return FileSystemBytecodeCache(str(folder))
+
+
+def _state_of_the_code() -> str:
+    package = Path(__file__).parent  # reports, including its texts
+    digest = hashlib.sha256(str(package).encode())
+    for file in sorted(package.rglob("*")):
+        if file.suffix in {".py", ".toml"}:
+            status = file.stat()
+            digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()[:16]
+
+
+# ---------- pages
+
 
 SECTIONS = (
     "summary", "changes", "alerts", "dimensions", "totals", "prompt", "cases", "method"
@@ -46,7 +159,7 @@ SECTIONS = (
 COMPARISON_SECTIONS = ("summary", "changes", "prompt", "cases", "method")
 """Sections of the page of a requested comparison."""
 
-_BUILT_IN = Path(__file__).parents[1] / "templates"
+_BUILT_IN = Path(__file__).parent / "templates"
 
 MOST_BYTES = 590_000
 """Pages list fewer cases until they fit."""
