@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from promptlab.cli.cells import ident, judged, plain
-from promptlab.cli.language import spoken
+from promptlab.cli.loading import policy_option
 from promptlab.cli.options import Call, common
 from promptlab.cli.output import (
     Column,
     Table,
+    ident,
+    judged,
+    plain,
     print_headline,
     print_json,
     print_objects,
     print_rows,
     print_text,
+    spoken,
 )
-from promptlab.cli.report import policy_option
 
 if TYPE_CHECKING:
     from promptlab.contracts.gate import GateResult
@@ -51,7 +53,7 @@ _TABLE = Table(
 @click.option("--allow-inconclusive", is_flag=True, help="Exit with 0 instead of 4.")
 @click.option("--no-record", is_flag=True, help="Do not record the decision.")
 @common("policy", formats=("table", "json", "csv", "md", "junit"))
-def command(
+def gate(
     call: Call,
     task: str,
     init: bool,

@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from promptlab.cli.cells import (
+from promptlab.cli.options import Call, common
+from promptlab.cli.output import (
+    Column,
+    Table,
     ident,
     interval,
     milliseconds,
     named,
     plain,
+    print_rows,
     score,
+    spoken,
     words,
 )
-from promptlab.cli.language import spoken
-from promptlab.cli.options import Call, common
-from promptlab.cli.output import Column, Table, print_rows
 
 if TYPE_CHECKING:
     import duckdb
@@ -110,7 +112,7 @@ _TIMES = Table(
     help="Only this part; JSON and CSV have one part, figures by default.",
 )
 @common()
-def command(
+def memory(
     call: Call,
     runs: tuple[str, ...],
     view: str,

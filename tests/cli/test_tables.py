@@ -12,11 +12,22 @@ from collections.abc import Callable
 import pytest
 from rich.cells import cell_len
 
-from promptlab.cli import flaky, leaderboard, memory, output, run_cli, runs
-from promptlab.cli.cells import Cell, ident, judged, p_value, path, plain, points, score
-from promptlab.cli.output import Column, Table, print_rows
-from promptlab.cli.show import _print_for_people
-from promptlab.cli.wrapping import wrap
+from promptlab.cli import leaderboard, looking, memory, output, run_cli
+from promptlab.cli.looking import _print_for_people
+from promptlab.cli.output import (
+    Cell,
+    Column,
+    Table,
+    ident,
+    judged,
+    p_value,
+    path,
+    plain,
+    points,
+    print_rows,
+    score,
+    wrap,
+)
 from promptlab.reports.pages import environment
 
 READING = [
@@ -150,9 +161,9 @@ def names_of(table: Table) -> set[str]:
 @pytest.mark.parametrize(
     ("args", "table"),
     [
-        (("runs",), runs._TABLE),
+        (("runs",), looking._RUNS_TABLE),
         (("leaderboard",), leaderboard._TABLE),
-        (("flaky",), flaky._TABLE),
+        (("flaky",), looking._FLAKY_TABLE),
         (("memory", "--show", "timings"), memory._TIMES),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

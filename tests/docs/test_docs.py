@@ -14,7 +14,7 @@ import pytest
 
 from promptlab.build import plan
 from promptlab.cli import run_cli
-from promptlab.cli.init import task_example
+from promptlab.cli.reference import task_example
 from promptlab.dictionary import tables as dictionary
 from promptlab.reports.texts import catalogue
 from tests.docs import command_line, markdown, tables

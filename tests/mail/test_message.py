@@ -14,7 +14,6 @@ import pytest
 
 from promptlab.contracts.gate import CaseList
 from promptlab.errors import UsageError
-from promptlab.reports.formats import FORMAT_EML
 from promptlab.reports.mail import MOST_BYTES, Envelope, trend
 from tests.mail.made import (
     canaries,
@@ -370,10 +369,10 @@ def test_a_link_to_nowhere_is_refused(url, words):
 
 def test_the_format_writes_the_same_message():
     from promptlab.reports.edition import Edition
-    from promptlab.reports.formats import FORMATS, Surroundings
+    from promptlab.reports.formats import FORMATS
+    from promptlab.reports.pages import NOWHERE
 
-    assert FORMATS["email"] is FORMAT_EML
-    data = FORMAT_EML.render(
-        result(), Edition(result().generated_at, "zh"), Surroundings(runs())
+    data = FORMATS["email"].render(
+        result(), Edition(result().generated_at, "zh"), NOWHERE, runs()
     )
     assert data == to_message(result(), history=runs(), lang="zh").as_bytes()

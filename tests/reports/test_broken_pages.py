@@ -23,10 +23,10 @@ def write(example_db, tmp_path, monkeypatch):
     def run(error: Exception, **options):
         html = FORMATS["html"]
 
-        def rendered(result, edition, around):
+        def rendered(result, *around):
             if result.task.task_id == BROKEN:
                 raise error
-            return html.render(result, edition, around)
+            return html.render(result, *around)
 
         monkeypatch.setitem(FORMATS, "html", replace(html, render=rendered))
         edition = Edition(datetime(2026, 2, 1, tzinfo=UTC), "en")

@@ -1,7 +1,10 @@
-"""``promptlab init``: write a config with examples, a run, or a table's mapping."""
+"""Commands for setting up and looking up: examples, versions, schemas, tables."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,9 +12,23 @@ from typing import TYPE_CHECKING
 import click
 
 from promptlab.cli.options import Call, common
+from promptlab.cli.output import (
+    Column,
+    Table,
+    judged,
+    plain,
+    print_objects,
+    print_text,
+    speak,
+)
 
 if TYPE_CHECKING:
     from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.operations.health import Finding
+
+
+# ---------- init
+
 
 PARTS = ("customer_service", "memory")
 """Folders of ``examples/``: a testset with two runs and scores, and a memory run."""
@@ -47,7 +64,7 @@ TASK_FILE = "run.json"
     help="Guess a mapping for this CSV, TSV, JSONL, Parquet or XLSX.",
 )
 @common()
-def command(call: Call, folder: Path, task: bool, table: Path | None) -> int:
+def init(call: Call, folder: Path, task: bool, table: Path | None) -> int:
     """Write a config and a small example: a testset, two runs, a memory run.
 
     Nothing that exists is overwritten. Next: `promptlab run examples`.
@@ -152,3 +169,143 @@ def _meanings(mapping: TableMapping) -> dict[str, str]:
             also = f"{found[column]}, " if column in found else ""
             found[column] = f"{also}{name}"
     return found
+
+
+# ---------- doctor
+
+
+_DOCTOR_TABLE = Table(
+    columns=(
+        Column("state", judged, "state"),
+        Column("name", plain, "name"),
+        Column("value", plain, "value"),
+        Column("fix", plain, "fix"),
+    ),
+    by=("what",),
+)
+
+
+@click.command("doctor", short_help="Print versions and check the warehouse.")
+@common()
+def doctor(call: Call) -> int:
+    """Examine the warehouse file: is it whole, and does it hold together?
+
+    Reads every table, since damage only shows as it is read; compares what was loaded
+    with what was built. Each line is ok, warn or fail, with one fix; a table has only
+    those that are not ok, unless --wide or --verbose ask for all. Exits 70 if any line
+    is fail.
+    """
+    from promptlab.operations.health import examine
+
+    speak("en")  # what is wrong with a file reads as errors do
+    findings = list(examine(call.warehouse()))
+    is_short = call.format == "table" and not (call.wide or call.verbose)
+    shown = [f for f in findings if f.state != "ok"] if is_short else findings
+    if shown or not is_short:
+        columns = ("what", "name", "state", "value", "fix")
+        print_objects(shown, columns, call.format, _DOCTOR_TABLE)
+    if is_short:
+        _print_summary(findings)
+    return 70 if any(f.state == "fail" for f in findings) else 0
+
+
+def _print_summary(findings: Sequence[Finding]) -> None:
+    """Return a line with a check and its result."""
+    told = {finding.name: finding.value for finding in findings}
+    counts = Counter(finding.state for finding in findings)
+    state = "fail" if counts["fail"] else "warn" if counts["warn"] else "ok"
+    sign = judged(state)
+    looked_at = Counter(finding.what for finding in findings)
+    print_text(
+        f"promptlab {told['promptlab']}, duckdb {told['duckdb']},"
+        f" dbt {told['dbt-core']}, python {told['python']}; {told['warehouse']}:"
+        f" {looked_at['rows']} tables read, {looked_at['check']} checks;"
+        f" {counts['fail']} fail, {counts['warn']} warn, {counts['ok']} ok",
+        lead=f"{sign.text}: ",
+        lead_style=sign.style,
+    )
+
+
+# ---------- schema
+
+
+@click.command("schema", short_help="Print JSON Schemas of inputs and outputs.")
+@click.argument("name", required=False)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write every schema below this folder.",
+)
+@common(formats=("table", "json"))
+def schema(call: Call, name: str | None, out: Path | None) -> int:
+    """Print a JSON Schema, list their names, or write all with --out."""
+    from promptlab.contracts.schemas import schemas, write_schemas
+    from promptlab.errors import UsageError
+
+    if out is not None:
+        for path in write_schemas(out):
+            call.say(str(path))
+        return 0
+    known = {file.removesuffix(".schema.json"): s for file, s in schemas().items()}
+    if name is None:
+        names = list(known)
+        click.echo(json.dumps(names) if call.format == "json" else "\n".join(names))
+        return 0
+    if name not in known:
+        raise UsageError(f"{name}: there is no such schema; {', '.join(known)}")
+    click.echo(json.dumps(known[name], ensure_ascii=False, indent=2))
+    return 0
+
+
+# ---------- docs
+
+
+@click.command("docs", short_help="Write tables, columns and lineage as one page.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default="promptlab-docs.html",
+    show_default=True,
+    help="File to write; a folder gets index.html.",
+)
+@common()
+def docs(_call: Call, out: Path) -> int:
+    """Write every table, its columns and what it is made of as one HTML file.
+
+    The page holds everything itself, so it can be opened from disk or put on any static
+    host. It describes the tables that this promptlab builds; no warehouse is read.
+    """
+    from promptlab.build import plan
+    from promptlab.dictionary.tables import page
+    from promptlab.errors import SettingsError
+
+    file = out / "index.html" if out.is_dir() else out
+    text = page(plan.load())
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be written: {error}") from None
+    click.echo(file)
+    return 0
+
+
+# ---------- project
+
+
+@click.command("project", short_help="Print the folder of the dbt project.")
+@common()
+def project(call: Call) -> int:
+    """Print the folder of the bundled dbt project.
+
+    Name it in the `packages.yml` of your own dbt project, and build models on the
+    marts: `packages: [{local: FOLDER}]`.
+    """
+    from promptlab.cli.output import print_rows
+    from promptlab.paths import dbt_project
+
+    if call.format == "table":  # bare, for `$(promptlab project)`
+        click.echo(dbt_project())
+    else:
+        print_rows(("project",), [(str(dbt_project()),)], call.format)
+    return 0
