@@ -61,7 +61,7 @@ class WarehouseFile:
             files: other files that it may read.
             folders: folders that it may read.
         """
-        from promptlab.database.connection import shut_in
+        from promptlab.database import shut_in
 
         with self._connect(read_only=True) as con:
             if self._kept is None:
@@ -91,12 +91,12 @@ class WarehouseFile:
             NothingToDo: the marts were never built.
         """
         if self.exported is not None:
-            from promptlab.database.exported_marts import exported_marts
+            from promptlab.database import exported_marts
 
             with exported_marts(self.exported) as con:
                 yield con
             return
-        from promptlab.database.connection import has_relation
+        from promptlab.database import has_relation
 
         with self.connect() as con:
             if not has_relation(con, "marts.fct_task_summaries"):
@@ -145,8 +145,7 @@ class WarehouseFile:
 
     @contextmanager
     def _up_to_date(self, expected: int) -> Iterator[duckdb.DuckDBPyConnection]:
-        from promptlab.database.connection import shut_in
-        from promptlab.database.copying import file_of, files_of_copy
+        from promptlab.database import file_of, files_of_copy, shut_in
         from promptlab.ingest import raw
         from promptlab.version import __version__
 
@@ -161,7 +160,7 @@ class WarehouseFile:
     def _connect(
         self, *, read_only: bool, expected: int = 0
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        from promptlab.database.connection import connect
+        from promptlab.database import connect
 
         if self._kept is not None:
             yield self._kept

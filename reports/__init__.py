@@ -1,6 +1,6 @@
 """Reports: read marts into an AnalysisResult, and write files for people.
 
-Each package or module imports only those above it::
+Each module imports only those above it::
 
     texts       all texts, one file per language
     printing    formatting of values and untrusted texts
@@ -8,16 +8,17 @@ Each package or module imports only those above it::
     queries     SELECTs on the marts
     charts      the geometry of charts, which templates draw
     gate        a policy's rules applied to a task's numbers: the decision
-    edition.py  time, language and policy of reports
-    result.py   queries and gate to AnalysisResult
+    edition     time, language and policy of reports, limits of lists
+    result      queries and gate to AnalysisResult
     views       view models of pages
     pages       templates, rendered with a view
     mail        the mail of a task
-    formats     one module per file format
-    index.py    the page of all titles; title.py and run.py those of one title: its
-                history, and the variants of its newest run
-    digest.py   changes since a day, as page, mail or chat message
-    write.py    write the files of reports
+    formats     the files of a task, by the name of their format
+    memory      the figures of a memory run
+    index       the page of all titles; title and run those of one title: its history,
+                and the variants of its newest run; judge that of a judge
+    digest      changes since a day, as page, mail or chat message
+    write       write the files of reports
 
 Reports compute no scores, read no clock, and only access ``marts`` and the output
 folder.

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from promptlab.contracts.memory_result import (
+from promptlab.contracts.memory import (
     MEMORY_FORMAT_VERSION,
     ForgottenQuestion,
     InvalidReason,

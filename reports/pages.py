@@ -34,8 +34,7 @@ from jinja2 import (
 
 from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import RenderError, SettingsError
-from promptlab.languages import languages
-from promptlab.paths import cache
+from promptlab.paths import cache, languages
 from promptlab.reports.edition import SHOWN, ListLimits
 from promptlab.reports.files import folder_name
 from promptlab.reports.printing import Filters, visible

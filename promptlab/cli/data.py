@@ -29,7 +29,7 @@ def query(call: Call, sql: str) -> int:
     query from stdin. The tables are described in docs/tables.md.
     """
     from promptlab.cli.output import print_rows
-    from promptlab.database.connection import run_query
+    from promptlab.database import run_query
 
     if sql == "-":
         sql = sys.stdin.read()
@@ -173,7 +173,7 @@ def publish(call: Call, path: Path, marts_only: bool) -> int:
     reading it, and readers that open PATH later see the new one.
     """
     from promptlab.cli.output import print_rows
-    from promptlab.operations.publish import publish
+    from promptlab.operations.export import publish
 
     written = publish(call.warehouse(), path, marts_only=marts_only)
     print_rows(("published",), [(str(written),)], call.format)

@@ -99,8 +99,7 @@ def compare(
     Exit codes are those of `gate`: 1 for "do not ship", 4 for "cannot tell".
     """
     from promptlab.errors import UsageError
-    from promptlab.history.comparisons import compare
-    from promptlab.history.gate import exit_code
+    from promptlab.history import compare, exit_code
     from promptlab.reports.gate.verdict import gate_result
     from promptlab.task_ids import require_built, resolve_task, selected_tasks
 
@@ -347,7 +346,7 @@ def baseline(call: Call, action: str, task: str | None) -> int:
     task is compared with the previous task of its title.
     """
     from promptlab.errors import UsageError
-    from promptlab.history.comparisons import clear_baseline, set_baseline
+    from promptlab.history import clear_baseline, set_baseline
 
     warehouse = call.warehouse()
     if action == "show":
@@ -365,7 +364,7 @@ def baseline(call: Call, action: str, task: str | None) -> int:
 
 def _show(call: Call, warehouse: Warehouse, task: str | None) -> int:
     from promptlab.errors import NothingToDo
-    from promptlab.history.comparisons import baseline_of, named_baselines
+    from promptlab.history import baseline_of, named_baselines
 
     table = _NAMED
     columns: tuple[str, ...] = ("title", "testset_id", "task_id", "state", "set_at")
@@ -423,7 +422,7 @@ def recheck(call: Call, run: str, tool_args: str, out: Path) -> int:
     tools the cases are listed; `--format json` and `csv` list them for any tool.
     """
     from promptlab.cli.output import print_rows
-    from promptlab.history.recheck import COLUMNS, recheck
+    from promptlab.history import COLUMNS, recheck
 
     db = call.settings.db
     with call.warehouse().built() as con:

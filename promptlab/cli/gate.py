@@ -72,7 +72,7 @@ def gate(
     sets `require_baseline`. The decision is recorded in the warehouse: a failed run is
     not a reference for later runs.
     """
-    from promptlab.history.gate import exit_code, judge, record
+    from promptlab.history import exit_code, judge, record
     from promptlab.reports.gate.policy import default_policy, load_policy
     from promptlab.reports.run import WORST_FIRST
 

@@ -110,7 +110,7 @@ def leaderboard(call: Call, title: str | None, matrix: bool) -> int:
     titles won. `--format markdown` and `--format latex` write it, or the table of the
     only title, for a paper.
     """
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
     from promptlab.errors import NothingToDo
 
     with call.warehouse().built() as con:

@@ -502,7 +502,7 @@ def run(
     all files.
     """
     from promptlab.cli.output import print_rows
-    from promptlab.history.gate import record
+    from promptlab.history import record
     from promptlab.reports.gate.policy import load_policy
 
     warehouse = call.warehouse()
@@ -536,7 +536,7 @@ def run(
         " `promptlab runs`, `promptlab query`"
     )
     if publish is not None:
-        from promptlab.operations.publish import publish as put
+        from promptlab.operations.export import publish as put
 
         call.say(f"published {put(warehouse, publish)}", "published")
     if call.format != "table":

@@ -96,7 +96,7 @@ def runs(call: Call, title: str | None, limit: int) -> int:
     TITLE may also be a run, a file or folder that was loaded, or latest: then these are
     the tasks that the gate judges.
     """
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
     from promptlab.errors import NothingToDo, UsageError
     from promptlab.task_ids import selected_tasks
 
@@ -312,7 +312,7 @@ def trends(
     TITLE defaults to that of the latest task. Changes are from task to task and
     unpaired; `promptlab compare` tests whether a change is significant.
     """
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
     from promptlab.errors import NothingToDo
     from promptlab.reports.queries.history import drifts
 
@@ -435,7 +435,7 @@ def flaky(call: Call, title: str | None, limit: int) -> int:
     variant and prompt version is a part. In each, cases with a pass rate near 50 %
     come first.
     """
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
 
     with call.warehouse().built() as con:
         columns, rows = fetched(con, _FLAKY, {"title": title, "limit": limit})

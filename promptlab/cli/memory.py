@@ -230,7 +230,7 @@ def _read(
     runs: Sequence[str],
     values: dict[str, str],
 ) -> Rows:
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
 
     columns: Sequence[str] = ()
     found: list[Sequence[Any]] = []

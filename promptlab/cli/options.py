@@ -15,7 +15,7 @@ from promptlab import messages
 from promptlab.cli import streams
 from promptlab.cli.output import speak
 from promptlab.errors import UsageError
-from promptlab.languages import languages
+from promptlab.paths import languages
 
 if TYPE_CHECKING:
     import duckdb

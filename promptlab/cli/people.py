@@ -175,7 +175,7 @@ def labels_in(
     same file again changes nothing; a changed file replaces its labels.
     """
     from promptlab.cli.loading import print_problems
-    from promptlab.contracts.labels import LabelOptions
+    from promptlab.contracts.sources import LabelOptions
 
     options = LabelOptions(**said, words=tuple(_word(word) for word in words))
     warehouse = call.warehouse()
@@ -254,7 +254,7 @@ def labels_out(
     The judge's verdict and the model are hidden and the order is shuffled. `row`
     identifies the answer, its sampling and its weight: do not change it.
     """
-    from promptlab.database.rows import dictionaries
+    from promptlab.database import dictionaries
     from promptlab.errors import NothingToDo, UsageError
     from promptlab.ingest.labels import row_id
     from promptlab.reports.printing import for_spreadsheet
@@ -458,7 +458,7 @@ def judges(call: Call, judge: str | None, by: str | None, min_tnr: float | None)
     prints its table, the answers on which it differs from people, the pass rates of the
     newest results, corrected for its errors, and other judges of the same outputs.
     """
-    from promptlab.database.rows import fetched
+    from promptlab.database import fetched
     from promptlab.errors import NothingToDo
 
     with call.warehouse().built() as con:

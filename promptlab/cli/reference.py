@@ -23,7 +23,7 @@ from promptlab.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from promptlab.contracts.table_mapping import TableMapping
+    from promptlab.contracts.sources import TableMapping
     from promptlab.operations.health import Finding
 
 
@@ -276,7 +276,7 @@ def docs(_call: Call, out: Path) -> int:
     host. It describes the tables that this promptlab builds; no warehouse is read.
     """
     from promptlab.build import plan
-    from promptlab.dictionary.tables import page
+    from promptlab.dictionary import page
     from promptlab.errors import SettingsError
 
     file = out / "index.html" if out.is_dir() else out

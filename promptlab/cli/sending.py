@@ -153,8 +153,7 @@ def digest(
 
     from promptlab.cli.output import print_lines
     from promptlab.errors import NothingToDo, SettingsError
-    from promptlab.operations.mailing import send, server_from
-    from promptlab.operations.webhooks import post
+    from promptlab.operations.mailing import post, send, server_from
     from promptlab.reports import digest as digests
     from promptlab.reports.files import write_file
     from promptlab.reports.mail import NO_REPLY, Envelope

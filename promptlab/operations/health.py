@@ -13,8 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptlab.database.connection import resolve
-from promptlab.database.copying import StoredTable, tables_of
+from promptlab.database import StoredTable, resolve, tables_of
 from promptlab.errors import DatabaseLocked, PromptlabError
 from promptlab.ingest.raw.catalogue import BY_NAME, EVERY_ROW, RAW_TABLES, RawTable
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from promptlab.contracts.analysis_result import TargetStatus
-from promptlab.database.rows import Row as Row
-from promptlab.database.rows import dictionaries
+from promptlab.database import Row as Row
+from promptlab.database import dictionaries
 
 if TYPE_CHECKING:
     import duckdb

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from promptlab.errors import UsageError
-from promptlab.languages import TEXTS, languages
+from promptlab.paths import TEXTS, languages
 
 _PLURALS = frozenset({"one", "other"})
 

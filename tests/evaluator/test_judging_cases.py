@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptlab.contracts.rules import RULE_VALUES
+from promptlab.contracts.scoring import RULE_VALUES
 from tests.judging.both import in_python
 from tests.judging.cases import golden_cases, output_cases, rule_cases
 

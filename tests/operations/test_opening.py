@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from promptlab.cli import run_cli
-from promptlab.database.connection import open_duckdb
+from promptlab.database import open_duckdb
 from promptlab.paths import dbt_project
 from promptlab.warehouse import Warehouse
 from tests.faults.conftest import contents
@@ -118,7 +118,7 @@ def test_every_connection_is_opened_in_one_place():
         for file in (ROOT / folder).rglob("*.py")
         if re.search(r"duckdb\.(connect|sql|query|execute)\(", file.read_text("utf-8"))
     ]
-    assert found == ["promptlab/database/connection.py"]
+    assert found == ["promptlab/database.py"]
 
 
 def test_a_build_by_dbt_loads_no_extension():

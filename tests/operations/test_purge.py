@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.database import copying
+from promptlab import database
 from promptlab.errors import WarehouseError
 from promptlab.operations.purge import find, of_models, purge
 from promptlab.warehouse import Warehouse
@@ -241,7 +241,7 @@ def test_each_refusal_changes_nothing(run, warehouse, args, code, message):
 def test_too_little_room_is_said_and_changes_nothing(warehouse, monkeypatch):
     before = contents(warehouse.settings.db)
     monkeypatch.setattr(
-        copying.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
+        database.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
     )
     with pytest.raises(WarehouseError, match=r"but only 0\.0 MB are free"):
         purge(warehouse, tasks=[DOOMED])

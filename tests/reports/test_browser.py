@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.reports import to_html, to_memory_html
 from promptlab.reports.edition import Edition
 from promptlab.reports.index import read_index, to_index_html

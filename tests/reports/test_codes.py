@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from promptlab.contracts import analysis_input, analysis_result, gate
-from promptlab.languages import languages
+from promptlab.paths import languages
 from promptlab.reports.sentences import WHOLE_UNITS
 from promptlab.reports.texts import catalogue
 from tests.conftest import ROOT

@@ -12,9 +12,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from promptlab.cli import run_cli
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.errors import MailError, SettingsError, UsageError
-from promptlab.operations.webhooks import post
+from promptlab.operations.mailing import post
 from promptlab.reports.digest import (
     digest_html,
     digest_text,

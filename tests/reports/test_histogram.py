@@ -7,7 +7,7 @@ import json
 import html5lib
 import pytest
 
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.reports import to_html
 from promptlab.reports.charts import HISTOGRAM_HEIGHT, HISTOGRAM_WIDTH, histogram
 from promptlab.reports.queries.comparisons import comparison

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from promptlab.languages import TEXTS
+from promptlab.paths import TEXTS
 from tests.conftest import ROOT
 
 BRACES = re.compile(r"(\{[^{}]*\})")

@@ -12,8 +12,8 @@ from typing import Any
 import html5lib
 import pytest
 
-from promptlab.database.connection import connect
-from promptlab.languages import TEXTS
+from promptlab.database import connect
+from promptlab.paths import TEXTS
 from promptlab.reports import write_all
 from promptlab.reports.edition import Edition
 from promptlab.reports.mail import task_message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html5lib
 import pytest
 
-from promptlab.database.connection import connect
+from promptlab.database import connect
 from promptlab.reports.edition import Edition
 from promptlab.reports.gate.policy import load_policy
 from promptlab.reports.index import read_index, to_index_html

@@ -8,7 +8,7 @@ import pytest
 
 from promptlab.errors import SettingsError
 from promptlab.scorers import RoundScore, golden_answers
-from promptlab.scorers.case_scores import score_case
+from promptlab.scorers.job import score_case
 from tests.scorers.fakes import BUNDLE, TONE, lengths, scorer
 from tests.scoring import tasks
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from promptlab.errors import SettingsError, UsageError
-from promptlab.scorers.registry import GROUP, load_scorer, scorer_names
+from promptlab.scorers.job import GROUP, load_scorer, scorer_names
 from tests.scorers.fakes import lengths, scorer
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -1,18 +1,64 @@
-"""Parameters of a dimension, one contract per scorer.
-
-``DimensionConfig.parameters`` is free-form; these contracts define the parameters of
-the built-in scorers. With an invalid parameter the dimension has no score, and the rest
-of the task is scored.
-"""
+"""What scorers are told: kinds of rules, golden answers, parameters of a dimension."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from promptlab.contracts.base import Input, Share
-from promptlab.contracts.rules import KEY_TYPES
+
+RULE_VALUES: Final = {
+    "contains": "texts",
+    "not_contains": "texts",
+    "contains_any": "texts",
+    "regex": "pattern",
+    "starts_with": "texts",
+    "ends_with": "texts",
+    "equals": "value",
+    "allowed_values": "values",
+    "max_chars": "count",
+    "min_chars": "count",
+    "max_tokens": "count",
+    "non_empty": "nothing",
+    "is_json": "nothing",
+    "required_keys": "keys",
+}
+"""Every kind of rule, and the type of its ``value``."""
+
+KEY_TYPES: Final = {
+    "string": "text",
+    "str": "text",
+    "text": "text",
+    "number": "number",
+    "float": "number",
+    "integer": "integer",
+    "int": "integer",
+    "boolean": "bool",
+    "bool": "bool",
+    "array": "array",
+    "list": "array",
+    "object": "object",
+    "dict": "object",
+    "null": "null",
+    "any": "any",
+}
+"""The type names of ``required_keys``, with the JSON type of each."""
+
+
+_KEYS = ("text", "answer", "output")
+
+
+def golden_alternatives(payload: dict[str, Any]) -> list[Any]:
+    """Return every value that counts as right, in their order.
+
+    A golden answer is ``payload.text``, else ``answer``, else ``output``; a list holds
+    alternatives. Null is not an answer.
+    """
+    given = next((payload[key] for key in _KEYS if payload.get(key) is not None), None)
+    alternatives = given if isinstance(given, list) else [given]
+    return [each for each in alternatives if each is not None]
+
 
 _LARGEST = 1e300
 

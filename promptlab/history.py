@@ -1,4 +1,8 @@
-"""The cases to run again on both sides, and the commands of their tools."""
+"""Tasks over time: comparisons, baselines, the gate, re-checks, written reports.
+
+The marts compute the numbers. A request, such as a comparison or a named baseline, is a
+row in ``raw``; then only the models that depend on it are rebuilt.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,305 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from promptlab.database.rows import dictionaries
-from promptlab.errors import NothingToDo
-from promptlab.task_ids import selected_tasks
+from promptlab.build import build
+from promptlab.database import Row, dictionaries, has_relation
+from promptlab.errors import (
+    NothingToDo,
+    SettingsError,
+    StorageError,
+    UsageError,
+    WarehouseError,
+)
+from promptlab.ingest.raw.requests import name_baseline, request_comparison
+from promptlab.messages import say
+from promptlab.reports.gate.policy import Policy
+from promptlab.reports.gate.verdict import gate_result
+from promptlab.reports.queries.comparisons import comparison, is_compared
+from promptlab.task_ids import (
+    left_out_files,
+    require_built,
+    resolve_task,
+    selected_tasks,
+    to_compare_again,
+)
 
 if TYPE_CHECKING:
     import duckdb
+
+    from promptlab.contracts.comparison import Comparison
+    from promptlab.contracts.gate import GateResult
+    from promptlab.warehouse_file import WarehouseFile
+
+
+# ---------- comparisons and baselines
+
+
+@dataclass(frozen=True)
+class TaskSeries:
+    """The scope of a baseline: tasks of one title and testset."""
+
+    title: str
+    testset_id: str | None
+
+    def __str__(self) -> str:
+        """Return a description for messages."""
+        testset = (
+            "no testset" if self.testset_id is None else f"testset {self.testset_id}"
+        )
+        return f"{self.title!r} with {testset}"
+
+
+def compare(
+    warehouse: WarehouseFile,
+    baseline: str,
+    candidate: str,
+    *,
+    lang: str,
+    cases: int | None = None,
+) -> Comparison:
+    """Compare two tasks; a pair that is not in the marts yet is built and stored.
+
+    Args:
+        warehouse: the warehouse of both.
+        baseline: the "before": an id, a unique prefix, ``latest``; ``baseline`` and
+            ``previous`` are those of the candidate.
+        candidate: the "after": an id, a unique prefix, ``latest`` or ``previous``.
+        lang: language of the sentences, ``zh`` or ``en``.
+        cases: number of listed cases, the worst first; all by default.
+
+    Raises:
+        UsageError: no such task, or one task twice.
+        NothingToDo: nothing is built, or the candidate has no baseline.
+    """
+    with warehouse.built() as con:
+        after = _resolved(con, candidate)
+        before = _resolved(con, baseline, of=after)
+        if before == after:
+            raise UsageError(f"{before}: a task cannot be compared with itself")
+        if is_compared(con, before, after):
+            return comparison(con, before, after, lang=lang, cases=cases)
+    say(f"{before} and {after} have not been compared yet; building …")
+    build(warehouse, request=lambda con: request_comparison(con, before, after))
+    with warehouse.built() as con:
+        return comparison(con, before, after, lang=lang, cases=cases)
+
+
+def set_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
+    """Name a task the baseline of its title and testset, until another is named.
+
+    Returns:
+        The task's whole id, and the scope of the baseline.
+
+    Raises:
+        UsageError: no such task.
+    """
+    with warehouse.built() as con:
+        task_id = _resolved(con, task)
+        series = _series_of(con, task_id)
+    _name(warehouse, series, task_id)
+    return task_id, series
+
+
+def clear_baseline(warehouse: WarehouseFile, task: str) -> tuple[str, TaskSeries]:
+    """Remove the baseline of the title and testset of a task.
+
+    Returns:
+        The id of the task that was the baseline, and the scope.
+
+    Raises:
+        NothingToDo: no baseline is named.
+    """
+    with warehouse.built() as con:
+        series = _series_of(con, _resolved(con, task))
+        named = {(row[0], row[1]): str(row[2]) for row in named_baselines(con)}
+    task_id = named.get((series.title, series.testset_id))
+    if task_id is None:
+        raise NothingToDo(f"no baseline is named for {series}")
+    _name(warehouse, series, None)
+    return task_id, series
+
+
+def named_baselines(
+    con: duckdb.DuckDBPyConnection,
+) -> list[tuple[str, str | None, str, str, datetime]]:
+    """Return all named baselines.
+
+    Returns:
+        Title, testset, task, state (``ok``; ``changed``: it, its scores or its testset
+        were loaded since; ``gone``: no longer in the warehouse), and the time at
+        which it was set (UTC).
+    """
+    return con.execute(
+        "select title, testset_id, task_id, state, set_at"
+        " from marts.dim_named_baselines order by title, testset_id"
+    ).fetchall()
+
+
+def baseline_of(
+    con: duckdb.DuckDBPyConnection, task: str
+) -> tuple[str, str | None, str, str | None, datetime | None]:
+    """Return the baseline of a task.
+
+    Returns:
+        The task's whole id; its baseline's; where that comes from (``named``,
+        ``previous``, ``gone``, ``none``); state and time of a named one.
+
+    Raises:
+        UsageError: no such task.
+        NothingToDo: its baseline was purged, and nothing is built since.
+    """
+    task_id = _resolved(con, task)
+    row = con.execute(
+        "select task_id, baseline_task_id, baseline_source,"
+        " case when is_baseline_changed then 'changed'"
+        " when baseline_source = 'gone' then 'gone'"
+        " when baseline_source = 'named' then 'ok' end, baseline_set_at"
+        " from marts.dim_task_baselines where task_id = ?",
+        [task_id],
+    ).fetchone()
+    if row is None:
+        raise to_compare_again(task_id)
+    return row
+
+
+def _resolved(
+    con: duckdb.DuckDBPyConnection, wanted: str, *, of: str | None = None
+) -> str:
+    if not has_relation(con, "marts.fct_task_pairs"):
+        raise NothingToDo(
+            "this warehouse was built before tasks could be compared; `promptlab build`"
+        )
+    return resolve_task(con, wanted, of=of)
+
+
+def _series_of(con: duckdb.DuckDBPyConnection, task_id: str) -> TaskSeries:
+    row = con.execute(
+        "select title, testset_id from marts.dim_tasks where task_id = ?", [task_id]
+    ).fetchone()
+    assert row is not None  # resolved above
+    return TaskSeries(*row)
+
+
+def _name(warehouse: WarehouseFile, series: TaskSeries, task_id: str | None) -> None:
+    say("comparing anew …")
+    build(
+        warehouse,
+        request=lambda con: name_baseline(
+            con, series.title, series.testset_id, task_id
+        ),
+    )
+
+
+# ---------- the gate of tasks; builds missing comparisons first
+
+
+EXIT_CODES = {"pass": 0, "fail": 1, "inconclusive": 4, "check": 3}
+
+
+def judge(
+    warehouse: WarehouseFile,
+    task: str,
+    policy: Policy,
+    *,
+    lang: str,
+) -> list[GateResult]:
+    """Check the selected tasks against a policy.
+
+    Args:
+        warehouse: the warehouse of the task.
+        task: as `selected_tasks` takes it.
+        policy: the rules, and their source.
+        lang: language of the notes, ``zh`` or ``en``.
+
+    Returns:
+        A result per task.
+
+    Raises:
+        UsageError: no such task, or the policy has no rules.
+        NothingToDo: nothing is built, or files were loaded since.
+    """
+    with warehouse.built() as con:
+        require_built(con)
+        task_ids = selected_tasks(con, task)
+        left_out = left_out_files(con, task, task_ids)
+    return [
+        _judged(warehouse, task_id, policy, lang=lang, left_out=left_out)
+        for task_id in task_ids
+    ]
+
+
+def _judged(
+    warehouse: WarehouseFile,
+    task_id: str,
+    policy: Policy,
+    *,
+    lang: str,
+    left_out: Sequence[str],
+) -> GateResult:
+    with warehouse.built() as con:
+        result = gate_result(con, task_id, policy, lang=lang, left_out=left_out)
+    if result.baseline_task_id is not None:
+        return result
+    try:
+        baseline = policy.rules.regression.baseline
+        compare(warehouse, baseline, task_id, lang=lang, cases=0)
+    except NothingToDo:
+        return result
+    with warehouse.built() as con:
+        return gate_result(con, task_id, policy, lang=lang, left_out=left_out)
+
+
+def record(
+    warehouse: WarehouseFile, results: Sequence[GateResult], policy: Policy
+) -> None:
+    """Append the decisions to `raw.decisions`; warn if the file is read-only.
+
+    Args:
+        warehouse: The warehouse of the tasks.
+        results: Results of the gate.
+        policy: The policy of the results.
+    """
+    from promptlab.ingest.raw.requests import record_decisions
+
+    if not results:
+        return
+    try:
+        with warehouse.writable() as con:
+            record_decisions(
+                con,
+                [(result.task_id, result.decision) for result in results],
+                policy.hash,
+            )
+    except (SettingsError, StorageError, WarehouseError, OSError) as error:
+        say(f"the decision was not recorded: {error}", "not_recorded")
+
+
+def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:
+    """Return the worst exit code, in the order 1, 4, 3, 0.
+
+    Args:
+        results: Results of the gate.
+        allow_inconclusive: Return 0 instead of 4, but only if at least one case was
+            compared and no file was left out.
+    """
+    codes = set()
+    for result in results:
+        code = EXIT_CODES[result.verdict]
+        before, missing = result.n_cases_before, result.not_compared.n
+        is_whole = all(rule.rule != "all_files" for rule in result.rules)
+        if code == 4 and allow_inconclusive and before > missing and is_whole:
+            code = 0
+        codes.add(code)
+    return next(code for code in (1, 4, 3, 0) if code in codes)
+
+
+# ---------- cases to run again on both sides, and the commands of their tools
+
 
 _CASES = """
 select
@@ -50,8 +343,6 @@ order by tasks.run_id, tasks.title, tasks.variant, cases.recheck_place
 """
 
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -282,3 +573,34 @@ COLUMNS: Sequence[str] = (
     "baseline_commit", "context",
 )  # fmt: skip
 """The columns of a list of cases."""
+
+
+# ---------- tasks built since the last ``promptlab run`` wrote its reports
+
+
+# A time that is still to come is of a clock that was put back: it says nothing.
+_NOT_REPORTED = """
+    built_at >= coalesce(
+        (
+            select max(began_at)
+            from raw.reported_runs
+            where began_at <= current_timestamp
+        ),
+        '-infinity'::timestamptz
+    )
+"""
+
+
+def to_report(con: duckdb.DuckDBPyConnection, *, everything: bool = False) -> list[str]:
+    """Tasks without a report; ``Warehouse.to_report`` says more."""
+    of_task = "true"
+    if not everything:
+        of_task = (
+            "task_id in (select candidate_task_id from raw.comparison_builds"
+            f" where {_NOT_REPORTED})"
+        )
+    tasks = con.execute(
+        f"select task_id from marts.dim_tasks where role = 'full' and {of_task}"
+        " order by created_at, task_id"
+    ).fetchall()
+    return [row[0] for row in tasks]
