@@ -97,13 +97,7 @@ def all_rows(table: StoredTable) -> str:
 def tables_of(
     con: duckdb.DuckDBPyConnection, *schemas: str, views: bool = False
 ) -> list[StoredTable]:
-    """Return every table of the database of *con*, or of these schemas.
-
-    Args:
-        con: a connection.
-        schemas: default: all.
-        views: include views.
-    """
+    """Return every table of the database of *con*, or of these schemas."""
     relations = "select database_oid, schema_name, table_name from duckdb_tables()"
     if views:
         relations += (
@@ -181,12 +175,8 @@ def attach_new(
 ) -> None:
     """Create a database file that every client can open, and attach it.
 
-    Args:
-        con: a connection.
-        file: its path.
-        name: its name in *con*.
-        expected: its likely size in bytes. Small blocks keep a small file small; large
-            ones make a large file smaller by a quarter, and faster to write.
+    *expected* is its likely size in bytes. Small blocks keep a small file small; large
+    ones make a large file smaller by a quarter, and faster to write.
     """
     path = str(file).replace("'", "''")
     block_size = _LARGE_BLOCK if expected > _LARGE_FILE else _SMALL_BLOCK

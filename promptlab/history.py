@@ -220,11 +220,7 @@ def judge(
 ) -> list[GateResult]:
     """Check the selected tasks against a policy.
 
-    Args:
-        warehouse: the warehouse of the task.
-        task: as `selected_tasks` takes it.
-        policy: the rules, and their source.
-        lang: language of the notes, ``zh`` or ``en``.
+    *task* is as `selected_tasks` takes it.
 
     Returns:
         A result per task.
@@ -267,13 +263,7 @@ def _judged(
 def record(
     warehouse: WarehouseFile, results: Sequence[GateResult], policy: Policy
 ) -> None:
-    """Append the decisions to `raw.decisions`; warn if the file is read-only.
-
-    Args:
-        warehouse: The warehouse of the tasks.
-        results: Results of the gate.
-        policy: The policy of the results.
-    """
+    """Append the decisions to `raw.decisions`; warn if the file is read-only."""
     from promptlab.ingest.raw.requests import record_decisions
 
     if not results:
@@ -292,10 +282,8 @@ def record(
 def exit_code(results: Iterable[GateResult], *, allow_inconclusive: bool) -> int:
     """Return the worst exit code, in the order 1, 4, 3, 0.
 
-    Args:
-        results: Results of the gate.
-        allow_inconclusive: Return 0 instead of 4, but only if at least one case was
-            compared and no file was left out.
+    *allow_inconclusive* returns 0 instead of 4, but only if at least one case was
+    compared and no file was left out.
     """
     codes = set()
     for result in results:
@@ -371,12 +359,7 @@ def recheck(
 ) -> Recheck:
     """Return the cases of a selection to run again.
 
-    Args:
-        con: An open connection to a built warehouse.
-        wanted: The selection, as `selected_tasks` takes it.
-        out: Folder for the files of the tools.
-        tool_args: Arguments for the tool, in shell syntax.
-        db: The warehouse, if it is not the default one.
+    *wanted* is as `selected_tasks` takes it; *tool_args* are in shell syntax.
 
     Raises:
         NothingToDo: no case is to be run again.

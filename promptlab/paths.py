@@ -91,10 +91,6 @@ def tidy_targets(target: Path, db: Path) -> None:
     """Delete unused parse caches next to *target*; dbt recreates them.
 
     Deletes those of missing databases, and all but the newest ``TARGETS_KEPT``.
-
-    Args:
-        target: the cache of the build that begins; it is kept.
-        db: its database.
     """
     with contextlib.suppress(OSError):
         (target / _DATABASE).write_text(str(db.resolve()), "utf-8")

@@ -165,9 +165,6 @@ class Pattern:
 def translate(pattern: str) -> Pattern:
     r"""Translate a pattern for SQL and the evaluator; never raises.
 
-    Args:
-        pattern: The text after ``regex:``, trimmed at the left.
-
     Returns:
         The pattern with its character classes spelled out, or with ``error`` set: for
         look-around, back-references, syntax that RE2 does not know, ``\W`` or ``\S``

@@ -55,12 +55,7 @@ class WarehouseFile:
     def examining(
         self, *, files: Sequence[Path] = (), folders: Sequence[Path] = ()
     ) -> Iterator[duckdb.DuckDBPyConnection]:
-        """Open a read-only connection to a file of any schema version.
-
-        Args:
-            files: other files that it may read.
-            folders: folders that it may read.
-        """
+        """Open a read-only connection to a file of any schema version."""
         from promptlab.database import shut_in
 
         with self._connect(read_only=True) as con:
@@ -130,10 +125,8 @@ class WarehouseFile:
     def writable(self, *, expected: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a connection that may write to the raw tables.
 
-        A file of an older schema version is upgraded first.
-
-        Args:
-            expected: likely size of a new file in bytes.
+        A file of an older schema version is upgraded first. *expected* is the likely
+        size of a new file in bytes.
         """
         if self._kept is None and self._keeping is not None:
             self._kept = self._keeping.enter_context(self._up_to_date(expected))

@@ -36,8 +36,6 @@ from promptlab.reports.write import (
     TitleDecision,
     decisions,
     write_all,
-    write_index,
-    write_memory,
     write_task,
 )
 
@@ -57,7 +55,5 @@ __all__ = [
     "to_memory_html",
     "to_memory_json",
     "write_all",
-    "write_index",
-    "write_memory",
     "write_task",
 ]

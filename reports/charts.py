@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from promptlab.contracts.comparison import CaseChange, ScoreComparison
 
@@ -149,12 +150,8 @@ class Histogram:
 def histogram(counts: Sequence[int], low: int = 0, high: int = 100) -> Histogram | None:
     """Return the drawing of the cases in each step; ``None`` where there are none.
 
-    The tallest column fills the box, whatever it counts.
-
-    Args:
-        counts: Cases of each step, the lowest first; all steps are equally wide.
-        low: Where the scale begins.
-        high: Where it ends.
+    The tallest column fills the box, whatever it counts. *counts* are the cases of each
+    step, the lowest first; all steps are equally wide.
     """
     most = max(counts, default=0)
     if not most:
@@ -406,25 +403,13 @@ _NUMBER = 32
 
 
 @dataclass(frozen=True)
-class Priced:
-    """A variant with a score and a cost."""
-
-    number: int
-    """Its number in the table of variants."""
-    name: str
-    cost: float
-    score: float
-    low: float | None
-    high: float | None
-    is_on_front: bool
-    """True if no other variant is both better and cheaper."""
-
-
-@dataclass(frozen=True)
 class PricedPoint:
     """Position of a variant, and its interval."""
 
-    of: Priced
+    number: int
+    """Its number in the table of variants."""
+    of: Mapping[str, Any]
+    """Its row: the variant, its score with interval, its cost."""
     x: float
     y: float
     y_low: float
@@ -452,18 +437,23 @@ class Pareto:
     height: int = PARETO_HEIGHT
 
 
-def pareto(variants: Sequence[Priced]) -> Pareto | None:
-    """Return the drawing of variants with finite costs; ``None`` for fewer than two."""
-    variants = [each for each in variants if math.isfinite(each.cost)]
+def pareto(variants: Sequence[tuple[int, Mapping[str, Any]]]) -> Pareto | None:
+    """Return the drawing of variants with finite costs; ``None`` for fewer than two.
+
+    A variant is its number and its row: ``cost_total``, ``overall_score``, ``ci_low``,
+    ``ci_high``, and ``is_on_front`` if no other variant is both better and cheaper.
+    """
+    variants = [each for each in variants if math.isfinite(each[1]["cost_total"])]
     if len(variants) < 2:
         return None
-    costs = [each.cost for each in variants]
+    costs = [row["cost_total"] for _, row in variants]
     least, most = min(costs), max(costs)
     if most <= 0:
         return None
     is_logarithmic = least > 0 and most / least >= _LOGARITHMIC_FROM
     start, end = (math.log(least), math.log(most)) if is_logarithmic else (0.0, most)
-    floor = 10 * math.floor(10 * min(each.low or each.score for each in variants))
+    lowest = min(row["ci_low"] or row["overall_score"] for _, row in variants)
+    floor = 10 * math.floor(10 * lowest)
 
     def x(cost: float) -> float:
         place = ((math.log(cost) if is_logarithmic else cost) - start) / (end - start)
@@ -471,23 +461,17 @@ def pareto(variants: Sequence[Priced]) -> Pareto | None:
 
     def y(score: float) -> float:
         place = (100 * score - floor) / (100 - floor) if floor < 100 else 1.0
-        return round(
-            PARETO_HEIGHT - _BOTTOM - place * (PARETO_HEIGHT - _TOP - _BOTTOM), 1
-        )
+        height = place * (PARETO_HEIGHT - _TOP - _BOTTOM)
+        return round(PARETO_HEIGHT - _BOTTOM - height, 1)
 
-    places = [(x(each.cost), y(each.score)) for each in variants]
-    points = [
-        PricedPoint(
-            each,
-            left,
-            top,
-            y(each.score if each.low is None else each.low),
-            y(each.score if each.high is None else each.high),
-            left - 8 if _is_crowded(left, top, places) else left + 8,
-        )
-        for each, (left, top) in zip(variants, places, strict=True)
-    ]
-    front = sorted((p.x, p.y) for p in points if p.of.is_on_front)
+    points = []
+    places = [(x(row["cost_total"]), y(row["overall_score"])) for _, row in variants]
+    for (number, row), (left, top) in zip(variants, places, strict=True):
+        score, low, high = row["overall_score"], row["ci_low"], row["ci_high"]
+        label = left - 8 if _is_crowded(left, top, places) else left + 8
+        y_low, y_high = (y(score if end is None else end) for end in (low, high))
+        points.append(PricedPoint(number, row, left, top, y_low, y_high, label))
+    front = sorted((p.x, p.y) for p in points if p.of["is_on_front"])
     shown = (least, most) if is_logarithmic else (0.0, most / 2, most)
     return Pareto(
         points=points,

@@ -100,13 +100,7 @@ def since_of(text: str, until: datetime) -> datetime:
 def read_digest(
     con: duckdb.DuckDBPyConnection, since: datetime, edition: Edition
 ) -> Digest:
-    """Return the changes since a time.
-
-    Args:
-        con: An open connection to a built warehouse.
-        since: Variants with a run since then are listed.
-        edition: The language, the policy of the gate, and where the reports are.
-    """
+    """Return the changes since a time."""
     base = (edition.report_url or "").rstrip("/")
 
     def link(folder: str) -> str | None:
@@ -148,13 +142,7 @@ def digest_text(digest: Digest, edition: Edition) -> str:
 def digest_message(
     digest: Digest, edition: Edition, envelope: Envelope
 ) -> EmailMessage:
-    """Return the mail of a digest.
-
-    Args:
-        digest: The digest.
-        edition: The language and the time of the mail.
-        envelope: Sender, recipients and subject.
-    """
+    """Return the mail of a digest."""
     made = hashlib.sha256(
         f"digest {digest.since.isoformat()} {edition.generated_at.isoformat()}".encode()
     ).hexdigest()[:32]

@@ -155,13 +155,7 @@ def comparison_markdown(
     *,
     templates: Path | None = None,
 ) -> str:
-    """Return *comparison* as Markdown of at most 60 KB.
-
-    Args:
-        comparison: The comparison, with the cases to list.
-        gate: The gate's result; it is printed first.
-        templates: Folder whose files replace the built-in ones of the same name.
-    """
+    """Return *comparison* as Markdown of at most 60 KB."""
     env = environment(comparison.lang, templates)
     changed = [c for c in comparison.cases if c.change != "same"]
     for most in _CASES:
@@ -180,12 +174,7 @@ def comparison_markdown(
 
 
 def gate_markdown(result: GateResult, *, templates: Path | None = None) -> str:
-    """Return *result* as Markdown.
-
-    Args:
-        result: The gate's result.
-        templates: Folder whose files replace the built-in ones of the same name.
-    """
+    """Return *result* as Markdown."""
     return render(environment(result.lang, templates), "gate.md.j2", result=result)
 
 
@@ -193,10 +182,6 @@ def gate_junit(results: Sequence[GateResult], *, templates: Path | None = None) 
     """Return *results* as JUnit XML: a suite per task, a test per rule.
 
     A rule that could not be judged is an error, because CI must not show it as passed.
-
-    Args:
-        results: The gate's results, of at least one task.
-        templates: Folder whose files replace the built-in ones of the same name.
     """
     return render(
         environment(results[0].lang, templates),

@@ -17,7 +17,7 @@ from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import CaseRef, HeadlineView, case_anchor, headline_view
+from promptlab.reports.views import HeadlineView, headline_view
 
 if TYPE_CHECKING:
     import duckdb
@@ -206,14 +206,7 @@ def read_index(
 ) -> Index:
     """Return the index of the warehouse.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task: Returns the link of a task's report.
-        title: Returns the link of a title's page.
-        run: Returns the link of the page of a title's newest run.
-        judge: Returns the link of the page of a dimension's judge.
-        lang: Language of the decisions, ``zh`` or ``en``.
-        policy: The gate's policy; the built-in policy by default.
+    The functions return the link of a page, if there is one.
     """
     found = rows(con, _LINES)
     task_ids = [row["task_id"] for row in found]
@@ -239,9 +232,7 @@ def read_index(
         values = row["scores"] if is_scored else row["pass_rates"]
         line = Line(
             row=row,
-            headline=headline_view(
-                gate, lambda case: CaseRef(case, case_anchor(case)), filters
-            ),
+            headline=headline_view(gate),
             course=_course_of(row, gate, moved.get(row["task_id"])),
             drift=moved.get(row["task_id"]),
             href=title(row["title"]) or report,

@@ -83,11 +83,7 @@ def check_address(text: str) -> str:
 def write_text(message: EmailMessage, name: str, text: str, *, most: int) -> None:
     """Write a header of free text, such as the subject, on at most *most* characters.
 
-    Args:
-        message: the mail.
-        name: the header.
-        text: any text; line breaks and hidden characters are named or become spaces.
-        most: maximum number of characters.
+    Line breaks and hidden characters are named or become spaces.
     """
     text = one_line(text, most)
     _write(message, name, text, _encoded(text, name))
@@ -380,12 +376,7 @@ def arrange_mail(
 ) -> MailView:
     """Return the content of a mail about *result*.
 
-    Args:
-        result: The task; a cut ``case_results`` is fine, the worst cases first.
-        filters: Format values.
-        history: Runs of the title up to this task, oldest first.
-        picture: The trend, if it could be drawn.
-        limits: Limits of the lists.
+    *history* are runs of the title up to this task, oldest first.
     """
     comparison = result.comparison
     page = arrange(
@@ -606,12 +597,7 @@ def to_message(
 ) -> EmailMessage:
     """Return the mail of *result*.
 
-    Args:
-        result: What to report; a cut ``case_results`` is fine, the worst cases first.
-        history: Runs of the title up to this one, oldest first; empty: no trend.
-        lang: Language of the texts; by default that of *result*.
-        templates: Folder whose files replace the built-in ones of the same name.
-        envelope: Sender, recipients, subject, and the form of the full report.
+    *history* are runs of the title up to this one, oldest first; empty: no trend.
 
     Raises:
         UsageError: a link is requested without a URL, or an address of the envelope is
@@ -744,12 +730,7 @@ def write_headers(
 ) -> None:
     """Write the headers of a mail.
 
-    Args:
-        message: The mail.
-        envelope: Sender and recipients.
-        subject: The subject.
-        generated_at: The time of the mail.
-        digest: Letters and digits for its id.
+    *digest* has letters and digits for its id.
     """
     sender = check_address(envelope.sender)
     write_text(message, "Subject", subject, most=200)
@@ -829,12 +810,7 @@ def task_message(
 ) -> EmailMessage:
     """Return the mail of one task, with its trend and its comparison.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_id: The whole id of the task.
-        edition: Time and language, and the policy of the gate.
-        envelope: Sender, recipients, subject, and the form of the full report; by
-            default linked if the edition has a URL, else attached.
+    By default the full report is linked if the edition has a URL, else attached.
 
     Raises:
         UsageError: the language is unknown, or the envelope is invalid.

@@ -156,13 +156,6 @@ def memory_result(
 ) -> MemoryResult:
     """Return the result of one memory run.
 
-    Args:
-        con: An open connection to a built warehouse.
-        run_id: The whole id of the run.
-        lang: Language of the categories' names, ``zh`` or ``en``.
-        generated_at: The time of the result, with its zone.
-        package_version: Version of promptlab, stored in the result.
-
     Raises:
         UsageError: the language is unknown.
         NothingToDo: the run is not in the marts.
@@ -356,13 +349,7 @@ def _bar(score: MemoryScore | None) -> Bar:
 def to_memory_html(
     result: MemoryResult, *, templates: Path | None = None, links: Links = NOWHERE
 ) -> str:
-    """Return the report of a memory run as one self-contained page.
-
-    Args:
-        result: The result.
-        templates: Folder whose files replace the built-in ones of the same name.
-        links: Links of the page.
-    """
+    """Return the report of a memory run as one self-contained page."""
     env = environment(result.lang, templates)
     view = arrange_memory(result)
     return render(env, "memory.html.j2", result=result, view=view, links=links)

@@ -81,13 +81,7 @@ def links_of_task(
 ) -> Links:
     """Return the links of a task's page, ``out/<task>/report.html``.
 
-    Args:
-        out: The output folder.
-        task_id: The whole id of the task.
-        baseline: The whole id of the baseline, if any; its report is linked if it
-            exists.
-        formats: Names of the other formats that are written.
-        index: True if an index will be written.
+    The baseline's report is linked if it exists.
     """
     return Links(
         index=f"../{INDEX}" if index else None,
@@ -100,10 +94,7 @@ def links_of_task(
 def links_of_comparison(out: Path, baseline: str, candidate: str) -> Links:
     """Return the links of ``out/compare/<baseline>..<candidate>/report.html``.
 
-    Args:
-        out: The output folder; the index and both reports are linked if they exist.
-        baseline: The whole id of the one task.
-        candidate: The whole id of the other.
+    Pages are linked if they exist.
     """
     return Links(
         index=f"../../{INDEX}" if (out / INDEX).is_file() else None,

@@ -328,10 +328,7 @@ class Filters:
         """Return an expected or actual value of a check, given as JSON text.
 
         A string is shown without quotes (see `bare`). No value and null differ.
-
-        Args:
-            value: The JSON text, or a value of a payload.
-            beside: The other side, shown next to it.
+        *beside* is the other side, shown next to it.
         """
         if value is None:
             return self._missing("nothing")

@@ -368,12 +368,7 @@ ByCase = Callable[[str], dict[str, list[Row]]]
 
 
 def add_contents(cases: list[Row], by_case: ByCase) -> None:
-    """Add inputs, expectations, the baseline's rounds and history to these cases.
-
-    Args:
-        cases: Rows of cases, with ``rounds``.
-        by_case: Runs a query for these cases.
-    """
+    """Add inputs, expectations, the baseline's rounds and history to these cases."""
     contents = by_case(_CONTENTS)
     traces = by_case(_TRACES)
     before = by_case(_BASELINE_ROUNDS)
@@ -507,13 +502,8 @@ def analysis_result(
 ) -> AnalysisResult:
     """Return the AnalysisResult of one task.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_id: The whole id of the task.
-        edition: Time, language and the policy of the gate.
-        limits: Maximum number of cases, rounds, checks and changes; default: all.
-        baseline: The whole id of the task to compare with, instead of the baseline;
-            the comparison must be in the marts.
+    *baseline* is compared with instead of the task's own; the comparison must be in the
+    marts.
 
     Raises:
         UsageError: the language is unknown.

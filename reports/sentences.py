@@ -147,10 +147,8 @@ Facts = dict[str, Any]
 def comparison(speech: Speech, facts: Facts) -> str:
     """Return the sentence about two tasks: overall, a dimension or a tag.
 
-    Args:
-        speech: The words.
-        facts: ``level``, ``subject``, ``name`` and the numbers of
-            ``fct_task_comparisons``.
+    *facts* are ``level``, ``subject``, ``name`` and the numbers of
+    ``fct_task_comparisons``.
     """
     level, name = facts["level"], facts["name"]
     if level == "dimension":
@@ -360,10 +358,8 @@ _ENDS = ("low", "high")
 def conclusion(speech: Speech, summary: Facts) -> str:
     """Return a task on one line: score, interval, grade, cases, weakest dimension.
 
-    Args:
-        speech: The words.
-        summary: A row of ``fct_task_summaries`` with ``weakest_name`` and
-            ``weakest_score``.
+    *summary* is a row of ``fct_task_summaries`` with ``weakest_name`` and
+    ``weakest_score``.
     """
     return "".join((*_conclusion(speech, summary), speech.text("conclusion.end")))
 
@@ -405,9 +401,7 @@ def _conclusion(speech: Speech, summary: Facts) -> Iterator[str]:
 def diagnosis(speech: Speech, row: Facts) -> str:
     """Return the diagnosis of a dimension: score, interval, errors, missing scores.
 
-    Args:
-        speech: The words.
-        row: A row of ``fct_dimension_scores``, its JSON read.
+    *row* is of ``fct_dimension_scores``, its JSON read.
     """
     if row["score"] is not None:
         return "".join(_diagnosis(speech, row))
@@ -470,9 +464,7 @@ def _faults(speech: Speech, row: Facts) -> str:
 def judge(speech: Speech, row: Facts) -> str:
     """Return the pass rate that a judge gives, corrected, and how far to trust it.
 
-    Args:
-        speech: The words.
-        row: A row of ``queries.gate.JUDGES``.
+    *row* is of ``queries.gate.JUDGES``.
     """
     said = [
         speech.text(
@@ -574,10 +566,7 @@ def _joined(
 def brief(result: GateResult, filters: Filters, most: int) -> str:
     """Return the decision and its first reason, for short texts.
 
-    Args:
-        result: The gate's result.
-        filters: Format values.
-        most: Maximum width; a Chinese character takes two columns.
+    *most* is the width; a Chinese character takes two columns.
     """
     for named in range(MOST_NAMED, -1, -1):
         said = one_line(_joined(result, filters, named=named, clauses=1))

@@ -17,7 +17,7 @@ from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import CaseRef, HeadlineView, case_anchor, headline_view
+from promptlab.reports.views import case_anchor, headline_view
 
 if TYPE_CHECKING:
     import duckdb
@@ -149,33 +149,12 @@ _CHARTS = (
 
 
 @dataclass(frozen=True)
-class HeatMap:
-    """Cases by runs of one variant."""
-
-    variant: str
-    runs: Sequence[Row]
-    """Columns, the oldest first."""
-    cases: Sequence[Row]
-    n_more: int
-
-
-@dataclass(frozen=True)
-class Current:
-    """A current variant: its newest run and the decision about it."""
-
-    run: Row
-    headline: HeadlineView
-    drift: Row | None
-    """The row of :func:`drifts` over its last runs; ``None`` for fewer than five."""
-    href: str | None
-
-
-@dataclass(frozen=True)
 class TitlePage:
     """The content of the page of a title."""
 
     title: str
-    current: Sequence[Current]
+    current: Sequence[Row]
+    """Newest run of each current variant, with ``headline``, ``drift`` and ``href``."""
     charts: Sequence[tuple[str, LineChart]]
     """Measure and chart."""
     names: Sequence[str]
@@ -185,7 +164,8 @@ class TitlePage:
     """The newest first."""
     n_runs: int
     versions: Sequence[Row]
-    heat_maps: Sequence[HeatMap]
+    heat_maps: Sequence[Row]
+    """``variant``, its ``runs``, the oldest first, ``cases`` and ``n_more``."""
     hrefs: Mapping[str, str | None]
     """Task id to the link of its report."""
 
@@ -193,14 +173,7 @@ class TitlePage:
 def read_title(
     con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
 ) -> TitlePage:
-    """Return the content of the page of a title.
-
-    Args:
-        con: An open connection to a built warehouse.
-        title: A title of the warehouse.
-        href: Returns the link of a task's report.
-        edition: The language, and the policy of the gate.
-    """
+    """Return the content of the page of a title."""
     runs = rows(con, _RUNS, {"title": title})
     hrefs = {run["task_id"]: href(run["task_id"]) for run in runs}
     current = [run for run in runs if run["is_current"]] or runs[:1]
@@ -222,14 +195,12 @@ def read_title(
     return TitlePage(
         title=title,
         current=[
-            Current(
-                run,
-                headline_view(
-                    gates[run["task_id"]], lambda case: CaseRef(case, case_anchor(case))
-                ),
-                drift.get(run["task_id"]),
-                hrefs[run["task_id"]],
-            )
+            run
+            | {
+                "headline": headline_view(gates[run["task_id"]]),
+                "drift": drift.get(run["task_id"]),
+                "href": hrefs[run["task_id"]],
+            }
             for run in current
         ],
         charts=list(
@@ -243,7 +214,7 @@ def read_title(
         heat_maps=[
             found
             for run in current[:MOST_VARIANTS]
-            if (found := _heat_map(con, title, by_variant[run["variant"]])).cases
+            if (found := _heat_map(con, title, by_variant[run["variant"]]))["cases"]
         ],
         hrefs=hrefs,
     )
@@ -252,14 +223,7 @@ def read_title(
 def to_title_html(
     view: TitlePage, edition: Edition, *, index: str | None, run: str | None = None
 ) -> str:
-    """Return the page of a title, without script.
-
-    Args:
-        view: Its content.
-        edition: Language and time.
-        index: Link of the index, if there is one.
-        run: Link of the page that compares the variants of the newest run.
-    """
+    """Return the page of a title, without script."""
     return render(
         environment(edition.lang, edition.templates),
         "title.html.j2",
@@ -341,9 +305,7 @@ def _charts(
     return charts
 
 
-def _heat_map(
-    con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]
-) -> HeatMap:
+def _heat_map(con: duckdb.DuckDBPyConnection, title: str, runs: Sequence[Row]) -> Row:
     shown = runs[-MOST_COLUMNS:]
     cases = rows(
         con,
@@ -356,4 +318,5 @@ def _heat_map(
         },
     )
     n_more = cases[0]["n_cases"] - len(cases) if cases else 0
-    return HeatMap(shown[-1]["variant"], shown, cases, n_more)
+    variant = shown[-1]["variant"]
+    return {"variant": variant, "runs": shown, "cases": cases, "n_more": n_more}

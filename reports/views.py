@@ -399,12 +399,7 @@ class Diff:
 
 
 def word_diff(before: str, after: str) -> Diff:
-    """Compare two texts.
-
-    Args:
-        before: The text of the baseline.
-        after: The text of the candidate.
-    """
+    """Compare two texts."""
     if before == after:
         whole = marked_parts(_cut(before), marked=False)
         return Diff(whole, whole, is_same=True)
@@ -493,15 +488,8 @@ def case_view(
 ) -> CaseView:
     """Return the view of *case*.
 
-    Args:
-        case: The case.
-        anchor: Its position on the page.
-        change: Change against the baseline, if known.
-        names: Names of the dimensions by id.
-        tags: Tags that the page filters by.
-        limits: Maximum number of rounds and checks.
-        evidences: Arranges evidence, without texts already on the page.
-        optional: Dimensions that are left out for cases without a score.
+    *evidences* arranges evidence without texts that are already on the page; *optional*
+    dimensions are left out for cases without a score.
     """
     worst = sorted(case.rounds, key=lambda r: STATUS_ORDER.index(r.status))
     rounds = worst[: limits.rounds]
@@ -776,11 +764,7 @@ def arrange_changes(
 ) -> ChangesView:
     """Return the view of *comparison*.
 
-    Args:
-        comparison: The task against its baseline.
-        most: Maximum number of listed cases.
-        ref: The position of a case on the page.
-        names: Names of the task's dimensions by id.
+    *names* are those of the task's dimensions by id.
     """
     cases = comparison.cases[:most]
     listed = [case for case in cases if _is_news(case)]
@@ -835,16 +819,15 @@ def _moves(case: CaseChange, names: Mapping[str, str]) -> list[ScoreMove]:
 
 
 def headline_view(
-    result: GateResult, ref: Callable[[str], CaseRef], filters: Filters | None = None
+    result: GateResult, ref: Callable[[str], CaseRef] | None = None
 ) -> HeadlineView:
     """Return the view of the verdict.
 
-    Args:
-        result: The gate's result.
-        ref: The position of a case on the page.
-        filters: Format values; in the language of *result* by default.
+    *ref* returns the position of a case on the page; by default that on the page of its
+    task.
     """
-    first, *rest = pieces(result, filters or Filters(catalogue(result.lang)))
+    ref = ref or (lambda case_id: CaseRef(case_id, case_anchor(case_id)))
+    first, *rest = pieces(result, Filters(catalogue(result.lang)))
     return HeadlineView(
         result,
         first.text,
@@ -1078,12 +1061,8 @@ def fewer_cases(limits: ListLimits, result: AnalysisResult, fitted: int) -> List
     """Return *limits* for a smaller page.
 
     If few cases fit, the cases are long: they are shortened before others are dropped.
-
-    Args:
-        limits: Limits of the page that was too large.
-        result: Its content.
-        fitted: Number of cases listed when it became too large; 0: unknown, then half
-            of them are tried.
+    *fitted* is the number of cases listed when the page became too large; 0: unknown,
+    then half of them are tried.
     """
     listed = len(result.case_results[: limits.cases])
     wanted = int(fitted * 0.95) - 1 if 0 < fitted < listed else listed // 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from promptlab.reports.edition import SHOWN, WHOLE, Edition
 from promptlab.reports.files import folder_name, remove_file, write_file
 from promptlab.reports.formats import FORMATS, Format
 from promptlab.reports.index import read_index, to_index_html
-from promptlab.reports.judge import judges, read_judge, to_judge_html
+from promptlab.reports.judge import judge_html, judges
 from promptlab.reports.memory import (
     memory_result,
     memory_runs,
@@ -38,9 +38,8 @@ from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.result import analysis_result
 from promptlab.reports.run import (
     WORST_FIRST,
-    read_run,
+    run_html,
     titles_with_variants,
-    to_run_html,
     worst,
 )
 from promptlab.reports.title import read_title, to_title_html
@@ -84,13 +83,8 @@ def write_all(
 ) -> list[Path]:
     """Write the reports of these tasks, and the index.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_ids: Whole ids of tasks.
-        out: The output folder; created if missing.
-        edition: Time and language, and the policy of the gate.
-        formats: Names of :data:`promptlab.reports.FORMATS`.
-        on_report: Called before each task with its id.
+    *formats* are names of :data:`promptlab.reports.FORMATS`; *on_report* is called
+    before each task with its id.
 
     Returns:
         Every file written, the index last.
@@ -126,45 +120,14 @@ def write_all(
         edition.gates_of(con, task_ids)
     for task_id in task_ids:
         on_report(task_id)
+        folder = folder_name(task_id)
+        report = partial(write_task, con, task_id, out, edition, formats=formats)
         if task_id in of_memory:
-            attempt(
-                task_id,
-                f"{MEMORY}/{folder_name(task_id)}/{PAGE}",
-                partial(
-                    write_memory,
-                    con,
-                    task_id,
-                    out,
-                    edition,
-                    formats=formats,
-                    index=True,
-                ),
-            )
-        attempt(
-            task_id,
-            f"{folder_name(task_id)}/{PAGE}",
-            partial(
-                write_task, con, task_id, out, edition, formats=formats, index=True
-            ),
-        )
-    for dimension_id, judge in judges(con):
-        attempt(
-            judge,
-            f"{JUDGES}/{_judge_folder(dimension_id, judge)}/{PAGE}",
-            partial(write_judge, con, dimension_id, judge, out, edition, index=True),
-        )
-    for title in titles_with_variants(con):
-        attempt(
-            title,
-            f"{RUNS}/{folder_name(title)}/{PAGE}",
-            partial(write_run, con, title, out, edition, index=True),
-        )
-    for title in titles_of(con, task_ids):
-        attempt(
-            title,
-            f"{TITLES}/{folder_name(title)}/{PAGE}",
-            partial(write_title, con, title, out, edition, index=True),
-        )
+            figures = partial(write_memory, con, task_id, out, edition, formats)
+            attempt(task_id, f"{MEMORY}/{folder}/{PAGE}", figures)
+        attempt(task_id, f"{folder}/{PAGE}", partial(report, index=True))
+    for name, folder, page in _other_pages(con, task_ids, out, edition):
+        attempt(name, f"{folder}/{PAGE}", partial(_write_page, out, folder, page))
     attempt(INDEX, INDEX, lambda: [write_index(con, out, edition)])
     if failed:
         raise RenderError(
@@ -215,13 +178,6 @@ def write_comparison(
     The page is the candidate's report with this baseline, without the sections about
     other things: ``out/compare/<baseline>..<candidate>/report.html``.
 
-    Args:
-        con: An open connection to a built warehouse.
-        baseline: The whole id of the task to compare with.
-        candidate: The whole id of the task to judge.
-        out: The output folder.
-        edition: Time and language, and the policy of the gate.
-
     Raises:
         NothingToDo: the comparison is not in the marts.
     """
@@ -237,77 +193,52 @@ def write_comparison(
     return write_file(out, folder, PAGE, page.encode())
 
 
-def write_run(
-    con: duckdb.DuckDBPyConnection,
-    title: str,
-    out: Path,
-    edition: Edition,
-    *,
-    index: bool = False,
-) -> list[Path]:
-    """Write the page of a title's newest run to ``out/runs/<title>/``; return it."""
-    link = partial(_link, out, from_page="../../")
-    view = read_run(con, title, lambda task_id: link(folder_name(task_id)), edition)
-    page = to_run_html(
-        view,
-        edition,
-        index=f"../../{INDEX}" if index else None,
-        judge=lambda dimension_id, judge: link(
-            f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
-        ),
-    )
-    folder = f"{RUNS}/{folder_name(title)}"
-    return [write_file(out, folder, PAGE, page.encode())]
+def _other_pages(
+    con: duckdb.DuckDBPyConnection, task_ids: Sequence[str], out: Path, edition: Edition
+) -> Iterator[tuple[str, str, Callable[[], str]]]:
+    """Yield the pages of judges, runs and titles: name, folder below *out*, and HTML.
+
+    They link to the reports and to each other, and are therefore written last.
+    """
+    index = f"../../{INDEX}"
+
+    def link(folder: str) -> str | None:
+        return _link(out, folder, from_page="../../")
+
+    def href(task_id: str) -> str | None:
+        return link(folder_name(task_id))
+
+    def judge_page(dimension_id: str, judge: str) -> str | None:
+        return link(_judge_folder(dimension_id, judge))
+
+    def title_page(title: str) -> str:
+        view = read_title(con, title, href, edition)
+        run = link(f"{RUNS}/{folder_name(title)}")
+        return to_title_html(view, edition, index=index, run=run)
+
+    for dimension_id, judge in judges(con):
+        of_judge = partial(judge_html, con, dimension_id, judge, edition)
+        page = partial(of_judge, href=href, index=index)
+        yield judge, _judge_folder(dimension_id, judge), page
+    for title in titles_with_variants(con):
+        of_run = partial(run_html, con, title, edition, href=href, index=index)
+        yield title, f"{RUNS}/{folder_name(title)}", partial(of_run, judge=judge_page)
+    for title in titles_of(con, task_ids):
+        yield title, f"{TITLES}/{folder_name(title)}", partial(title_page, title)
 
 
-def write_judge(
-    con: duckdb.DuckDBPyConnection,
-    dimension_id: str,
-    judge: str,
-    out: Path,
-    edition: Edition,
-    *,
-    index: bool = False,
-) -> list[Path]:
-    """Write the page of a judge to ``out/judges/<dimension and judge>/``; return it."""
-    link = partial(_link, out, from_page="../../")
-    view = read_judge(
-        con, dimension_id, judge, lambda task_id: link(folder_name(task_id))
-    )
-    page = to_judge_html(view, edition, index=f"../../{INDEX}" if index else None)
-    folder = f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
-    return [write_file(out, folder, PAGE, page.encode())]
+def _write_page(out: Path, folder: str, page: Callable[[], str]) -> list[Path]:
+    return [write_file(out, folder, PAGE, page().encode())]
 
 
 def _judge_folder(dimension_id: str, judge: str) -> str:
-    return folder_name(f"{dimension_id}/{judge}")
+    return f"{JUDGES}/{folder_name(f'{dimension_id}/{judge}')}"
 
 
 def _link(out: Path, folder: str, *, from_page: str = "") -> str | None:
     """Return the link of the page in *folder* of *out*, if it exists."""
     exists = (out / folder / PAGE).is_file()
     return f"{from_page}{quote(folder)}/{PAGE}" if exists else None
-
-
-def write_title(
-    con: duckdb.DuckDBPyConnection,
-    title: str,
-    out: Path,
-    edition: Edition,
-    *,
-    index: bool = False,
-) -> list[Path]:
-    """Write the page of a title to ``out/titles/<title>/``; return it."""
-    link = partial(_link, out, from_page="../../")
-    view = read_title(con, title, lambda task_id: link(folder_name(task_id)), edition)
-    page = to_title_html(
-        view,
-        edition,
-        index=f"../../{INDEX}" if index else None,
-        run=link(f"{RUNS}/{folder_name(title)}"),
-    )
-    folder = f"{TITLES}/{folder_name(title)}"
-    return [write_file(out, folder, PAGE, page.encode())]
 
 
 @dataclass(frozen=True)
@@ -333,11 +264,7 @@ def decisions(
 ) -> list[TitleDecision]:
     """Return a decision for each title among these tasks, the worst first.
 
-    Args:
-        con: An open connection to a built warehouse.
-        task_ids: Whole ids of tasks; of each title and variant the newest is judged.
-        out: The output folder.
-        edition: The language, and the policy of the gate.
+    Of each title and variant the newest task is judged.
     """
     newest = [
         str(row[0])
@@ -443,14 +370,11 @@ def write_memory(
     run_id: str,
     out: Path,
     edition: Edition,
-    *,
-    formats: Sequence[str] = (),
-    index: bool = False,
+    formats: Sequence[str],
 ) -> list[Path]:
     """Write the figures of a memory run to ``out/memory/<run>/``; return its files.
 
-    Arguments are those of :func:`write_all`; the page links to the report of the run
-    if *formats* include one.
+    The page links to the report of the run if *formats* include one.
     """
     result = memory_result(
         con,
@@ -462,7 +386,7 @@ def write_memory(
     folder = f"{MEMORY}/{folder_name(run_id)}"
     report = f"../../{quote(folder_name(run_id))}/{PAGE}"
     links = Links(
-        index=f"../../{INDEX}" if index else None,
+        index=f"../../{INDEX}",
         run=report if "html" in formats else None,
     )
     page = to_memory_html(result, templates=edition.templates, links=links)
@@ -480,9 +404,7 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
-        judge=lambda dimension_id, judge: link(
-            f"{JUDGES}/{_judge_folder(dimension_id, judge)}"
-        ),
+        judge=lambda dimension_id, judge: link(_judge_folder(dimension_id, judge)),
         lang=edition.lang,
         policy=edition.policy,
     )

@@ -37,12 +37,6 @@ def run_dbt(
 ) -> None:
     """Run a dbt command on the warehouse.
 
-    Args:
-        settings: the database, and limits of memory and threads.
-        args: passed to dbt unchanged.
-        command: ``build``, or another one such as ``test``.
-        verbose: let dbt's own log through, to stderr.
-
     Raises:
         BuildError: names every node that failed.
         UsageError: dbt does not understand ``args``.
@@ -65,11 +59,8 @@ def invoke(
 ) -> Any:
     """Run a dbt command and return its result.
 
-    Args:
-        settings: see ``run_dbt``.
-        call: the command and its arguments, without those for paths.
-        target: folder for dbt's parse cache and logs.
-        manifest: the project, if already parsed.
+    *target* is the folder for dbt's parse cache and logs; *manifest* the project, if it
+    is already parsed.
 
     Raises:
         BuildError: names every node that failed.

@@ -44,12 +44,6 @@ def execute(
 ) -> None:
     """Run a plan inside the transaction that *con* is in, and record the build.
 
-    Args:
-        con: a connection that may write; the caller ends its transaction.
-        plan: the plan to run.
-        full_refresh: compute everything again from the raw tables.
-        on_node: called with the progress.
-
     Raises:
         BuildError: names the model or test that failed, with its first rows; or the
             stored tables were built by a different version of the models.
@@ -273,12 +267,7 @@ def tune(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def steps_fit_in_memory(con: duckdb.DuckDBPyConnection, *, anew: bool) -> bool:
-    """Return true if the steps of a build fit in memory.
-
-    Args:
-        con: a connection.
-        anew: everything counts as new.
-    """
+    """Return true if the steps of a build fit in memory."""
     waiting = _rows_of_raw(con)
     if not anew:
         (built,) = con.execute(

@@ -47,13 +47,7 @@ class Call:
         return Warehouse(self.settings.db, settings=self.settings, exported=exported)
 
     def say(self, message: str, event: str = "progress", **fields: Any) -> None:
-        """Print a line of progress to stderr, unless ``--quiet`` is set.
-
-        Args:
-            message: the sentence for people.
-            event: the name of the event, for ``--log-format json``.
-            fields: the fields of the event.
-        """
+        """Print a line of progress to stderr, unless ``--quiet`` is set."""
         messages.say(message, event, **fields)
 
     @property
@@ -103,9 +97,7 @@ _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:/|(md|motherduck):")
 def _refuse_urls(values: Iterable[object]) -> None:
     """Refuse paths that are URLs: everything is read and written locally.
 
-    Args:
-        values: A command's arguments, options and settings; only paths and tuples of
-            paths are checked.
+    Only paths and tuples of paths are checked.
 
     Raises:
         UsageError: One of them is a URL.

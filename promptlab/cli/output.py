@@ -62,10 +62,7 @@ def speak(lang: str) -> None:
 def spoken(text: str, **values: object) -> str:
     """Translate an English text into the chosen language.
 
-    Args:
-        text: A key of ``[printed]``; braces name values. Any other text is returned
-            unchanged.
-        values: The values for the braces.
+    *text* is a key of ``[printed]``; any other text is returned unchanged.
     """
     lang = _lang.get()
     told = text if lang == "en" else printed(lang).get(text, text)
@@ -466,13 +463,7 @@ def print_objects(
 ) -> None:
     """Print objects to stdout, like `print_rows`.
 
-    Args:
-        objects: one per row.
-        fields: the attributes for the columns; a mapping from column names if they
-            differ.
-        form: ``table``, ``json`` or ``csv``.
-        table: what the table shows.
-        wide: also show the columns that the table leaves out.
+    *fields* maps names of columns to attributes if they differ.
     """
     shown = fields.values() if isinstance(fields, Mapping) else fields
     rows = [[getattr(each, name) for name in shown] for each in objects]
@@ -482,10 +473,7 @@ def print_objects(
 def print_text(text: str, *, lead: str = "", lead_style: str = "") -> None:
     """Print a sentence, wrapped between words.
 
-    Args:
-        text: the sentence.
-        lead: precedes the first line; the others are indented by its width.
-        lead_style: its colour.
+    *lead* precedes the first line; the others are indented by its width.
     """
     lines = wrap(plain(text).text, _room() - width(lead))
     leads = [lead, *[" " * width(lead)] * (len(lines) - 1)]

@@ -138,9 +138,7 @@ def _json_line(record: logging.LogRecord) -> str:
 def listen(form: str, *, quiet: bool = False) -> None:
     """Print messages to stderr from now on, as ``text`` or ``json``.
 
-    Args:
-        form: one of ``FORMATS``; JSON includes more events.
-        quiet: only warnings and errors.
+    JSON includes more events; *quiet* leaves only warnings and errors.
     """
     for handler in [h for h in LOGGER.handlers if isinstance(h, _Handler)]:
         LOGGER.removeHandler(handler)
@@ -280,9 +278,7 @@ class ProgressBar:
 def progress(*shares: float, shown: bool) -> Iterator[ProgressBar]:
     """Show a bar for the length of a ``with`` block.
 
-    Args:
-        shares: the share of each phase, in order.
-        shown: true if it is shown on terminals.
+    *shares* are those of the phases, in order.
     """
     if not shown or not sys.stderr.isatty():
         yield ProgressBar(None, shares)

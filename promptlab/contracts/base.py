@@ -23,9 +23,6 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 def read_time(text: str) -> datetime:
     """Read an ISO 8601 time; it has no ``tzinfo`` if the text has no zone.
 
-    Args:
-        text: For example ``2024-10-24T12:30:00Z`` or ``2024-10-24 20:30+08:00``.
-
     Raises:
         ValueError: The text is not such a time; the message says so.
     """

@@ -240,8 +240,7 @@ class TableMapping(BaseModel):
     def fits(self, columns: Collection[str]) -> bool:
         """Return true if a table has all the columns that it names.
 
-        Args:
-            columns: Columns of the table, fields inside objects as dotted paths.
+        Fields inside objects are dotted paths.
         """
         there = set(columns)
         return all(

@@ -194,11 +194,7 @@ def final_field(
 ) -> FoundOutput:
     """Return one field of the final output, and its source.
 
-    Args:
-        key: A key of ``expected_outputs``, or the field of a rule.
-        final: The final output.
-        steps: The visible step outputs.
-        is_only: The case expects no other field, so this one may be the whole output.
+    *is_only*: the case expects no other field, so this one may be the whole output.
     """
     found = part_of_final(key, final, steps)
     if found is not None:

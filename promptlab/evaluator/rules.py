@@ -82,14 +82,7 @@ def whole_answer(
     parsed_output: Any = None,
     output_tokens: int | None = None,
 ) -> Subject:
-    """Return the whole answer of a run.
-
-    Args:
-        final: The final output.
-        raw_output: The run's raw output.
-        parsed_output: The run's parsed output.
-        output_tokens: Tokens of the answer, as the run counted them.
-    """
+    """Return the whole answer of a run."""
     written = None if final.is_missing else searchable_text(final.value)
     return Subject(
         text=written if raw_output is None else raw_output,
@@ -109,13 +102,7 @@ def judge_rules(
 ) -> RuleFindings:
     """Judge every rule.
 
-    Args:
-        rules: The rules.
-        answer: The whole answer.
-        final: The final output.
-        steps: The visible step outputs.
-        is_error: The run gave no usable answer: every rule is broken.
-        lang: Language of the messages.
+    *is_error*: the run gave no usable answer, so every rule is broken.
     """
     holding = 0
     broken, unjudged = [], []

@@ -57,12 +57,6 @@ def export_parquet(
     Everything is written next to *folder* and then renamed. An existing export is
     replaced; a folder with other files is not changed.
 
-    Args:
-        warehouse: the warehouse to export.
-        folder: target folder; created if missing.
-        schemas: ``marts``, ``raw``.
-        exported_at: the time in the manifest.
-
     Raises:
         NothingToDo: the tables have not been built yet.
         UsageError: *folder* contains other files.
@@ -239,10 +233,7 @@ def export_from_spark(
 ) -> dict[str, Any]:
     """Let Spark write every mart below *folder*; returns the manifest.
 
-    Args:
-        settings: the Spark to use.
-        folder: target folder; Spark's workers and this process must see it.
-        exported_at: the time in the manifest.
+    Spark's workers and this process must see *folder*.
 
     Raises:
         UsageError: *folder* contains other files.

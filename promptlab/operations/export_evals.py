@@ -118,12 +118,7 @@ def export_evals(
 ) -> list[Exported]:
     """Write tasks below *folder*.
 
-    Args:
-        warehouse: their warehouse, with built marts.
-        folder: where to; made when it is not there.
-        tasks: see `promptlab.task_ids.resolve_task`; empty: every task.
-        organization: source of the data in the files.
-        exported_at: the time in the files.
+    *tasks* are as `promptlab.task_ids.resolve_task` takes them; empty: every task.
 
     Raises:
         NothingToDo: there are no marts, or there is no task.

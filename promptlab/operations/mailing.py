@@ -384,10 +384,7 @@ _TOO_MANY = 429
 def post(address: str, payload: Mapping[str, Any], *, timeout: float = 30.0) -> None:
     """Post *payload* as JSON; redirects are not followed.
 
-    Args:
-        address: URL of the webhook. It is a secret and never part of a message.
-        payload: The body.
-        timeout: Seconds to wait for an answer.
+    *address* is a secret and never part of a message.
 
     Raises:
         SettingsError: the URL is not allowed.

@@ -149,9 +149,7 @@ class StoredTask:
 def read_task(con: duckdb.DuckDBPyConnection, wanted: str) -> StoredTask:
     """Read one task.
 
-    Args:
-        con: a connection to a warehouse; it may be read-only.
-        wanted: as `promptlab.task_ids.resolve_task` takes it.
+    *wanted* is as `promptlab.task_ids.resolve_task` takes it.
 
     Raises:
         NothingToDo: the warehouse holds no task, or not the one that a word means.
@@ -414,12 +412,7 @@ def is_scored_by_sql(dimension: DimensionConfig) -> bool:
 
 
 def why_not_scored(dimension: DimensionConfig, installed: Collection[str]) -> str:
-    """Return the reason why no installed scorer serves a dimension; empty if one does.
-
-    Args:
-        dimension: the dimension as its task configures it.
-        installed: names of the installed scorers.
-    """
+    """Return why no installed scorer serves a dimension; empty if one does."""
     wanted = wanted_scorer(dimension)
     if is_scored_by_sql(dimension):
         return f"`{scorer_of(dimension)}` is built in: `promptlab build` scores it"

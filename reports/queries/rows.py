@@ -81,10 +81,7 @@ def target_status(
 ) -> TargetStatus:
     """Return the status of a target.
 
-    Args:
-        target: As configured; empty without a target.
-        score: Score of the dimension.
-        codes: Codes of the alerts of the dimension.
+    *codes* are those of the alerts of the dimension.
     """
     if not target:
         return "none"

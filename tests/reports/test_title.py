@@ -114,10 +114,10 @@ def test_models_are_lines_of_one_chart(title_of):
 def test_the_cases_that_changed_are_shown_run_by_run(title_of):
     view, _ = title_of("Account support")
     [heat] = view.heat_maps
-    assert len(heat.runs) == 5
+    assert len(heat["runs"]) == 5
     broke = [
         case["case_id"]
-        for case in heat.cases
+        for case in heat["cases"]
         if case["changes"]["account-support-4"] == "newly_failing"
     ]
     assert len(broke) > 5
