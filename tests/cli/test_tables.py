@@ -13,7 +13,7 @@ import pytest
 from rich.cells import cell_len
 
 from promptlab.cli import leaderboard, looking, memory, output, run_cli
-from promptlab.cli.looking import _print_for_people
+from promptlab.cli.looking import _print_task
 from promptlab.cli.output import (
     Cell,
     Column,
@@ -372,11 +372,11 @@ def test_show_lists_the_worst_cases_first_and_counts_the_rest(
         for n in range(40)
     ]
     many = result.model_copy(update={"case_results": cases})
-    _print_for_people(many, wide=False)
+    _print_task(many, wide=False)
     listed = capsys.readouterr().out.splitlines()
     assert listed[-1].startswith("10 more that did not pass")
     assert listed[-31].startswith("c39 ")
-    _print_for_people(many, wide=True)
+    _print_task(many, wide=True)
     assert "more that did not pass" not in capsys.readouterr().out
 
 
