@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, Severity
-from promptlab.contracts.comparison import CaseChange, Comparison, ScoreComparison
+from promptlab.contracts.comparison import CaseChange, ScoreComparison
 from promptlab.errors import UsageError
 from promptlab.reports.edition import SHOWN, Edition, ListLimits
 from promptlab.reports.files import folder_name
@@ -304,64 +304,29 @@ class Proof:
 
 
 @dataclass(frozen=True)
-class MailCase:
-    """One of the worst cases."""
-
-    view: CaseView
-    question: str | None
-    proof: Proof | None
-    change: CaseChange | None
-    """Its change against the baseline, if known."""
-
-
-@dataclass(frozen=True)
-class BarPiece:
-    """A piece of a bar: ``fill``, ``track`` or ``tick``, and its width in pixels."""
-
-    kind: str
-    width: int
-
-
-@dataclass(frozen=True)
-class MailDimension:
-    """One row of the dimensions."""
-
-    view: DimensionView
-    cells: list[BarPiece]
-    change: ScoreComparison | None
-    """Its change against the baseline, if compared."""
-
-
-@dataclass(frozen=True)
-class TrendStep:
-    """One run in the table of the trend."""
-
-    run: PastRun
-    is_this: bool
-    is_baseline: bool
-
-
-@dataclass(frozen=True)
 class MailView:
     """The mail."""
 
     page: View
     alerts: list[tuple[Severity, AlertView]]
     n_alerts_more: int
-    dimensions: list[MailDimension]
+    dimensions: list[
+        tuple[DimensionView, list[tuple[str, int]], ScoreComparison | None]
+    ]
+    """Each with the cells of its bar, and its change against the baseline."""
     n_dimensions_more: int
-    cases: list[MailCase]
+    cases: list[tuple[CaseView, Proof | None]]
+    """The worst cases, each with the reason."""
     n_bad: int
     """Failed and error cases."""
     n_cases_more: int
     """Failed and error cases that are not listed."""
-    comparison: Comparison | None
     changes: list[CaseChange]
     """Clear drops and lost must-haves of cases that are not listed above."""
     n_changes_more: int
     trend: Trend | None
     """The text for the picture, if there is one."""
-    steps: list[TrendStep]
+    steps: list[PastRun]
     """Runs of the title, newest first."""
     n_steps_more: int
 
@@ -396,33 +361,34 @@ def arrange_mail(
     grave = [c for c in worse if c.severity and c.case_id not in listed]
     shown = grave[: limits.changes]
     n_told = len(shown) + sum(c.case_id in listed for c in worse)
-    steps = _steps(result, history, comparison, pictured=picture is not None)
+    most = _RUNS_WITHOUT if picture is None else _RUNS_WITH_PICTURE
+    steps = list(history[::-1][:most])
     by_dimension = {d.subject: d for d in comparison.dimensions} if comparison else {}
     return MailView(
         page=page,
         alerts=alerts[: limits.alerts],
         n_alerts_more=len(result.summary.alerts) - len(alerts[: limits.alerts]),
         dimensions=[
-            MailDimension(
-                view, bar_cells(view), by_dimension.get(view.dimension.dimension_id)
-            )
+            (view, bar_cells(view), by_dimension.get(view.dimension.dimension_id))
             for view in page.dimensions[: limits.dimensions]
         ],
         n_dimensions_more=max(0, len(result.dimensions) - limits.dimensions),
-        cases=[_case(c, by_case.get(c.case.case_id), filters) for c in bad],
+        cases=[(case, _proof(case.case, case, filters)) for case in bad],
         n_bad=n_bad,
         n_cases_more=n_bad - len(bad),
-        comparison=comparison,
         changes=shown,
         n_changes_more=max(0, comparison.counts.worse - n_told) if comparison else 0,
         trend=picture,
         steps=steps,
-        n_steps_more=steps[-1].run.number - 1 if steps else 0,
+        n_steps_more=steps[-1].number - 1 if steps else 0,
     )
 
 
-def bar_cells(view: DimensionView, width: int = BAR) -> list[BarPiece]:
-    """Return a dimension's bar as table cells whose widths add up to *width*."""
+def bar_cells(view: DimensionView, width: int = BAR) -> list[tuple[str, int]]:
+    """Return a dimension's bar as table cells whose widths add up to *width*, pixels.
+
+    A cell is ``fill``, ``track`` or ``tick``.
+    """
     fill = _pixels(view.bar.fill, width)
     cells = [("fill", 0, fill), ("track", fill, width)]
     if view.bar.mark is not None:
@@ -434,36 +400,13 @@ def bar_cells(view: DimensionView, width: int = BAR) -> list[BarPiece]:
             ("fill", tick + _TICK, fill),
             ("track", max(fill, tick + _TICK), width),
         ]
-    return [BarPiece(kind, end - start) for kind, start, end in cells if end > start]
+    return [(kind, end - start) for kind, start, end in cells if end > start]
 
 
 def _pixels(hundredths: float | None, width: int) -> int:
     if not hundredths:
         return 0
     return max(1, round(hundredths * width / 100))  # a score above 0 is visible
-
-
-def _steps(
-    result: AnalysisResult,
-    history: Sequence[PastRun],
-    comparison: Comparison | None,
-    *,
-    pictured: bool,
-) -> list[TrendStep]:
-    most = _RUNS_WITH_PICTURE if pictured else _RUNS_WITHOUT
-    return [
-        TrendStep(
-            run,
-            run.task_id == result.task.task_id,
-            comparison is not None and run.task_id == comparison.baseline.task_id,
-        )
-        for run in history[::-1][:most]
-    ]
-
-
-def _case(view: CaseView, change: CaseChange | None, filters: Filters) -> MailCase:
-    asked = None if view.question is None else " ".join(view.question.split())
-    return MailCase(view, asked, _proof(view.case, view, filters), change)
 
 
 def _proof(case: CaseResult, view: CaseView, filters: Filters) -> Proof | None:

@@ -39,7 +39,7 @@ from promptlab.reports.edition import SHOWN, ListLimits
 from promptlab.reports.files import folder_name
 from promptlab.reports.printing import Filters, visible
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import arrange, fewer_cases
+from promptlab.reports.views import arrange, bar, fewer_cases
 
 # ---------- links to the files next to a page
 
@@ -194,7 +194,11 @@ def environment(
     filters = Filters(texts)
     env.filters.update(filters.as_mapping())
     env.globals.update(
-        t=texts.text, interval=filters.interval, lang=lang, html_lang=texts.tag
+        t=texts.text,
+        interval=filters.interval,
+        bar=bar,
+        lang=lang,
+        html_lang=texts.tag,
     )
     return env
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from promptlab.reports.charts import MOST_DOTS, Point, Priced, curve, line_chart, pareto
+from promptlab.reports.charts import MOST_DOTS, Point, curve, line_chart, pareto
 
 
 def drawn(values, **options):
@@ -43,11 +43,9 @@ def test_no_number_stops_a_chart(values, is_share):
     if is_share:
         values = [value for value in values if not 1 < abs(value) < math.inf]
     chart = drawn(values, is_share=is_share)
+    priced = {"overall_score": 0.5, "ci_low": None, "ci_high": None, "is_on_front": 1}
     points = pareto(
-        [
-            Priced(n, "v", abs(value), 0.5, None, None, is_on_front=True)
-            for n, value in enumerate(values)
-        ]
+        [(n, priced | {"cost_total": abs(value)}) for n, value in enumerate(values)]
     )
     line = curve([(abs(value), 0.5) for value in values])
     n_known = sum(map(math.isfinite, values))

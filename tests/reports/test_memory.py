@@ -74,7 +74,7 @@ def test_every_other_rule_is_listed_once(memory_of):
 
 def test_the_curve_has_a_line_per_round(memory_of):
     view = arrange_memory(memory_of())
-    assert [line.score.test_index for line in view.rounds] == [1, 2, 3]
+    assert [line.test_index for line in view.rounds] == [1, 2, 3]
 
 
 def test_the_curves_are_drawn_and_said_in_words(memory_of):
