@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from promptlab.reports.charts import on_track
 from promptlab.reports.pages import environment, render
 from promptlab.reports.queries.rows import rows
-from promptlab.reports.views import case_anchor
 
 if TYPE_CHECKING:
     import duckdb
@@ -143,5 +142,4 @@ def judge_html(
         hrefs={row["task_id"]: href(row["task_id"]) for row in differences},
         index=index,
         generated_at=edition.generated_at,
-        anchor=case_anchor,
     )

@@ -23,7 +23,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from promptlab.contracts.analysis_result import AnalysisResult, CaseResult, Severity
+from promptlab.contracts.analysis_result import (
+    AlertItem,
+    AnalysisResult,
+    CaseResult,
+    Severity,
+)
 from promptlab.contracts.comparison import CaseChange, ScoreComparison
 from promptlab.errors import UsageError
 from promptlab.reports.edition import SHOWN, Edition, ListLimits
@@ -34,7 +39,7 @@ from promptlab.reports.queries.history import PastRun, title_history
 from promptlab.reports.result import analysis_result
 from promptlab.reports.sentences import brief
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import AlertView, CaseView, DimensionView, View, arrange
+from promptlab.reports.views import CaseView, DimensionView, View, arrange
 
 if TYPE_CHECKING:
     import duckdb
@@ -308,7 +313,7 @@ class MailView:
     """The mail."""
 
     page: View
-    alerts: list[tuple[Severity, AlertView]]
+    alerts: list[tuple[Severity, AlertItem]]
     n_alerts_more: int
     dimensions: list[
         tuple[DimensionView, list[tuple[str, int]], ScoreComparison | None]
@@ -350,9 +355,9 @@ def arrange_mail(
     alerts = [(severity, a) for severity, group in page.alerts for a in group]
     bad = [
         case
-        for group in page.case_groups
-        if group.status in ("fail", "error")
-        for case in group.cases
+        for status, _, cases in page.case_groups
+        if status in ("fail", "error")
+        for case in cases
     ]
     n_bad = result.summary.n_fail + result.summary.n_error
     by_case = {c.case_id: c for c in comparison.cases} if comparison else {}

@@ -39,7 +39,7 @@ from promptlab.reports.edition import SHOWN, ListLimits
 from promptlab.reports.files import folder_name
 from promptlab.reports.printing import Filters, visible
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import arrange, bar, fewer_cases
+from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
 
 # ---------- links to the files next to a page
 
@@ -196,6 +196,7 @@ def environment(
     env.globals.update(
         t=texts.text,
         interval=filters.interval,
+        anchor=case_anchor,
         bar=bar,
         lang=lang,
         html_lang=texts.tag,

@@ -14,7 +14,7 @@ from promptlab.reports.charts import pareto
 from promptlab.reports.pages import environment, render
 from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.views import case_anchor, headline_view
+from promptlab.reports.views import headline_view
 
 if TYPE_CHECKING:
     import duckdb
@@ -215,7 +215,6 @@ def run_html(
         newest=max(column["created_at"] for column in columns),
         index=index,
         judge=judge,
-        anchor=case_anchor,
         generated_at=edition.generated_at,
     )
 

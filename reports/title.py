@@ -17,7 +17,7 @@ from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import case_anchor, headline_view
+from promptlab.reports.views import headline_view
 
 if TYPE_CHECKING:
     import duckdb
@@ -231,7 +231,6 @@ def to_title_html(
         index=index,
         run=run,
         generated_at=edition.generated_at,
-        anchor=case_anchor,
     )
 
 

@@ -83,40 +83,13 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class CaseRef:
-    """A case id and its position on this page."""
-
-    case_id: str
-    anchor: str | None
-
-
-@dataclass(frozen=True)
 class HeadlineView:
     """The verdict at the top of the page, in pieces: text, and cases to link."""
 
     gate: GateResult
     decision: str
-    pieces: list[tuple[str, CaseRef | None]]
-    """The text after the decision."""
-
-
-@dataclass(frozen=True)
-class PromptView:
-    """The prompt and the baseline's prompt; either may be unknown."""
-
-    before: list[TextPiece] | None
-    after: list[TextPiece] | None
-    is_same: bool
-
-
-@dataclass(frozen=True)
-class AlertView:
-    """One alert with the names in it."""
-
-    alert: AlertItem
-    dimensions: list[str]
-    cases: list[CaseRef]
-    n_more: int
+    pieces: list[tuple[str, str | None]]
+    """The text after the decision, with the id of a case."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +98,6 @@ class EvidenceView:
 
     evidence: EvidenceLink
     dimension: str
-    ref: CaseRef
     snippet: list[TextPiece]
     expected: str | None
     actual: str | None
@@ -167,15 +139,6 @@ class DimensionView:
 
 
 @dataclass(frozen=True)
-class CaseScore:
-    """A case's score on one dimension, or the reason for a missing score."""
-
-    name: str
-    score: float | None
-    reason: str | None
-
-
-@dataclass(frozen=True)
 class Said:
     """One answer, and its rounds."""
 
@@ -202,14 +165,6 @@ class Versions:
 
 
 @dataclass(frozen=True)
-class Expected:
-    """An expectation: a field of the output, or a golden answer."""
-
-    name: str | None
-    text: str
-
-
-@dataclass(frozen=True)
 class RoundView:
     """Rounds with the same answer and result, with all details."""
 
@@ -233,16 +188,6 @@ class RoundView:
 
 
 @dataclass(frozen=True)
-class Facets:
-    """The filters for the cases of a page; a case refers to them by number."""
-
-    tags: list[str]
-    """The most frequent ones first."""
-    dimensions: list[str]
-    """Names; a case refers by number to those on which it is below 100."""
-
-
-@dataclass(frozen=True)
 class CaseView:
     """One case, unfolded."""
 
@@ -257,11 +202,13 @@ class CaseView:
     first_broken: AssertionOutcome | None
     """A failed assertion of another tool."""
     first_evidence: EvidenceLink | None
-    scores: list[CaseScore]
+    scores: list[tuple[str, float | None, str | None]]
+    """Dimension, score, and the reason for a missing score."""
     asked: list[Field]
     versions: list[Versions]
     """Empty without a change or a baseline."""
-    expected: list[Expected]
+    expected: list[tuple[str | None, str]]
+    """Fields of the output with their expectations; golden answers without a name."""
     notes: list[Field]
     rounds: list[RoundView]
     n_rounds_more: int
@@ -276,44 +223,12 @@ class CaseView:
 
 
 @dataclass(frozen=True)
-class CaseGroup:
-    """The cases of one status: their number, and those listed."""
-
-    status: Status
-    n: int
-    cases: list[CaseView]
-
-    @property
-    def n_more(self) -> int:
-        """Cases of this status that the page only counts."""
-        return self.n - len(self.cases)
-
-
-@dataclass(frozen=True)
-class Segment:
-    """A part of the status bar, in percent of its width."""
-
-    status: Status
-    n: int
-    start: float
-    width: float
-
-
-@dataclass(frozen=True)
-class ScoreMove:
-    """A dimension on which a case changed."""
-
-    name: str
-    change: ScoreChange
-
-
-@dataclass(frozen=True)
 class ChangedCase:
     """One case that changed."""
 
     change: CaseChange
-    ref: CaseRef
-    moves: list[ScoreMove]
+    moves: list[tuple[str, ScoreChange]]
+    """Dimensions on which it changed most, by name."""
     track: tuple[float, float] | None
     """Positions of its scores before and after, for ``charts.on_track``."""
 
@@ -357,20 +272,29 @@ class View:
     """Number of cases in ``pass_rate``."""
     has_must_haves: bool
     """If true, a must-have of at least one case was evaluated."""
-    segments: list[Segment]
+    segments: list[tuple[Status, int, float, float]]
+    """Status bar: number of cases, start and width in percent of the bar."""
     changes: ChangesView | None
     """``None`` without a baseline."""
-    alerts: list[tuple[Severity, list[AlertView]]]
+    alerts: list[tuple[Severity, list[AlertItem]]]
     n_alerts_more: int
     dimensions: list[DimensionView]
     n_dimensions_more: int
-    case_groups: list[CaseGroup]
-    facets: Facets
+    case_groups: list[tuple[Status, int, list[CaseView]]]
+    """The cases of each status: their number, and those listed."""
+    names: dict[str, str]
+    """Names of the dimensions by id; a case refers by number to those on which it is
+    below 100."""
+    tags: list[str]
+    """Tags to filter by, the most frequent ones first; a case refers to them by
+    number."""
+    anchors: dict[str, str]
+    """Positions of the listed cases on the page."""
     n_cases_listed: int
     n_cases_more: int
     is_short: bool
     """True if less of each case is listed than usual."""
-    prompt: PromptView | None
+    prompt: Diff | None
     provenance: Provenance | None
     env: list[Field]
     extras: list[Field]
@@ -391,10 +315,10 @@ _TOKEN = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+|\s+|[^\w\s]|_+")
 
 @dataclass(frozen=True)
 class Diff:
-    """Both texts in pieces, with marked differences."""
+    """Both texts in pieces, with marked differences; an unknown one is ``None``."""
 
-    before: list[TextPiece]
-    after: list[TextPiece]
+    before: list[TextPiece] | None
+    after: list[TextPiece] | None
     is_same: bool
 
 
@@ -499,7 +423,7 @@ def case_view(
     beside = {round_.round_id for side in sides for round_ in side.rounds}
     expected = _expected(case)
     seen: set[str | None] = {r.answer for r in rounds}
-    seen |= {item.text for item in expected}
+    seen |= {text for _, text in expected}
     views = [
         _round_view(group, case, differences, beside, seen, limits, evidences)
         for group in _alike(rounds, differences, case.assertions, beside)
@@ -536,19 +460,18 @@ def case_view(
     )
 
 
-def prompt_view(prompt: Prompt | None) -> PromptView | None:
+def prompt_view(prompt: Prompt | None) -> Diff | None:
     """Return the prompts side by side; ``None`` if both are unknown."""
     if prompt is None:
         return None
-    if prompt.text is None or prompt.baseline_text is None:
-        before, after = prompt.baseline_text, prompt.text
-        return PromptView(
-            None if before is None else parts(before),
-            None if after is None else parts(after),
-            is_same=False,
-        )
-    diff = word_diff(prompt.baseline_text, prompt.text)
-    return PromptView(diff.before, diff.after, diff.is_same)
+    before, after = prompt.baseline_text, prompt.text
+    if before is not None and after is not None:
+        return word_diff(before, after)
+    return Diff(
+        None if before is None else parts(before),
+        None if after is None else parts(after),
+        is_same=False,
+    )
 
 
 def question(context: dict[str, Any]) -> str | None:
@@ -586,13 +509,12 @@ def _versions(case: CaseResult, rounds: Sequence[RoundOutcome]) -> list[Versions
     before, after = _by_answer(case.baseline_rounds), _by_answer(rounds)
     found = []
     for old, new in list(zip_longest(before, after))[:_MOST_VERSIONS]:
-        texts = [None if side is None else side[0].answer for side in (old, new)]
-        if texts[0] is None or texts[1] is None:
-            shown = [parts(text or "") for text in texts]
+        text, other = (None if s is None else s[0].answer for s in (old, new))
+        if text is None or other is None:
+            shown = Diff(parts(text or ""), parts(other or ""), is_same=False)
         else:
-            diff = word_diff(texts[0], texts[1])
-            shown = [diff.before, diff.after]
-        found.append(Versions(_said(old, shown[0]), _said(new, shown[1])))
+            shown = word_diff(text, other)
+        found.append(Versions(_said(old, shown.before), _said(new, shown.after)))
     return found
 
 
@@ -603,37 +525,37 @@ def _by_answer(rounds: Sequence[RoundOutcome]) -> list[list[RoundOutcome]]:
     return sorted(groups.values(), key=len, reverse=True)
 
 
-def _said(rounds: list[RoundOutcome] | None, shown: list[TextPiece]) -> Said | None:
-    if rounds is None:
-        return None
-    return Said(rounds, shown, _n_cut(rounds[0]))
+def _said(
+    rounds: list[RoundOutcome] | None, shown: list[TextPiece] | None
+) -> Said | None:
+    return Said(rounds, shown or [], _n_cut(rounds[0])) if rounds else None
 
 
 def _n_cut(round_: RoundOutcome) -> int:
     return max(0, (round_.answer_chars or 0) - len(round_.answer or ""))
 
 
-def _expected(case: CaseResult) -> list[Expected]:
+def _expected(case: CaseResult) -> list[tuple[str | None, str]]:
     """Return the expectations of the testset, and golden answers that differ."""
-    found = [
-        Expected(name, value if isinstance(value, str) else json_text(value))
+    found: list[tuple[str | None, str]] = [
+        (name, value if isinstance(value, str) else json_text(value))
         for name, value in list(case.expected.items())[:MOST_FIELDS]
     ]
-    seen = {item.text for item in found}
+    seen = {text for _, text in found}
     golden = [text for text in dict.fromkeys(case.golden_answers) if text not in seen]
-    return found + [Expected(None, text) for text in golden[:_MOST_VERSIONS]]
+    return found + [(None, text) for text in golden[:_MOST_VERSIONS]]
 
 
 def _scores(
     case: CaseResult, names: dict[str, str], optional: Collection[str]
-) -> list[CaseScore]:
+) -> list[tuple[str, float | None, str | None]]:
     """Return the case's scores, without optional dimensions that lack a score."""
     found = []
     for dimension_id, score in list(case.dimension_scores.items())[:_MOST_SCORES]:
         reason = _reason(case.notes, dimension_id)
         if score is None and dimension_id in optional and reason == "no_score":
             continue
-        found.append(CaseScore(names.get(dimension_id, dimension_id), score, reason))
+        found.append((names.get(dimension_id, dimension_id), score, reason))
     return found
 
 
@@ -759,7 +681,6 @@ def arrange_changes(
     comparison: Comparison,
     *,
     most: int | None,
-    ref: Callable[[str], CaseRef],
     names: Mapping[str, str],
 ) -> ChangesView:
     """Return the view of *comparison*.
@@ -786,9 +707,7 @@ def arrange_changes(
         other_tags=other_tags[:MOST_OTHER_TAGS],
         n_tags_more=max(0, len(other_tags) - MOST_OTHER_TAGS),
         cases=[
-            ChangedCase(
-                case, ref(case.case_id), _moves(case, names), before_after(case)
-            )
+            ChangedCase(case, _moves(case, names), before_after(case))
             for case in listed
         ],
         n_cases_more=comparison.counts.changed - n_listed,
@@ -808,31 +727,20 @@ def _is_news(case: CaseChange) -> bool:
     return case.change != "same" or case.must_have_lost or case.must_have_gained
 
 
-def _moves(case: CaseChange, names: Mapping[str, str]) -> list[ScoreMove]:
+def _moves(case: CaseChange, names: Mapping[str, str]) -> list[tuple[str, ScoreChange]]:
     """Return the dimensions on which a case changed most."""
     moved = [move for move in case.dimensions if move.delta]
     moved.sort(key=lambda move: (-abs(move.delta), move.dimension_id))
     return [
-        ScoreMove(names.get(move.dimension_id, move.dimension_id), move)
+        (names.get(move.dimension_id, move.dimension_id), move)
         for move in moved[:_MOST_MOVES]
     ]
 
 
-def headline_view(
-    result: GateResult, ref: Callable[[str], CaseRef] | None = None
-) -> HeadlineView:
-    """Return the view of the verdict.
-
-    *ref* returns the position of a case on the page; by default that on the page of its
-    task.
-    """
-    ref = ref or (lambda case_id: CaseRef(case_id, case_anchor(case_id)))
+def headline_view(result: GateResult) -> HeadlineView:
+    """Return the view of the verdict."""
     first, *rest = pieces(result, Filters(catalogue(result.lang)))
-    return HeadlineView(
-        result,
-        first.text,
-        [(p.text, None if p.case_id is None else ref(p.case_id)) for p in rest],
-    )
+    return HeadlineView(result, first.text, [(p.text, p.case_id) for p in rest])
 
 
 # ---------- the whole page
@@ -844,7 +752,6 @@ _BAR_ORDER: tuple[Status, ...] = ("pass", "fail", "error", "unevaluated")
 _FEW_CASES = 20
 MOST_ALERTS = 100
 MOST_DIMENSIONS = 60
-MOST_IDS = 20
 MOST_TAGS = 40
 """Maximum number of tags in the filter."""
 MOST_EVIDENCE = 10
@@ -871,7 +778,7 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     extras = dict(result.extras)
     provenance = _provenance(extras.pop("promptlab", None))
     return View(
-        headline=None if result.gate is None else headline_view(result.gate, page.ref),
+        headline=None if result.gate is None else headline_view(result.gate),
         is_graded=provenance is None or provenance.source_kind == "analysis",
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,
@@ -882,15 +789,19 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
         segments=_segments(counts(result)),
         changes=None
         if result.comparison is None
-        else arrange_changes(
-            result.comparison, most=limits.changes, ref=page.ref, names=names
-        ),
-        alerts=page.alerts(summary.alerts[:MOST_ALERTS]),
+        else arrange_changes(result.comparison, most=limits.changes, names=names),
+        alerts=_by_severity(summary.alerts[:MOST_ALERTS]),
         n_alerts_more=max(0, len(summary.alerts) - MOST_ALERTS),
         dimensions=[page.dimension(d) for d in dimensions[:MOST_DIMENSIONS]],
         n_dimensions_more=max(0, len(dimensions) - MOST_DIMENSIONS),
-        case_groups=page.case_groups(listed, counts(result)),
-        facets=Facets(tags, list(names.values())),
+        case_groups=[
+            (status, n, [page.case(case) for case in listed if case.status == status])
+            for status, n in counts(result).items()
+            if n
+        ],
+        names=names,
+        tags=tags,
+        anchors=anchors,
         n_cases_listed=len(listed),
         n_cases_more=summary.n_cases - len(listed),
         is_short=limits.is_short,
@@ -950,23 +861,6 @@ class _Page:
     tags: list[str]
     optional: set[str]
 
-    def ref(self, case_id: str) -> CaseRef:
-        return CaseRef(case_id, self.anchors.get(case_id))
-
-    def alerts(
-        self, alerts: Sequence[AlertItem]
-    ) -> list[tuple[Severity, list[AlertView]]]:
-        by_severity = sorted(alerts, key=lambda a: SEVERITIES.index(a.severity))
-        return [
-            (severity, [self._alert(alert) for alert in group])
-            for severity, group in groupby(by_severity, key=lambda a: a.severity)
-        ]
-
-    def _alert(self, alert: AlertItem) -> AlertView:
-        cases = [self.ref(case_id) for case_id in alert.case_ids[:MOST_IDS]]
-        names = [self.names.get(d, d) for d in alert.dimension_ids[:MOST_IDS]]
-        return AlertView(alert, names, cases, max(0, alert.n_cases - len(cases)))
-
     def dimension(self, dimension: DimensionResult) -> DimensionView:
         target = dimension.target.get("min_score")
         least = target if _is_share(target) else None
@@ -1019,7 +913,6 @@ class _Page:
         return EvidenceView(
             evidence=link,
             dimension=self.names.get(link.dimension_id, link.dimension_id),
-            ref=self.ref(link.case_id),
             snippet=snippet,
             expected=expected,
             actual=actual,
@@ -1031,20 +924,7 @@ class _Page:
             more=fields({k: v for k, v in payload.items() if v is not None}),
         )
 
-    def case_groups(
-        self, listed: Sequence[CaseResult], numbers: dict[Status, int]
-    ) -> list[CaseGroup]:
-        return [
-            CaseGroup(
-                status,
-                n,
-                [self._case(case) for case in listed if case.status == status],
-            )
-            for status, n in numbers.items()
-            if n
-        ]
-
-    def _case(self, case: CaseResult) -> CaseView:
+    def case(self, case: CaseResult) -> CaseView:
         return case_view(
             case,
             anchor=self.anchors[case.case_id],
@@ -1098,13 +978,21 @@ def _is_share(value: object) -> bool:
     return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]  # narrowed by type()
 
 
-def _segments(numbers: dict[Status, int]) -> list[Segment]:
+def _by_severity(
+    alerts: Sequence[AlertItem],
+) -> list[tuple[Severity, list[AlertItem]]]:
+    ranked = sorted(alerts, key=lambda a: SEVERITIES.index(a.severity))
+    groups = groupby(ranked, key=lambda a: a.severity)
+    return [(severity, list(group)) for severity, group in groups]
+
+
+def _segments(numbers: dict[Status, int]) -> list[tuple[Status, int, float, float]]:
     total = sum(numbers.values())
     segments, start = [], 0.0
     for status in _BAR_ORDER:
         n = numbers[status]
         if n:
             width = round(100 * n / total, 3)
-            segments.append(Segment(status, n, round(start, 3), width))
+            segments.append((status, n, round(start, 3), width))
             start += width
     return segments

@@ -11,7 +11,7 @@ from promptlab.database import connect
 from promptlab.reports import to_html
 from promptlab.reports.charts import HISTOGRAM_HEIGHT, HISTOGRAM_WIDTH, histogram
 from promptlab.reports.queries.comparisons import comparison
-from promptlab.reports.views import CaseRef, arrange_changes
+from promptlab.reports.views import arrange_changes
 from tests.reports.conftest import TASK_ID
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -112,8 +112,5 @@ def test_many_differences_are_drawn_and_few_are_not(six_titles_db):
     few = many.model_copy(
         update={"overall": many.overall.model_copy(update={"n_pairs": 19})}
     )
-    arranged = [
-        arrange_changes(each, most=10, ref=lambda case: CaseRef(case, None), names={})
-        for each in (many, few)
-    ]
+    arranged = [arrange_changes(each, most=10, names={}) for each in (many, few)]
     assert [each.spread is not None for each in arranged] == [True, False]
