@@ -7,7 +7,6 @@ leaves the path unchanged.
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import json
 import os
@@ -193,7 +192,7 @@ def umask() -> int:
     return found
 
 
-@contextlib.contextmanager
+@contextmanager
 def _private_files() -> Iterator[None]:
     """Create files in a ``with`` block without read permission for other users."""
     before = os.umask(0o077)
@@ -226,11 +225,11 @@ def _fill(
         con.commit()
         con.execute("checkpoint fresh")
     except BaseException:
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             con.rollback()
         raise
     finally:
-        with contextlib.suppress(Exception):
+        with suppress(Exception):
             con.execute("detach fresh")
 
 
@@ -651,7 +650,7 @@ def _create(db: Path, file: Path, expected: int) -> None:
     try:
         with open_duckdb() as con:
             attach_new(con, beside, "fresh", expected=expected)
-        with contextlib.suppress(FileExistsError):
+        with suppress(FileExistsError):
             os.link(beside, file)
     except duckdb.Error as error:
         raise _cannot_open(db, str(error)) from None
