@@ -82,9 +82,7 @@ def test_an_unknown_format_is_refused_with_those_there_are():
 
 
 def test_a_format_asked_for_twice_is_made_once():
-    assert [
-        f.file_name for f in chosen_formats(["report.html", "result.json", "html"])
-    ] == [
+    assert [f.file_name for f in chosen_formats(["html", "json", "html"])] == [
         "report.html",
         "result.json",
     ]
