@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from promptlab.errors import UsageError
 from promptlab.reports.files import folder_name
-from promptlab.reports.index import Course, Line, read_index
+from promptlab.reports.index import Course, read_index
 from promptlab.reports.mail import Envelope, fix_boundaries, write_bodies, write_headers
 from promptlab.reports.pages import PAGE, environment, render
 from promptlab.reports.printing import Filters, clip, visible
@@ -64,7 +64,7 @@ class Digest:
     """The changes since a time."""
 
     since: datetime
-    groups: Mapping[Course, Sequence[Line]]
+    groups: Mapping[Course, Sequence[Row]]
     """Variants with a run since then, by their course."""
     spent: Row
     """Runs and cost since then, and in the same time before."""
@@ -108,16 +108,15 @@ def read_digest(
 
     index = read_index(
         con,
-        lambda task_id: link(folder_name(task_id)),
-        lambda title: link(f"titles/{folder_name(title)}"),
-        lang=edition.lang,
-        policy=edition.policy,
+        edition,
+        task=lambda task_id: link(folder_name(task_id)),
+        title=lambda title: link(f"titles/{folder_name(title)}"),
     )
     span = {"since": since, "before": since - (edition.generated_at - since)}
     [spent] = rows(con, _SPENT, span)
     flaky = rows(con, _FLAKY, span)
     recent = {
-        course: [line for line in lines if line.row["created_at"] >= since]
+        course: [row for row in lines if row["created_at"] >= since]
         for course, lines in index.groups.items()
     }
     return Digest(

@@ -5,11 +5,10 @@ All numbers come from the marts; see `docs/judges.md` for their meaning.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import on_track
-from promptlab.reports.pages import environment, render
+from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.queries.rows import rows
 
 if TYPE_CHECKING:
@@ -23,9 +22,6 @@ MOST_SLICES = 30
 """Maximum number of rows of a table by tag, model, length, month or title."""
 MOST_DIFFERENCES = 50
 """Maximum number of answers on which judge and people differ."""
-
-Href = Callable[[str], str | None]
-"""Task id to the link of its report, relative to the page, if there is one."""
 
 _JUDGES = """
 select dimension_id, judge

@@ -14,12 +14,11 @@ import shutil
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from jinja2 import (
     ChoiceLoader,
@@ -36,7 +35,6 @@ from promptlab.contracts.analysis_result import AnalysisResult
 from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
 from promptlab.reports.edition import SHOWN, ListLimits
-from promptlab.reports.files import folder_name
 from promptlab.reports.printing import Filters, visible
 from promptlab.reports.texts import catalogue
 from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
@@ -48,6 +46,11 @@ PAGE = "report.html"
 INDEX = "index.html"
 MEMORY = "memory"
 """Folder of the figures of memory runs below the output folder."""
+
+
+Href = Callable[[str], str | None]
+"""Id of a task or a title to the link of its page, relative to the page that links to
+it; ``None`` without such a page."""
 
 
 @dataclass(frozen=True)
@@ -69,44 +72,6 @@ class Links:
 
 NOWHERE = Links()
 """Return the links of a separate page, such as an attachment: none."""
-
-
-def links_of_task(
-    out: Path,
-    task_id: str,
-    baseline: str | None,
-    formats: Sequence[str],
-    *,
-    index: bool,
-) -> Links:
-    """Return the links of a task's page, ``out/<task>/report.html``.
-
-    The baseline's report is linked if it exists.
-    """
-    return Links(
-        index=f"../{INDEX}" if index else None,
-        baseline=None if baseline is None else _report(out, baseline, ".."),
-        result="result.json" if "json" in formats else None,
-        memory=_report(out / MEMORY, task_id, f"../{MEMORY}"),
-    )
-
-
-def links_of_comparison(out: Path, baseline: str, candidate: str) -> Links:
-    """Return the links of ``out/compare/<baseline>..<candidate>/report.html``.
-
-    Pages are linked if they exist.
-    """
-    return Links(
-        index=f"../../{INDEX}" if (out / INDEX).is_file() else None,
-        baseline=_report(out, baseline, "../.."),
-        candidate=_report(out, candidate, "../.."),
-    )
-
-
-def _report(out: Path, task_id: str, up: str) -> str | None:
-    folder = folder_name(task_id)
-    is_there = (out / folder / PAGE).is_file()
-    return f"{up}/{quote(folder)}/{PAGE}" if is_there else None
 
 
 # ---------- compiled templates

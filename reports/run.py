@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts import pareto
-from promptlab.reports.pages import environment, render
+from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.views import headline_view
@@ -25,9 +25,6 @@ MOST_CELLS = 20_000
 """Maximum number of cells; above it, only rows with the most failures are listed."""
 MOST_LINKED_CELLS = 4_000
 """Maximum number of cells with a link to the answers, to limit the page's size."""
-
-Href = Callable[[str], str | None]
-"""Task id to the link of its report, relative to the page, if there is one."""
 
 _TITLES = """
 select title

@@ -7,12 +7,11 @@ shows changes of the model or the prompt.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from promptlab.reports.charts import LineChart, Point, line_chart
-from promptlab.reports.pages import environment, render
+from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
@@ -34,9 +33,6 @@ MOST_CASES = 40
 """Maximum number of rows of a heat map."""
 MOST_COLUMNS = 20
 """Maximum number of runs of a heat map."""
-
-Href = Callable[[str], str | None]
-"""Task id to the link of its report, relative to the page, if there is one."""
 
 _RUNS = f"""
 with measures as (
@@ -148,32 +144,13 @@ _CHARTS = (
 """Measure, and the columns of its value and interval."""
 
 
-@dataclass(frozen=True)
-class TitlePage:
-    """The content of the page of a title."""
-
-    title: str
-    current: Sequence[Row]
-    """Newest run of each current variant, with ``headline``, ``drift`` and ``href``."""
-    charts: Sequence[tuple[str, LineChart]]
-    """Measure and chart."""
-    names: Sequence[str]
-    """Variants that are drawn."""
-    n_variants_more: int
-    runs: Sequence[Row]
-    """The newest first."""
-    n_runs: int
-    versions: Sequence[Row]
-    heat_maps: Sequence[Row]
-    """``variant``, its ``runs``, the oldest first, ``cases`` and ``n_more``."""
-    hrefs: Mapping[str, str | None]
-    """Task id to the link of its report."""
-
-
 def read_title(
     con: duckdb.DuckDBPyConnection, title: str, href: Href, edition: Edition
-) -> TitlePage:
-    """Return the content of the page of a title."""
+) -> Row:
+    """Return the content of the page of a title, the ``view`` of its template.
+
+    *href* returns the link of a task's report, if there is one.
+    """
     runs = rows(con, _RUNS, {"title": title})
     hrefs = {run["task_id"]: href(run["task_id"]) for run in runs}
     current = [run for run in runs if run["is_current"]] or runs[:1]
@@ -192,9 +169,14 @@ def read_title(
         ),
     )
     drawn = known[:MOST_VARIANTS]
-    return TitlePage(
-        title=title,
-        current=[
+    charts = _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
+    heat_maps = [
+        _heat_map(con, title, by_variant[run["variant"]])
+        for run in current[:MOST_VARIANTS]
+    ]
+    return {
+        "title": title,
+        "current": [
             run
             | {
                 "headline": headline_view(gates[run["task_id"]]),
@@ -203,25 +185,19 @@ def read_title(
             }
             for run in current
         ],
-        charts=list(
-            _charts({name: by_variant[name] for name in drawn}, hrefs, edition)
-        ),
-        names=drawn,
-        n_variants_more=len(known) - len(drawn),
-        runs=runs[:MOST_LISTED],
-        n_runs=runs[0]["n_runs"] if runs else 0,
-        versions=rows(con, _VERSIONS, {"title": title}),
-        heat_maps=[
-            found
-            for run in current[:MOST_VARIANTS]
-            if (found := _heat_map(con, title, by_variant[run["variant"]]))["cases"]
-        ],
-        hrefs=hrefs,
-    )
+        "charts": charts,
+        "names": drawn,
+        "n_variants_more": len(known) - len(drawn),
+        "runs": runs[:MOST_LISTED],
+        "n_runs": runs[0]["n_runs"] if runs else 0,
+        "versions": rows(con, _VERSIONS, {"title": title}),
+        "heat_maps": [found for found in heat_maps if found["cases"]],
+        "hrefs": hrefs,
+    }
 
 
 def to_title_html(
-    view: TitlePage, edition: Edition, *, index: str | None, run: str | None = None
+    view: Row, edition: Edition, *, index: str | None, run: str | None = None
 ) -> str:
     """Return the page of a title, without script."""
     return render(

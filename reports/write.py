@@ -29,8 +29,6 @@ from promptlab.reports.pages import (
     PAGE,
     Links,
     environment,
-    links_of_comparison,
-    links_of_task,
     to_html,
 )
 from promptlab.reports.queries.history import title_history
@@ -158,8 +156,13 @@ def write_task(
     before = result.comparison and result.comparison.baseline.task_id
     with_history = any(fmt.with_history for fmt in chosen)
     history = title_history(con, task_id) if with_history else ()
-    links = links_of_task(out, task_id, before or None, formats, index=index)
     folder = folder_name(task_id)
+    links = Links(
+        index=f"../{INDEX}" if index else None,
+        baseline=_link(out, folder_name(before), from_page="../") if before else None,
+        result="result.json" if "json" in formats else None,
+        memory=_link(out, f"{MEMORY}/{folder}", from_page="../"),
+    )
     return [
         write_file(out, folder, f.file_name, f.render(result, edition, links, history))
         for f in chosen
@@ -181,15 +184,21 @@ def write_comparison(
     Raises:
         NothingToDo: the comparison is not in the marts.
     """
+    sides = folder_name(baseline), folder_name(candidate)
+    before, after = (_link(out, side, from_page="../../") for side in sides)
     page = to_html(
         analysis_result(con, candidate, edition, limits=SHOWN, baseline=baseline),
         lang=edition.lang,
         templates=edition.templates,
-        links=links_of_comparison(out, baseline, candidate),
+        links=Links(
+            index=f"../../{INDEX}" if (out / INDEX).is_file() else None,
+            baseline=before,
+            candidate=after,
+        ),
         sections=COMPARISON_SECTIONS,
         template="comparison.html.j2",
     )
-    folder = f"{COMPARISONS}/{folder_name(baseline)}..{folder_name(candidate)}"
+    folder = f"{COMPARISONS}/{'..'.join(sides)}"
     return write_file(out, folder, PAGE, page.encode())
 
 
@@ -401,20 +410,13 @@ def write_index(con: duckdb.DuckDBPyConnection, out: Path, edition: Edition) -> 
     link = partial(_link, out)
     index = read_index(
         con,
+        edition,
         task=lambda task_id: link(folder_name(task_id)),
         title=lambda title: link(f"{TITLES}/{folder_name(title)}"),
         run=lambda title: link(f"{RUNS}/{folder_name(title)}"),
         judge=lambda dimension_id, judge: link(_judge_folder(dimension_id, judge)),
-        lang=edition.lang,
-        policy=edition.policy,
     )
-    page = to_index_html(
-        index,
-        lang=edition.lang,
-        generated_at=edition.generated_at,
-        templates=edition.templates,
-    )
-    return write_file(out, "", INDEX, page.encode())
+    return write_file(out, "", INDEX, to_index_html(index, edition).encode())
 
 
 def chosen_formats(names: Iterable[str]) -> list[Format]:

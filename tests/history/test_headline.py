@@ -147,20 +147,19 @@ def test_what_nobody_could_judge_is_no_success_and_says_what_to_add(results):
 
 
 def test_the_index_says_what_the_report_says(con):
-    index = read_index(
-        con, lambda task: f"{task}/report.html", lambda run: None, lang="en"
-    )
-    page = to_index_html(index, lang="en", generated_at=AT)
+    edition = Edition(AT)
+    index = read_index(con, edition, task=lambda task: f"{task}/report.html")
+    page = to_index_html(index, edition)
     lines = [line for group in index.groups.values() for line in group]
     gates = gate_results(
         con,
-        [line.row["task_id"] for line in lines],
+        [line["task_id"] for line in lines],
         lang="en",
         with_smallest_drop=False,
     )
     assert lines
     for line in lines:
-        assert line.headline.gate == gates[line.row["task_id"]]
+        assert line["headline"].gate == gates[line["task_id"]]
     assert 'href="broke-2/report.html#case-c7"' in page
 
 

@@ -254,10 +254,8 @@ document.body.append(f);
 
 def test_the_index_is_searched_and_filtered(six_titles_db, tmp_path):
     with connect(six_titles_db, read_only=True) as con:
-        index = read_index(con, lambda _: None, lambda _: None)
-    html = to_index_html(
-        index, lang="en", generated_at=datetime(2026, 11, 20, tzinfo=UTC)
-    )
+        edition = Edition(datetime(2026, 11, 20, tzinfo=UTC))
+        html = to_index_html(read_index(con, edition), edition)
     (tmp_path / "page.html").write_text(html, "utf-8")
     (tmp_path / "filter.html").write_text(FILTER, "utf-8")
     dom = browse(f"file://{tmp_path}/filter.html", tmp_path, "--dump-dom")
