@@ -15,7 +15,6 @@ from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import headline_view
 
 if TYPE_CHECKING:
     import duckdb
@@ -159,7 +158,7 @@ class Index:
 
     groups: Mapping[Course, Sequence[Row]]
     """Current variants, the largest change first: the rows of the query above with
-    ``headline``, ``drift`` if it changed significantly, ``course``, ``href`` (the
+    ``gate``, ``drift`` if it changed significantly, ``course``, ``href`` (the
     page of the title, else the newest report), ``report`` (the newest), ``run`` (the
     page of its variants), ``chart``, and ``marks``: what it is found by, its decision
     and those of ``facets``."""
@@ -205,7 +204,7 @@ def read_index(
         report = task(row["task_id"])
         is_scored = row["overall_score"] is not None or not row["n_judged"]
         values = row["scores"] if is_scored else row["pass_rates"]
-        row["headline"] = headline_view(gate)
+        row["gate"] = gate
         row["drift"] = moved if moved and moved["course"] else None
         row["course"] = _course_of(row, gate)
         row["href"] = title(row["title"]) or report
@@ -279,7 +278,7 @@ def _course_of(row: Row, gate: GateResult) -> Course:
 
 def _size(row: Row) -> float:
     """Return the sort key: large falls first, in `better` large rises."""
-    change = row["headline"].gate.change or 0.0
+    change = row["gate"].change or 0.0
     if row["drift"]:
         change = float(row["drift"]["change"])
     return -change if row["course"] == "better" else change

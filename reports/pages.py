@@ -36,6 +36,7 @@ from promptlab.errors import RenderError, SettingsError
 from promptlab.paths import cache, languages
 from promptlab.reports.edition import SHOWN, ListLimits
 from promptlab.reports.printing import Filters, visible
+from promptlab.reports.sentences import headline_parts
 from promptlab.reports.texts import catalogue
 from promptlab.reports.views import arrange, bar, case_anchor, fewer_cases
 
@@ -163,6 +164,7 @@ def environment(
         interval=filters.interval,
         anchor=case_anchor,
         bar=bar,
+        headline_parts=headline_parts,
         lang=lang,
         html_lang=texts.tag,
     )

@@ -14,7 +14,6 @@ from promptlab.reports.charts import pareto
 from promptlab.reports.pages import Href, environment, render
 from promptlab.reports.queries.gate import JUDGES
 from promptlab.reports.queries.rows import Row, rows
-from promptlab.reports.views import headline_view
 
 if TYPE_CHECKING:
     import duckdb
@@ -185,7 +184,7 @@ def run_html(
     rates = rows(con, JUDGES, {"tasks": task_ids})
     for column in columns:
         task_id = column["task_id"]
-        column["headline"] = headline_view(gates[task_id])
+        column["gate"] = gates[task_id]
         column["href"] = href(task_id)
         column["standing"] = _standing(column)
         column["judges"] = [rate for rate in rates if rate["task_id"] == task_id]
@@ -220,10 +219,10 @@ def _decided(columns: Sequence[Row]) -> list[list[Row]]:
     """Group the variants with the same verdict text, the worst first."""
     alike: dict[str, list[Row]] = {}
     for column in columns:
-        alike.setdefault(column["headline"].gate.headline, []).append(column)
+        alike.setdefault(column["gate"].headline, []).append(column)
     return sorted(
         alike.values(),
-        key=lambda each: WORST_FIRST.index(each[0]["headline"].gate.verdict),
+        key=lambda each: WORST_FIRST.index(each[0]["gate"].verdict),
     )
 
 

@@ -532,11 +532,15 @@ class Piece:
 
 def headline(result: GateResult, filters: Filters) -> str:
     """Return the verdict as one sentence, on one line."""
-    return one_line(pieces(result, filters))
+    return one_line(_sentence(result, filters))
 
 
-def pieces(result: GateResult, filters: Filters) -> list[Piece]:
-    """Return the sentence in pieces, so that a page can link its cases."""
+def headline_parts(result: GateResult) -> list[Piece]:
+    """Return the sentence in pieces, the decision first, so that a page links cases."""
+    return _sentence(result, Filters(catalogue(result.lang)))
+
+
+def _sentence(result: GateResult, filters: Filters) -> list[Piece]:
     said = _joined(result, filters, named=MOST_NAMED, clauses=None)
     return [*said, Piece(filters.catalogue.text("headline.end"))]
 

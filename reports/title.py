@@ -16,7 +16,6 @@ from promptlab.reports.printing import Filters
 from promptlab.reports.queries.history import drifts
 from promptlab.reports.queries.rows import Row, rows
 from promptlab.reports.texts import catalogue
-from promptlab.reports.views import headline_view
 
 if TYPE_CHECKING:
     import duckdb
@@ -179,7 +178,7 @@ def read_title(
         "current": [
             run
             | {
-                "headline": headline_view(gates[run["task_id"]]),
+                "gate": gates[run["task_id"]],
                 "drift": drift.get(run["task_id"]),
                 "href": hrefs[run["task_id"]],
             }

@@ -41,12 +41,10 @@ from promptlab.contracts.comparison import (
     ScoreChange,
     ScoreComparison,
 )
-from promptlab.contracts.gate import GateResult
 from promptlab.reports.charts import Forest, Histogram, before_after, forest, histogram
 from promptlab.reports.edition import SHOWN, ListLimits
 from promptlab.reports.files import folder_name
 from promptlab.reports.printing import (
-    Filters,
     TextPiece,
     bare,
     highlighted,
@@ -54,8 +52,6 @@ from promptlab.reports.printing import (
     marked_parts,
     parts,
 )
-from promptlab.reports.sentences import pieces
-from promptlab.reports.texts import catalogue
 
 # ---------- the parts of a page
 
@@ -80,16 +76,6 @@ class Bar:
     """Width of the interval that begins at ``low``."""
     mark: float | None
     """Position of the target score."""
-
-
-@dataclass(frozen=True)
-class HeadlineView:
-    """The verdict at the top of the page, in pieces: text, and cases to link."""
-
-    gate: GateResult
-    decision: str
-    pieces: list[tuple[str, str | None]]
-    """The text after the decision, with the id of a case."""
 
 
 @dataclass(frozen=True)
@@ -263,8 +249,6 @@ class ChangesView:
 class View:
     """The page."""
 
-    headline: HeadlineView | None
-    """``None`` in results that promptlab did not write."""
     is_graded: bool
     """If true, a grade is shown: the file is an analysis input, which requests one."""
     bar: Bar
@@ -737,12 +721,6 @@ def _moves(case: CaseChange, names: Mapping[str, str]) -> list[tuple[str, ScoreC
     ]
 
 
-def headline_view(result: GateResult) -> HeadlineView:
-    """Return the view of the verdict."""
-    first, *rest = pieces(result, Filters(catalogue(result.lang)))
-    return HeadlineView(result, first.text, [(p.text, p.case_id) for p in rest])
-
-
 # ---------- the whole page
 
 
@@ -778,7 +756,6 @@ def arrange(result: AnalysisResult, limits: ListLimits = SHOWN) -> View:
     extras = dict(result.extras)
     provenance = _provenance(extras.pop("promptlab", None))
     return View(
-        headline=None if result.gate is None else headline_view(result.gate),
         is_graded=provenance is None or provenance.source_kind == "analysis",
         bar=bar(summary.overall_score, summary.ci_low, summary.ci_high),
         n_judged=summary.n_pass + summary.n_fail + summary.n_error,

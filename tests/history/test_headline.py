@@ -159,7 +159,7 @@ def test_the_index_says_what_the_report_says(con):
     )
     assert lines
     for line in lines:
-        assert line["headline"].gate == gates[line["task_id"]]
+        assert line["gate"] == gates[line["task_id"]]
     assert 'href="broke-2/report.html#case-c7"' in page
 
 

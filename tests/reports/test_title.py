@@ -55,7 +55,7 @@ def test_what_rose_is_better_even_where_it_may_not_ship(six, tmp_path):
     index = read_index(six, Edition(GENERATED_AT, policy=policy))
     [sales] = index.groups["better"]
     assert sales["title"] == "Sales FAQ"
-    assert sales["headline"].gate.decision == "do_not_ship"
+    assert sales["gate"].decision == "do_not_ship"
     assert "Invoice reader" in {line["title"] for line in index.groups["worse"]}
 
 
