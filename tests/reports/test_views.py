@@ -1,16 +1,27 @@
-"""The task against its baseline, in the full report and the summary."""
+"""The view of a result: its comparison, the answers of each version, two texts."""
 
 from __future__ import annotations
 
+import time
+from datetime import UTC, datetime
+
+import duckdb
 import html5lib
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from promptlab.contracts.analysis_result import AnalysisResult, Prompt, RoundOutcome
 from promptlab.contracts.comparison import Comparison
-from promptlab.reports import to_html, to_markdown
+from promptlab.reports import analysis_result, to_html, to_markdown
 from promptlab.reports.charts import FOREST_WIDTH, Forest, forest
-from promptlab.reports.edition import SHOWN
-from promptlab.reports.printing import Filters
+from promptlab.reports.edition import SHOWN, Edition
+from promptlab.reports.printing import Filters, TextPiece, marked_parts
+from promptlab.reports.result import prompt_of
 from promptlab.reports.texts import catalogue
+from promptlab.reports.views import MOST_CHARS, case_view, prompt_view, word_diff
+
+# ---------- the task against its baseline, in the full report and the summary
 
 
 def section(page: str):
@@ -297,3 +308,212 @@ def test_the_smallest_scale_that_holds_the_differences_is_chosen(compared):
     assert forest([small]).limit == 0.05
     assert forest([small, small.model_copy(update={"delta": -0.6})]).limit == 1.0
     assert forest([]).limit > 0
+
+
+# ---------- the answers of each version: side by side, once, with input and expectation
+
+
+AT = datetime(2026, 2, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def results(example_db) -> dict[str, AnalysisResult]:
+    tasks = ("cs-regression-v3.1", "cs-regression-v3.2", "review-sentiment-improved")
+    with duckdb.connect(str(example_db), read_only=True) as con:
+        return {task: analysis_result(con, task, Edition(AT, "en")) for task in tasks}
+
+
+def case_of(results, task, case_id):
+    return next(c for c in results[task].case_results if c.case_id == case_id)
+
+
+def body(result: AnalysisResult, case_id: str):
+    tree = html5lib.parse(to_html(result), namespaceHTMLElements=False)
+    return next(e for e in tree.iter() if e.get("id") == f"case-{case_id}")
+
+
+def test_a_changed_case_has_the_answers_of_both_versions(results):
+    case = case_of(results, "cs-regression-v3.2", "refund_over_seven_days")
+    before = case_of(results, "cs-regression-v3.1", "refund_over_seven_days")
+    assert [r.answer for r in case.baseline_rounds] == [r.answer for r in before.rounds]
+    shown = "".join(body(results["cs-regression-v3.2"], case.case_id).itertext())
+    for round_ in [*case.rounds, *case.baseline_rounds]:
+        assert round_.answer in shown
+        assert shown.count(round_.answer) <= 2  # once, and once as another's proof
+
+
+def test_the_first_task_of_a_title_has_no_other_version(results):
+    for case in results["cs-regression-v3.1"].case_results:
+        assert case.baseline_rounds == []
+
+
+def test_asked_said_expected_and_only_then_scores(results):
+    case = body(results["review-sentiment-improved"], "zh_refund_threat")
+    text = "".join(case.itertext())
+    order = [
+        "退款等了三天",
+        "What each version said",
+        "Expected",
+        "Scores",
+        "Last runs",
+    ]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_a_result_of_a_pipeline_shows_its_input_steps_and_feedback(results):
+    case = case_of(results, "review-sentiment-improved", "zh_refund_threat")
+    assert case.inputs["language"] == "zh"
+    assert case.expected["headline"] == "regex:退款|投诉"
+    assert [step.step for step in case.rounds[0].steps] == [
+        "cleaned_review",
+        "sentiment_result",
+        "aggregated_result",
+    ]
+    assert case.rounds[0].feedback.startswith("低估了风险")
+    text = "".join(body(results["review-sentiment-improved"], case.case_id).itertext())
+    assert "3 steps" in text
+    assert "The judge: 低估了风险" in text
+
+
+def test_the_history_of_a_case_ends_with_this_run(results):
+    case = case_of(results, "cs-regression-v3.2", "refund_over_seven_days")
+    assert [(run.prompt_version, run.status) for run in case.history] == [
+        ("v3.1", "pass"),
+        ("v3.2", "fail"),
+    ]
+
+
+def folded(case, rounds):
+    case = case.model_copy(
+        update={"rounds": rounds, "n_rounds": len(rounds), "differences": []}
+    )
+    return case_view(
+        case,
+        anchor="a",
+        change=None,
+        names={},
+        limits=SHOWN,
+        evidences=lambda links, seen: [],
+    )
+
+
+def round_(number: int, answer: str | None, status: str = "pass") -> RoundOutcome:
+    return RoundOutcome(
+        round_id=f"r{number}",
+        run_index=number,
+        status=status,  # type: ignore[arg-type]
+        must_have_pass=None,
+        error_code=None,
+        failed_steps=[],
+        answer=answer,
+        answer_chars=None if answer is None else len(answer),
+        latency_ms=None,
+        input_tokens=None,
+        output_tokens=None,
+        executed_at=None,
+    )
+
+
+def test_rounds_that_agree_are_one(results):
+    case = case_of(results, "cs-regression-v3.1", "refund_over_seven_days")
+    view = folded(case, [round_(1, "a"), round_(2, "b"), round_(3, "a")])
+    assert [[r.run_index for r in group.rounds] for group in view.rounds] == [
+        [1, 3],
+        [2],
+    ]
+
+
+def test_both_versions_saying_the_same_is_said_once(results):
+    case = case_of(results, "cs-regression-v3.1", "refund_over_seven_days")
+    case = case.model_copy(update={"baseline_rounds": [round_(1, "a"), round_(2, "a")]})
+    [pair] = folded(case, [round_(1, "a")]).versions
+    assert pair.is_same
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (None, None),
+        ('""', None),
+        ('"You are kind."', "You are kind."),
+        ('[{"role":"system","content":"Be kind."},{"content":"Hi"}]', "system:\nBe kind.\n\nuser:\nHi"),
+        ('[{"role":"user","content":[{"type":"text"}]}]', 'user:\n[{"type": "text"}]'),
+        ('["plain"]', "plain"),
+        ('{"template":"x"}', '{"template": "x"}'),
+    ],
+)  # fmt: skip
+def test_a_prompt_may_be_a_text_or_messages(text, shown):
+    prompt = prompt_of([{"text": text, "baseline_text": None}])
+    assert (None if prompt is None else prompt.text) == shown
+
+
+def test_prompts_stand_side_by_side_with_what_changed(results):
+    prompt = Prompt(text="Answer in two lines.", baseline_text="Answer in ten lines.")
+    page = to_html(results["cs-regression-v3.2"].model_copy(update={"prompt": prompt}))
+    assert "Answer in <del>ten</del> lines." in page
+    assert "Answer in <ins>two</ins> lines." in page
+    assert 'href="#prompt"' in page
+    assert prompt_view(None) is None
+    untold = results["cs-regression-v3.2"].model_copy(update={"prompt": None})
+    assert 'href="#prompt"' not in to_html(untold)
+
+
+# ---------- two texts side by side: what is marked, and what a text may not do to it
+
+
+def shown(list_of_parts: list[TextPiece]) -> str:
+    return "".join(f"[{p.text}]" if p.marked else p.text for p in list_of_parts)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "marked_before", "marked_after"),
+    [
+        ("the quick brown fox", "the slow brown fox", "the [quick] brown fox", "the [slow] brown fox"),
+        ("one two", "one two three", "one two", "one two[ three]"),
+        ("订单不能退款。", "订单可以退款。", "订单[不能]退款。", "订单[可以]退款。"),
+        ("退款 128.5 元", "退款 159.0 元", "退款 [128].[5] 元", "退款 [159].[0] 元"),
+        ('{"a":true}', '{"a":false}', '{"a":[true]}', '{"a":[false]}'),
+        ("abc", "xyz", "abc", "xyz"),
+        ("", "new", "", "new"),
+        ("It is due for 7 days.", "Yes, I sent it for you.", "It is due for 7 days.", "Yes, I sent it for you."),
+    ],
+)  # fmt: skip
+def test_words_are_compared_and_chinese_letter_by_letter(
+    before, after, marked_before, marked_after
+):
+    diff = word_diff(before, after)
+    assert (shown(diff.before), shown(diff.after)) == (marked_before, marked_after)
+
+
+def test_equal_texts_are_the_same():
+    assert word_diff("a b", "a b").is_same
+    assert not word_diff("a b", "a c").is_same
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_each_side_is_its_text_and_what_is_left_unmarked_is_common(before, after):
+    diff = word_diff(before, after)
+    for side, text in ((diff.before, before), (diff.after, after)):
+        whole = marked_parts(text, marked=False)
+        assert "".join(p.text for p in side) == "".join(p.text for p in whole)
+    if any(p.marked for p in [*diff.before, *diff.after]):
+        left = [
+            "".join(p.text for p in s if not p.marked)
+            for s in (diff.before, diff.after)
+        ]
+        assert left[0] == left[1]
+
+
+def test_a_hidden_character_stays_named_inside_a_change():
+    diff = word_diff("pay 5 euro", "pay 5\u202e euro now")
+    assert [p.code for p in diff.after if p.code] == ["U+202E"]
+
+
+@pytest.mark.parametrize("word", ["a ", "字", "\n", "_", "!"])
+def test_long_texts_are_bounded(word):
+    before, after = word * 100_000, (word + "b") * 100_000
+    began = time.process_time()
+    diff = word_diff(before, after)
+    assert time.process_time() - began < 2
+    assert sum(len(p.text) for p in diff.before) <= MOST_CHARS
